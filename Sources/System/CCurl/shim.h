@@ -1,0 +1,3 @@
+// The door to libcurl. Wrappers stand here only for what Swift cannot express.
+#pragma once
+#include <curl/curl.h>

@@ -1,0 +1,3 @@
+// The door to jansson.
+#pragma once
+#include <jansson.h>

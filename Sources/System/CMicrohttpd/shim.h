@@ -1,0 +1,3 @@
+// The door to GNU libmicrohttpd. Wrappers stand here only for what Swift cannot express.
+#pragma once
+#include <microhttpd.h>

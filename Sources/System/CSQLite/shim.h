@@ -1,0 +1,3 @@
+// The door to SQLite.
+#pragma once
+#include <sqlite3.h>
