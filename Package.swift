@@ -81,5 +81,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ],
             path: "Sources/App/parley", swiftSettings: strict),
+
+        tests("JSONTests", uses: ["JSON"]),
     ]
 )

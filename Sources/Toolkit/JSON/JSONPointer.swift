@@ -1,0 +1,60 @@
+/// A JSON Pointer (RFC 6901), already split into its reference tokens.
+public struct JSONPointer: Sendable, Hashable {
+    public let tokens: [String]
+
+    public init(tokens: [String]) { self.tokens = tokens }
+
+    /// Reads `/a/b~1c/0`, or the empty text for the whole document. Nil when it does not start with `/` or holds a `~`
+    /// that is not followed by 0 or 1 (RFC 6901 section 3).
+    public init?(_ text: some StringProtocol) {
+        if text.isEmpty {
+            tokens = []
+            return
+        }
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+        var tokens: [String] = []
+        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let token = Self.unescape(part) else { return nil }
+            tokens.append(token)
+        }
+        self.tokens = tokens
+    }
+
+    private static func unescape(_ part: some StringProtocol) -> String? {
+        guard part.utf8.contains(UInt8(ascii: "~")) else { return String(part) }
+        var token = ""
+        var characters = part.unicodeScalars.makeIterator()
+        while let scalar = characters.next() {
+            guard scalar == "~" else {
+                token.unicodeScalars.append(scalar)
+                continue
+            }
+            switch characters.next() {
+            case "0": token.append("~")
+            case "1": token.append("/")
+            default: return nil
+            }
+        }
+        return token
+    }
+}
+
+extension JSONValue {
+    /// What the pointer names in this value; nil when there is no such place. An array index is `0` or digits without
+    /// a leading zero (RFC 6901 section 4).
+    public func at(_ pointer: JSONPointer) -> JSONValue? {
+        var value = self
+        for token in pointer.tokens {
+            switch value.kind {
+            case .object:
+                guard let member = value[token] else { return nil }
+                value = member
+            case .array:
+                guard let index = Int(token), String(index) == token, let element = value[index] else { return nil }
+                value = element
+            default: return nil
+            }
+        }
+        return value
+    }
+}

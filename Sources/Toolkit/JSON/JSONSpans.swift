@@ -1,0 +1,80 @@
+/// Finds the bytes of a value's parts inside a text that has already been parsed, so that a member can be kept exactly
+/// as its sender wrote it. jansson does not tell positions.
+///
+/// The text is known to be valid, so skipping is enough: a string ends at the first unescaped quote, a container where
+/// its brackets balance.
+struct JSONSpans {
+    let bytes: UnsafeBufferPointer<UInt8>
+
+    /// Calls `visit` with the name's span (between the quotes) and the value's span of each member of the object that
+    /// starts at `start`, in order, until it returns false.
+    func members(from start: Int, _ visit: (Range<Int>, Range<Int>) -> Bool) {
+        var at = skipSpace(start + 1)
+        while bytes[at] != UInt8(ascii: "}") {
+            let nameEnd = skipString(at)
+            let valueStart = skipSpace(skipSpace(nameEnd) + 1)
+            let valueEnd = skipValue(valueStart)
+            guard visit(at + 1..<nameEnd - 1, valueStart..<valueEnd) else { return }
+            at = skipSpace(valueEnd)
+            if bytes[at] == UInt8(ascii: ",") { at = skipSpace(at + 1) }
+        }
+    }
+
+    /// The same for the elements of an array.
+    func elements(from start: Int, _ visit: (Range<Int>) -> Bool) {
+        var at = skipSpace(start + 1)
+        while bytes[at] != UInt8(ascii: "]") {
+            let end = skipValue(at)
+            guard visit(at..<end) else { return }
+            at = skipSpace(end)
+            if bytes[at] == UInt8(ascii: ",") { at = skipSpace(at + 1) }
+        }
+    }
+
+    func skipSpace(_ start: Int) -> Int {
+        var at = start
+        while at < bytes.count, isSpace(bytes[at]) { at += 1 }
+        return at
+    }
+
+    func skipValue(_ start: Int) -> Int {
+        switch bytes[start] {
+        case UInt8(ascii: "\""): return skipString(start)
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return skipContainer(start)
+        default:
+            var at = start + 1
+            while at < bytes.count, !isSpace(bytes[at]), !isDelimiter(bytes[at]) { at += 1 }
+            return at
+        }
+    }
+
+    private func skipString(_ start: Int) -> Int {
+        var at = start + 1
+        while bytes[at] != UInt8(ascii: "\"") { at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1 }
+        return at + 1
+    }
+
+    private func skipContainer(_ start: Int) -> Int {
+        var depth = 0
+        var at = start
+        repeat {
+            switch bytes[at] {
+            case UInt8(ascii: "\""): at = skipString(at)
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                at += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                at += 1
+            default: at += 1
+            }
+        } while depth > 0
+        return at
+    }
+
+    private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+
+    private func isDelimiter(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+    }
+}

@@ -1,0 +1,59 @@
+extension JSONText {
+    /// The members of an object with their values' exact bytes, in order; nil when this is no object.
+    public func rawMembers() -> [(name: String, value: JSONText)]? {
+        guard bytes.first == UInt8(ascii: "{") else { return nil }
+        return bytes.withUnsafeBufferPointer { buffer in
+            var members: [(name: String, value: JSONText)] = []
+            JSONSpans(bytes: buffer).members(from: 0) { name, value in
+                members.append((Self.name(buffer, name), JSONText(trusted: Array(buffer[value]))))
+                return true
+            }
+            return members
+        }
+    }
+
+    /// The exact bytes of one member of an object; nil when this is no object or has no such member.
+    public func rawMember(_ wanted: String) -> JSONText? {
+        guard bytes.first == UInt8(ascii: "{") else { return nil }
+        return bytes.withUnsafeBufferPointer { buffer in
+            var found: JSONText?
+            JSONSpans(bytes: buffer).members(from: 0) { name, value in
+                guard Self.name(buffer, name) == wanted else { return true }
+                found = JSONText(trusted: Array(buffer[value]))
+                return false
+            }
+            return found
+        }
+    }
+
+    /// The elements of an array, each with its exact bytes; nil when this is no array.
+    public func rawElements() -> [JSONText]? {
+        guard bytes.first == UInt8(ascii: "[") else { return nil }
+        return bytes.withUnsafeBufferPointer { buffer in
+            var elements: [JSONText] = []
+            JSONSpans(bytes: buffer).elements(from: 0) { value in
+                elements.append(JSONText(trusted: Array(buffer[value])))
+                return true
+            }
+            return elements
+        }
+    }
+
+    /// This value on one line, for streams that carry one value per line. The same bytes when it is on one already.
+    ///
+    /// Dropping the breaks is enough: inside a string JSON has them only escaped (RFC 8259 section 7), and between
+    /// tokens it needs no white space.
+    public func onOneLine() -> JSONText {
+        func isBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+        guard bytes.contains(where: isBreak) else { return self }
+        return JSONText(trusted: bytes.filter { !isBreak($0) })
+    }
+
+    private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>) -> String {
+        let raw = UnsafeBufferPointer(rebasing: bytes[span])
+        guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
+        let quoted = [UInt8(ascii: "\"")] + Array(raw) + [UInt8(ascii: "\"")]
+        // The span comes from a text that parsed, so its names parse too.
+        return (try? JSONDocument(quoted).root.string) ?? String(decoding: raw, as: UTF8.self)
+    }
+}

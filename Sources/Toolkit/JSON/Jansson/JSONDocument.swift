@@ -1,0 +1,82 @@
+import CJansson
+
+/// A parsed JSON text together with its bytes.
+///
+/// jansson is the only parser of the house. What it refuses although RFC 8259 allows it: integers outside 64 bits (see
+/// `JSONNumbers`) and `\u0000` in a member's name.
+public final class JSONDocument: @unchecked Sendable {
+    // Safe to share: the tree is never changed after parsing, and jansson's reference counts are atomic.
+    let tree: UnsafeMutablePointer<json_t>
+    /// The text, without surrounding white space.
+    public let text: JSONText
+
+    /// Parses one JSON value of any kind.
+    ///
+    /// - Throws: `JSONError` with the position. Nothing is allocated for a text beyond `limits`.
+    public convenience init(
+        _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict,
+        duplicates: JSONDuplicates = .refused
+    ) throws(JSONError) {
+        guard bytes.count <= limits.bytes else {
+            throw JSONError(reason: .tooLarge, message: "the text is longer than \(limits.bytes) bytes")
+        }
+        try Nesting.check(bytes, limit: limits.depth)
+        let tree = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
+        self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)))
+    }
+
+    /// Parses what the house has printed or checked before.
+    public convenience init(_ text: JSONText) throws(JSONError) {
+        try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .lenient, duplicates: .lastWins)
+    }
+
+    private init(tree: UnsafeMutablePointer<json_t>, text: JSONText) {
+        self.tree = tree
+        self.text = text
+    }
+
+    deinit { json_decref(tree) }
+
+    public var root: JSONValue { JSONValue(document: self, node: tree) }
+
+    /// The bytes of each member of the root object as its sender wrote them, in order; nil when the root is no object.
+    public func rawMembers() -> [(name: String, value: JSONText)]? { root.kind == .object ? text.rawMembers() : nil }
+
+    private static func parse(
+        _ bytes: [UInt8], numbers: JSONNumbers, duplicates: JSONDuplicates
+    ) throws(JSONError) -> UnsafeMutablePointer<json_t> {
+        var flags = Int(JSON_DECODE_ANY) | Int(JSON_ALLOW_NUL)
+        if duplicates == .refused { flags |= Int(JSON_REJECT_DUPLICATES) }
+        var failure = json_error_t()
+        if let tree = load(bytes, flags, &failure) { return tree }
+        let error = JSONError(failure)
+        guard numbers == .lenient, error.reason == .numberOutOfRange else { throw error }
+        if let tree = load(bytes, flags | Int(JSON_DECODE_INT_AS_REAL), &failure) { return tree }
+        throw JSONError(failure)
+    }
+
+    private static func load(
+        _ bytes: [UInt8], _ flags: Int, _ failure: inout json_error_t
+    ) -> UnsafeMutablePointer<json_t>? {
+        bytes.withUnsafeBytes { buffer in
+            // An empty array may lend no address, and jansson refuses a null one as a wrong argument.
+            let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+            return withExtendedLifetime(buffer) {
+                start.map { json_loadb($0, buffer.count, flags, &failure) } ?? json_loadb("", 0, flags, &failure)
+            }
+        }
+    }
+
+    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+        guard let first = bytes.first, let last = bytes.last, isSpace(first) || isSpace(last) else { return bytes }
+        guard let start = bytes.firstIndex(where: { !isSpace($0) }),
+            let end = bytes.lastIndex(where: { !isSpace($0) })
+        else { return bytes }
+        return Array(bytes[start...end])
+    }
+}
+
+/// Seeds jansson's hash tables from the system's randomness. Called once at start-up, before the first parse: doing it
+/// lazily from two threads at once is a race inside jansson.
+public func seedJSON() { json_object_seed(0) }

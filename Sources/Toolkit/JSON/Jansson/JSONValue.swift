@@ -1,0 +1,102 @@
+import CJansson
+
+/// A place in a parsed document. Keeps the document alive; reading never fails and never changes anything.
+public struct JSONValue: @unchecked Sendable {
+    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it.
+    let document: JSONDocument
+    let node: UnsafeMutablePointer<json_t>
+
+    public enum Kind: Sendable { case object, array, string, integer, real, boolean, null }
+
+    public var kind: Kind {
+        switch node.pointee.type {
+        case JSON_OBJECT: .object
+        case JSON_ARRAY: .array
+        case JSON_STRING: .string
+        case JSON_INTEGER: .integer
+        case JSON_REAL: .real
+        case JSON_TRUE, JSON_FALSE: .boolean
+        default: .null
+        }
+    }
+
+    /// The member of that name; nil when there is none or this is no object.
+    public subscript(name: String) -> JSONValue? {
+        guard node.pointee.type == JSON_OBJECT else { return nil }
+        // A NUL cannot occur in a member's name here (jansson refuses it), and C would compare only what precedes it.
+        guard !name.utf8.contains(0) else { return nil }
+        return json_object_get(node, name).map { JSONValue(document: document, node: $0) }
+    }
+
+    /// The element at `index`; nil when there is none or this is no array.
+    public subscript(index: Int) -> JSONValue? {
+        guard node.pointee.type == JSON_ARRAY, index >= 0 else { return nil }
+        return json_array_get(node, index).map { JSONValue(document: document, node: $0) }
+    }
+
+    public var string: String? {
+        guard let start = json_string_value(node) else { return nil }
+        return start.withMemoryRebound(to: UInt8.self, capacity: json_string_length(node)) {
+            String(decoding: UnsafeBufferPointer(start: $0, count: json_string_length(node)), as: UTF8.self)
+        }
+    }
+
+    /// The number when it was written without fraction and exponent.
+    public var integer: Int64? { node.pointee.type == JSON_INTEGER ? Int64(json_integer_value(node)) : nil }
+
+    /// Any number; integers above 2^53 lose digits here.
+    public var double: Double? {
+        switch node.pointee.type {
+        case JSON_INTEGER: Double(json_integer_value(node))
+        case JSON_REAL: json_real_value(node)
+        default: nil
+        }
+    }
+
+    public var boolean: Bool? {
+        switch node.pointee.type {
+        case JSON_TRUE: true
+        case JSON_FALSE: false
+        default: nil
+        }
+    }
+
+    public var isNull: Bool { node.pointee.type == JSON_NULL }
+
+    /// Members of an object or elements of an array; 0 for everything else.
+    public var count: Int {
+        switch node.pointee.type {
+        case JSON_OBJECT: json_object_size(node)
+        case JSON_ARRAY: json_array_size(node)
+        default: 0
+        }
+    }
+
+    /// The elements of an array, in order; nil when this is no array.
+    public var elements: [JSONValue]? {
+        guard node.pointee.type == JSON_ARRAY else { return nil }
+        return (0..<count).compactMap { self[$0] }
+    }
+
+    /// The members of an object in the order they were written; nil when this is no object.
+    public var members: [(name: String, value: JSONValue)]? {
+        guard node.pointee.type == JSON_OBJECT else { return nil }
+        var members: [(name: String, value: JSONValue)] = []
+        members.reserveCapacity(count)
+        var position = json_object_iter(node)
+        while let at = position {
+            if let name = json_object_iter_key(at), let value = json_object_iter_value(at) {
+                members.append((String(cString: name), JSONValue(document: document, node: value)))
+            }
+            position = json_object_iter_next(node, at)
+        }
+        return members
+    }
+
+    /// An array of strings; nil when this is none, or holds anything else.
+    public var strings: [String]? {
+        guard let elements else { return nil }
+        let strings = elements.compactMap(\.string)
+        return strings.count == elements.count ? strings : nil
+    }
+}

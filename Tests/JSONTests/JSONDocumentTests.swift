@@ -1,0 +1,213 @@
+import JSON
+import Testing
+
+@Suite("A JSON document") struct JSONDocumentTests {
+    func parse(
+        _ text: String, limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict,
+        duplicates: JSONDuplicates = .refused
+    ) throws(JSONError) -> JSONDocument {
+        try JSONDocument(Array(text.utf8), limits: limits, numbers: numbers, duplicates: duplicates)
+    }
+
+    @Test("keeps its bytes, less the white space around them")
+    func keepsBytes() throws {
+        let text = #"{"b": 100.10, "a":1e2,"é":"\u00e9"}"#
+        #expect(try parse(" \n\(text)\t").text.description == text)
+    }
+
+    @Test("reads every kind of value")
+    func kinds() throws {
+        let root = try parse(#"{"o":{},"a":[1,"x"],"s":"t\u0000u","i":-7,"r":1.5,"b":true,"n":null}"#).root
+        #expect(root.kind == .object)
+        #expect(root["o"]?.kind == .object)
+        #expect(root["a"]?[1]?.string == "x")
+        #expect(root["s"]?.string == "t\0u")
+        #expect(root["i"]?.integer == -7)
+        #expect(root["r"]?.double == 1.5)
+        #expect(root["b"]?.boolean == true)
+        #expect(root["n"]?.isNull == true)
+        #expect(root["missing"] == nil)
+        #expect(root.members?.map(\.name) == ["o", "a", "s", "i", "r", "b", "n"])
+    }
+
+    @Test(
+        "is refused with a reason",
+        arguments: [
+            ("", JSONError.Reason.malformed), ("{", .malformed), ("[1,]", .malformed), ("nul", .malformed),
+            (#"{"a":1} x"#, .malformed), (#""\ud800""#, .malformed), ("1e400", .malformed),
+            (#"{"\u0000":1}"#, .malformed),
+            (#"{"a":1,"a":2}"#, .duplicateName), (#"{"a":1,"\u0061":2}"#, .duplicateName),
+            ("9223372036854775808", .numberOutOfRange),
+            (String(repeating: "[", count: 65), .tooDeep), (String(repeating: "[", count: 10_000), .tooDeep),
+        ])
+    func refusals(_ text: String, _ reason: JSONError.Reason) {
+        let error = #expect(throws: JSONError.self) { try self.parse(text) }
+        #expect(error?.reason == reason)
+    }
+
+    @Test(
+        "is refused when its bytes are not UTF-8",
+        arguments: [[0x22, 0xFF, 0x22], [0x22, 0xC0, 0xA0, 0x22], [0xEF, 0xBB, 0xBF, 0x31]])
+    func notUTF8(_ bytes: [UInt8]) {
+        let error = #expect(throws: JSONError.self) { try JSONDocument(bytes) }
+        #expect(error?.reason == .malformed)
+    }
+
+    @Test("says where it stopped")
+    func position() {
+        let error = #expect(throws: JSONError.self) { try self.parse("{\n  \"a\": tru\n}") }
+        #expect(error?.line == 2)
+        #expect((error?.column ?? 0) > 0)
+    }
+
+    @Test("counts depth outside strings only, and says where it is too deep")
+    func depth() throws {
+        _ = try parse(#"{"a":"[[[[[[[[","b":[1]}"#, limits: JSONLimits(depth: 2))
+        let error = #expect(throws: JSONError.self) { try self.parse("[\n[é[", limits: JSONLimits(depth: 2)) }
+        #expect(
+            error == JSONError(reason: .tooDeep, message: "nested deeper than 2 levels", line: 2, column: 3, offset: 5))
+    }
+
+    @Test("is refused above the byte limit without being parsed")
+    func bytes() {
+        let error = #expect(throws: JSONError.self) { try self.parse("[1,2,3]", limits: JSONLimits(bytes: 6)) }
+        #expect(error?.reason == .tooLarge)
+    }
+
+    @Test("accepts a long integer when asked to be lenient, keeping its digits")
+    func lenient() throws {
+        let document = try parse(#"{"n":123456789012345678901234567890}"#, numbers: .lenient)
+        #expect(document.root["n"]?.double == 1.2345678901234568e29)
+        #expect(document.text.rawMember("n")?.description == "123456789012345678901234567890")
+    }
+
+    @Test("takes the last of equal names when asked to")
+    func lastWins() throws {
+        #expect(try parse(#"{"a":1,"a":2}"#, duplicates: .lastWins).root["a"]?.integer == 2)
+    }
+
+    @Test(
+        "is walked by pointer",
+        arguments: [
+            ("", JSONValue.Kind.object), ("/a/1/b~1c", .string), ("/a/0", .integer), ("/~01", .null),
+        ])
+    func pointers(_ text: String, _ kind: JSONValue.Kind) throws {
+        let root = try parse(#"{"a":[1,{"b/c":"x"}],"~1":null}"#).root
+        #expect(root.at(try #require(JSONPointer(text)))?.kind == kind)
+    }
+
+    @Test("has nothing at a pointer that leads nowhere", arguments: ["/b", "/a/2", "/a/01", "/a/-", "/a/0/x"])
+    func lostPointers(_ text: String) throws {
+        let root = try parse(#"{"a":[1,2]}"#).root
+        #expect(root.at(try #require(JSONPointer(text))) == nil)
+    }
+
+    @Test("knows a broken pointer", arguments: ["a", "/~", "/~2"])
+    func brokenPointers(_ text: String) { #expect(JSONPointer(text) == nil) }
+}
+
+@Suite("JSON text") struct JSONTextTests {
+    @Test("gives the exact bytes of its members")
+    func members() throws {
+        let text = try JSONDocument(Array(#"{ "data" : { "x" : [1, "}\"]" ] } ,"d\u0061ta2":1.50,"s":"a\\"}"#.utf8))
+            .text
+        #expect(text.rawMembers()?.map(\.name) == ["data", "data2", "s"])
+        #expect(text.rawMember("data")?.description == #"{ "x" : [1, "}\"]" ] }"#)
+        #expect(text.rawMember("data2")?.description == "1.50")
+        #expect(text.rawMember("s")?.description == #""a\\""#)
+        #expect(text.rawMember("none") == nil)
+    }
+
+    @Test("gives the exact bytes of its elements")
+    func elements() throws {
+        let text = try JSONDocument(Array(#"[ 1.0 ,{"a":[]}, "x,y" , null]"#.utf8)).text
+        #expect(text.rawElements()?.map(\.description) == ["1.0", #"{"a":[]}"#, #""x,y""#, "null"])
+        #expect(JSONText(trusted: Array("[]".utf8)).rawElements() == [])
+        #expect(JSONText(trusted: Array("{}".utf8)).rawElements() == nil)
+    }
+
+    @Test("loses its line breaks on one line, and nothing else")
+    func oneLine() {
+        let text = JSONText(trusted: Array("{\r\n  \"a\": \"x y\\n\"\n}".utf8))
+        #expect(text.onOneLine().description == #"{  "a": "x y\n"}"#)
+    }
+
+    @Test("finds the same parts in random documents as the parser does")
+    func randomDocuments() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededRandom(state: seed)
+        for _ in 0..<500 {
+            let text = RandomJSON.value(&random, depth: 4)
+            let document = try JSONDocument(Array(text.utf8))
+            guard let members = document.root.members else { continue }
+            let raw = try #require(document.rawMembers())
+            #expect(raw.map(\.name) == members.map(\.name), "seed \(seed)")
+            for (index, member) in raw.enumerated() {
+                #expect(try JSONDocument(member.value).root.kind == members[index].value.kind, "seed \(seed)")
+            }
+        }
+    }
+}
+
+@Suite("The JSON writer") struct JSONWriterTests {
+    @Test("prints compact text that parses to the same values")
+    func roundTrip() throws {
+        let text = JSONText { writer in
+            writer.beginObject()
+            writer.member("s", "a\"\\\u{8}\u{c}\n\r\t\u{1f}é\0")
+            writer.member("n", -5)
+            writer.member("t", true)
+            writer.nullMember("z")
+            writer.key("list")
+            writer.beginArray()
+            writer.integer(1)
+            writer.beginObject()
+            writer.endObject()
+            writer.raw(JSONText(trusted: Array("1.50".utf8)))
+            writer.endArray()
+            writer.endObject()
+        }
+        #expect(
+            text.description == #"{"s":"a\"\\\b\f\n\r\t\u001fé\u0000","n":-5,"t":true,"z":null,"list":[1,{},1.50]}"#)
+        #expect(try JSONDocument(text).root["s"]?.string == "a\"\\\u{8}\u{c}\n\r\t\u{1f}é\0")
+    }
+}
+
+/// SplitMix64: small, seedable, good enough to vary inputs.
+struct SeededRandom: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+enum RandomJSON {
+    static func value(_ random: inout SeededRandom, depth: Int) -> String {
+        let space = [" ", "", "\n", ""].randomElement(using: &random) ?? ""
+        switch Int.random(in: 0...(depth > 0 ? 6 : 4), using: &random) {
+        case 0: return "\(Int.random(in: -1000...1000, using: &random))"
+        case 1: return "1.5e\(Int.random(in: -9...9, using: &random))"
+        case 2: return ["true", "false", "null"].randomElement(using: &random) ?? "null"
+        case 3, 4: return string(&random)
+        case 5:
+            let elements = (0..<Int.random(in: 0...4, using: &random)).map { _ in value(&random, depth: depth - 1) }
+            return "[\(space)\(elements.joined(separator: "\(space),"))\(space)]"
+        default:
+            let members = (0..<Int.random(in: 0...4, using: &random)).map { index in
+                "\"k\(index)\\u00e9\"\(space):\(space)\(value(&random, depth: depth - 1))"
+            }
+            return "{\(space)\(members.joined(separator: ",\(space)"))\(space)}"
+        }
+    }
+
+    private static func string(_ random: inout SeededRandom) -> String {
+        let parts = ["a", "\\\"", "\\\\", "{", "]", ",", ":", "é", "\\u0000", "😀"]
+        return "\""
+            + (0..<Int.random(in: 0...6, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+            .joined() + "\""
+    }
+}
