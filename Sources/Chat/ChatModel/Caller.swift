@@ -1,0 +1,96 @@
+/// What a credential allows (`product.md` 5).
+public struct Scopes: OptionSet, Hashable, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    public static let emit = Scopes(rawValue: 1)
+    public static let read = Scopes(rawValue: 2)
+    /// The app's resources: webhooks, sources, schemas.
+    public static let manage = Scopes(rawValue: 4)
+    /// All of it, and the app's keys.
+    public static let admin = Scopes(rawValue: 8)
+
+    /// The four words in their order.
+    public static let words: [(word: String, scope: Scopes)] = [
+        ("emit", .emit), ("read", .read), ("manage", .manage), ("admin", .admin),
+    ]
+
+    /// Whether `scope` is granted; `admin` grants every other.
+    public func allow(_ scope: Scopes) -> Bool { contains(.admin) || contains(scope) }
+
+    public var names: [String] { Self.words.filter { contains($0.scope) }.map(\.word) }
+
+    /// Reads the words; nil when one is unknown or there is none.
+    public init?(names: [String]) {
+        var scopes: Scopes = []
+        for name in names {
+            guard let known = Self.words.first(where: { $0.word == name }) else { return nil }
+            scopes.insert(known.scope)
+        }
+        guard !scopes.isEmpty else { return nil }
+        self = scopes
+    }
+}
+
+/// Who asks, for which app, and what the credential allows. Every verb of the house takes one.
+public struct Caller: Sendable, Hashable {
+    public var space: SpaceID
+    /// The credential: `key_…`, a ticket's or token's id, or a name of the gateway's own parts. Safe to log.
+    public var credential: String
+    public var scopes: Scopes
+    public var channels: [NamePattern]
+    public var types: [NamePattern]
+    /// The one user this credential speaks for; nil when it may name any.
+    public var user: String?
+    public var expires: Timetoken?
+    /// An `admin` key of the first app: sees `/apps` and operation (`product.md` 5).
+    public var isOperator: Bool
+
+    public init(
+        space: SpaceID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
+        types: [NamePattern] = [.all], user: String? = nil, expires: Timetoken? = nil, isOperator: Bool = false
+    ) {
+        self.space = space
+        self.credential = credential
+        self.scopes = scopes
+        self.channels = channels
+        self.types = types
+        self.user = user
+        self.expires = expires
+        self.isOperator = isOperator
+    }
+
+    /// The gateway acting for itself in an app.
+    public static func gateway(in space: SpaceID) -> Caller {
+        Caller(space: space, credential: "gateway", scopes: [.admin])
+    }
+}
+
+extension Caller {
+    /// - Throws: `.forbidden` naming the missing scope.
+    public func demand(_ scope: Scopes) throws(ChatError) {
+        guard scopes.allow(scope) else {
+            throw ChatError(.forbidden, "this credential lacks the scope '\(scope.names.joined(separator: ", "))'")
+        }
+    }
+
+    /// Whether the credential reaches the channel. `$system` needs `admin` (`product.md` 5).
+    public func reaches(channel: String) -> Bool {
+        if channel == ChannelID.systemName { return scopes.contains(.admin) }
+        return channels.match(channel)
+    }
+
+    /// - Throws: `.forbidden` naming the channel.
+    public func demand(channel: String) throws(ChatError) {
+        guard reaches(channel: channel) else {
+            throw ChatError(.forbidden, "this credential does not reach channel '\(channel)'")
+        }
+    }
+
+    /// - Throws: `.forbidden` naming the type.
+    public func demand(type: String) throws(ChatError) {
+        guard types.match(type) else {
+            throw ChatError(.forbidden, "this credential does not reach type '\(type)'")
+        }
+    }
+}

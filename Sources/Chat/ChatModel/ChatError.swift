@@ -1,0 +1,80 @@
+public import JSON
+
+/// The one vocabulary of failure between rooms. The message is safe for the caller and says what to change.
+public struct ChatError: Error, Sendable {
+    public enum Code: Sendable, CaseIterable {
+        /// The request cannot be understood: syntax, names, ranges.
+        case malformed
+        /// No credential, or one that does not hold.
+        case unauthorized
+        /// A good credential without the right.
+        case forbidden
+        /// No such thing, or none this caller may know of.
+        case notFound
+        /// The state of things forbids it: exists already, another claim, still running.
+        case conflict
+        /// It existed and is over for good.
+        case gone
+        /// A demanded version is not the current one.
+        case stale
+        /// Over a size limit.
+        case tooLarge
+        /// Understood, and refused for its meaning: a schema violation above all.
+        case invalid
+        /// Over a rate or a count.
+        case tooMany
+        /// Too much is waiting; nothing was stored.
+        case overloaded
+        /// The store cannot be reached in time; certainly nothing was stored.
+        case unavailable
+        /// The commit was under way when the store was lost: it may have been accepted.
+        case outcomeUnknown
+        /// No room on the disk.
+        case storageFull
+    }
+
+    /// One fault in a document, as problem+json lists it (`conventions.md` 7).
+    public struct Fault: Sendable, Equatable {
+        /// RFC 6901, with a leading `#`.
+        public var pointer: String
+        public var keyword: String
+        public var detail: String
+
+        public init(pointer: String, keyword: String, detail: String) {
+            self.pointer = pointer
+            self.keyword = keyword
+            self.detail = detail
+        }
+    }
+
+    public var code: Code
+    public var message: String
+    /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
+    public var slug: String?
+    public var faults: [Fault] = []
+    /// When it is worth asking again.
+    public var retryAfter: Duration?
+    /// The record that stood in the way of a `Directory` write.
+    public var current: Record?
+
+    public init(_ code: Code, _ message: String, slug: String? = nil, retryAfter: Duration? = nil) {
+        self.code = code
+        self.message = message
+        self.slug = slug
+        self.retryAfter = retryAfter
+    }
+}
+
+extension ChatError {
+    /// The sender's JSON could not be read.
+    public init(_ error: JSONError) {
+        let slug: String? =
+            switch error.reason {
+            case .malformed, .tooLarge: nil
+            case .duplicateName: "duplicate_name"
+            case .tooDeep: "too_deep"
+            case .numberOutOfRange: "number_out_of_range"
+            }
+        self.init(error.reason == .tooLarge ? .tooLarge : .malformed, "not acceptable JSON: \(error)", slug: slug)
+    }
+}

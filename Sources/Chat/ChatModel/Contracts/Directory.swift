@@ -1,0 +1,153 @@
+public import JSON
+
+/// Records of every kind in one shape: a key, a JSON body, an etag (`engine.md` 1.2).
+public protocol Directory: Sendable {
+    /// In the order of the keys; nil where there is none.
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?]
+
+    /// All or nothing; rows and events commit together. Returns the new records in the order of the changes; a removed
+    /// one as it was.
+    ///
+    /// A change that alters nothing keeps its etag and notifies nobody. Its own node reads it at once.
+    /// - Throws: `.conflict` with `current` when a change demanded absence, `.stale` with `current` when it demanded
+    ///   another etag, `.notFound` when it demanded presence.
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record]
+
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
+
+    /// Which records changed after `revision`; never skips a committed change, may repeat one. Ends on `close()`.
+    func changes(after revision: Revision) async -> RecordChangeSequence
+
+    /// The newest committed revision: where `changes(after:)` continues a listing made now.
+    func revision() async throws(ChatError) -> Revision
+}
+
+extension Directory {
+    public func read(_ key: RecordKey) async throws(ChatError) -> Record? { try await read([key])[0] }
+
+    public func write(_ changes: [RecordChange]) async throws(ChatError) -> [Record] {
+        try await write(changes, events: [])
+    }
+}
+
+/// The number of a directory commit; grows with each.
+public typealias Revision = UInt64
+
+/// The kinds of record; the number is what engines store.
+public enum RecordKind: Int, Sendable, CaseIterable {
+    case app = 1, key = 2, webhook = 3, source = 4, sourceName = 5
+    case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
+    case eventType = 20, schemaVersion = 21
+    case setting = 30
+}
+
+public struct RecordKey: Hashable, Sendable {
+    public var space: SpaceID
+    public var kind: RecordKind
+    /// Compound ids are joined by `/` (membership: `user/channel`).
+    public var id: String
+
+    public init(_ kind: RecordKind, _ id: String, in space: SpaceID) {
+        self.space = space
+        self.kind = kind
+        self.id = id
+    }
+}
+
+public struct Record: Sendable {
+    public var key: RecordKey
+    /// Groups records for listing, e.g. the user of a membership.
+    public var parent: String?
+    public var body: JSONText
+    /// Opaque; changed by each write that alters the record. Safe in an HTTP header.
+    public var etag: String
+    public var updated: Timetoken
+
+    public init(key: RecordKey, parent: String? = nil, body: JSONText, etag: String, updated: Timetoken) {
+        self.key = key
+        self.parent = parent
+        self.body = body
+        self.etag = etag
+        self.updated = updated
+    }
+}
+
+public struct RecordChange: Sendable {
+    public enum Demand: Sendable { case none, absent, present, etag(String) }
+
+    public var key: RecordKey
+    /// Nil removes the record.
+    public var body: JSONText?
+    public var parent: String?
+    public var demand: Demand
+
+    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: Demand = .none) {
+        self.key = key
+        self.body = body
+        self.parent = parent
+        self.demand = demand
+    }
+}
+
+/// A page of one kind's records, ordered and filtered.
+public struct RecordQuery: Sendable {
+    public enum SortKey: Sendable, Hashable { case id, updated, field(String) }
+
+    public var space: SpaceID
+    public var kind: RecordKind
+    public var idPrefix: String?
+    public var parent: String?
+    public var filter: RecordFilter?
+    public var sort: [(key: SortKey, ascending: Bool)] = [(.id, true)]
+    public var limit: Int
+    /// From `Page.cursor` of the page before. A cursor that is none of ours: `.malformed`.
+    public var cursor: String?
+    public var wantsTotal = false
+
+    public init(_ kind: RecordKind, in space: SpaceID, limit: Int) {
+        self.kind = kind
+        self.space = space
+        self.limit = limit
+    }
+}
+
+/// A condition over a record's body, small enough for every engine to compile. Fields are member names joined by dots.
+public indirect enum RecordFilter: Sendable {
+    public enum Comparison: Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, like }
+    public enum Value: Sendable { case string(String), number(Double), boolean(Bool), null }
+
+    case compare(field: String, Comparison, Value)
+    case and([RecordFilter])
+    case or([RecordFilter])
+    case not(RecordFilter)
+}
+
+/// One directory commit.
+public struct RecordChanges: Sendable {
+    public var keys: [RecordKey]
+    public var revision: Revision
+
+    public init(keys: [RecordKey], revision: Revision) {
+        self.keys = keys
+        self.revision = revision
+    }
+}
+
+public struct RecordChangeSequence: AsyncSequence, Sendable {
+    public typealias Element = RecordChanges
+    public typealias Failure = Never
+
+    private let nextChange: @Sendable () async -> RecordChanges?
+
+    public init(_ next: @escaping @Sendable () async -> RecordChanges?) { nextChange = next }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextChange: nextChange) }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let nextChange: @Sendable () async -> RecordChanges?
+        public mutating func next() async -> RecordChanges? { await nextChange() }
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> RecordChanges? {
+            await nextChange()
+        }
+    }
+}

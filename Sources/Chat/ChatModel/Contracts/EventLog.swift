@@ -1,0 +1,206 @@
+public import JSON
+
+/// One totally ordered log per lane. Taking a timetoken and making the event visible is a single step: once a reader has
+/// seen watermark T, nothing at or below T appears later.
+public protocol EventLog: Sendable {
+    /// Appends drafts, all those of one lane as a unit; results in the order of the drafts.
+    ///
+    /// When it returns, kept events survive loss of power, and the watermark covers all of them.
+    /// - Throws: `.overloaded` (nothing stored, ask again), `.unavailable` (nothing stored), `.outcomeUnknown`,
+    ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint.
+    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
+
+    /// The position up to which everything in `space` is visible. Cheap: callers ask per request.
+    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken
+
+    /// The position from which reading is complete: kept events at or below it may have been removed by retention.
+    /// Zero while nothing was removed. A reader that resumes below it has a gap.
+    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken
+
+    /// Kept and passing events after `position`, oldest first, never above the watermark.
+    ///
+    /// `Page.position` is where to continue: everything up to it has been looked at, also when no event matched.
+    func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
+
+    /// Kept events of several channels, each newest first or oldest first within its own bounds. One page per request;
+    /// an unknown channel gives an empty one.
+    func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>]
+
+    /// How many kept events `history` would give per request, bounds and filters as there; order and limit are ignored.
+    func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int]
+
+    /// One event by its place, kept or passing; nil when there is none (any more) in `space`.
+    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event?
+
+    /// Hides the kept events strictly between the bounds at once, for good. Returns how many it hid.
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
+
+    /// How long kept events of a space stay readable; nil is for ever. What is older is hidden at once and removed later.
+    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError)
+
+    /// What this node must offer its subscribers: each event once, in timetoken order per space, from the call on.
+    ///
+    /// Complete: a consumer that falls behind is fed from the store. Ends only on `close()`.
+    func committed() async -> CommitSequence
+}
+
+/// The result of one `append`.
+public struct AppendOutcome: Sendable {
+    /// One per draft, in their order; for a repeated claim, the first call's events.
+    public var events: [Appended]
+    /// The first call's note when the claim had been made before; then nothing was stored now.
+    public var repeatedNote: JSONText?
+
+    public init(events: [Appended], repeatedNote: JSONText? = nil) {
+        self.events = events
+        self.repeatedNote = repeatedNote
+    }
+}
+
+public struct Appended: Sendable {
+    public var event: Event
+    /// The channel had seen the deduplication key: `event` is the first one, even if the payload differs.
+    public var isDuplicate: Bool
+
+    public init(event: Event, isDuplicate: Bool) {
+        self.event = event
+        self.isDuplicate = isDuplicate
+    }
+}
+
+/// One commit as readers see it: its events in timetoken order, and the position that is now complete.
+public struct Commit: Sendable {
+    public var events: [Event]
+    public var watermark: Timetoken
+
+    public init(events: [Event], watermark: Timetoken) {
+        self.events = events
+        self.watermark = watermark
+    }
+}
+
+/// The sequence of commits, type-erased: one `next` per batch, so the erasure costs nothing per event.
+public struct CommitSequence: AsyncSequence, Sendable {
+    public typealias Element = Commit
+    public typealias Failure = Never
+
+    private let make: @Sendable () -> AsyncIterator
+
+    public init(_ next: @escaping @Sendable () async -> Commit?) {
+        make = { AsyncIterator(nextCommit: next) }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { make() }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let nextCommit: @Sendable () async -> Commit?
+        public mutating func next() async -> Commit? { await nextCommit() }
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Commit? { await nextCommit() }
+    }
+}
+
+/// A request's promise to be answered alike when repeated (`conventions.md` 6). Commits with its events.
+public struct Claim: Sendable {
+    public var space: SpaceID
+    /// Hash of the scope: app, credential, method, route, and the sender's key. 32 bytes.
+    public var key: [UInt8]
+    /// Hash of the request: a repeat with another one is a `.conflict`.
+    public var fingerprint: [UInt8]
+    /// What is needed beside the timetokens to print the same answer.
+    public var note: JSONText
+    public var until: Timetoken
+
+    public init(space: SpaceID, key: [UInt8], fingerprint: [UInt8], note: JSONText, until: Timetoken) {
+        self.space = space
+        self.key = key
+        self.fingerprint = fingerprint
+        self.note = note
+        self.until = until
+    }
+}
+
+/// Channels of one space: exact names and everything below prefixes.
+public struct ChannelSet: Sendable, Hashable {
+    public var space: SpaceID
+    public var names: Set<String>
+    /// The text before `*`, last dot included.
+    public var prefixes: Set<String>
+    /// Every channel but `$system`.
+    public var isAll: Bool
+
+    public init(space: SpaceID, names: Set<String> = [], prefixes: Set<String> = [], isAll: Bool = false) {
+        self.space = space
+        self.names = names
+        self.prefixes = prefixes
+        self.isAll = isAll
+    }
+
+    public init(space: SpaceID, patterns: some Sequence<NamePattern>) {
+        self.init(space: space)
+        for pattern in patterns {
+            switch pattern {
+            case .exact(let name): names.insert(name)
+            case .below(let prefix): prefixes.insert(prefix)
+            case .all: isAll = true
+            }
+        }
+    }
+
+    public func contains(_ channel: ChannelID) -> Bool {
+        guard channel.space == space else { return false }
+        if names.contains(channel.name) { return true }
+        if isAll, !channel.isSystem { return true }
+        return prefixes.contains { NamePattern.below($0).matches(channel.name) }
+    }
+}
+
+/// What to read of one channel's kept events.
+public struct HistoryRequest: Sendable {
+    public enum Order: Sendable { case oldestFirst, newestFirst }
+
+    public var channel: ChannelID
+    /// Exclusive.
+    public var after: Timetoken
+    /// Exclusive.
+    public var before: Timetoken
+    public var order: Order
+    public var limit: Int
+    /// Empty: every kind.
+    public var kinds: Set<EventKind> = []
+    /// Empty: every type. Patterns as in `NamePattern`.
+    public var types: [NamePattern] = []
+    public var user: String?
+
+    public init(
+        channel: ChannelID, after: Timetoken = .zero, before: Timetoken = .distantFuture,
+        order: Order = .oldestFirst, limit: Int
+    ) {
+        self.channel = channel
+        self.after = after
+        self.before = before
+        self.order = order
+        self.limit = limit
+    }
+}
+
+/// A bounded part of a longer list.
+public struct Page<Item: Sendable>: Sendable {
+    public var items: [Item]
+    public var hasMore: Bool
+    /// For pages of events: everything up to here has been looked at. Zero where it has no meaning.
+    public var position: Timetoken
+    /// For pages of records and deliveries: opaque; nil on the last page.
+    public var cursor: String?
+    /// Counted only when asked for.
+    public var total: Int?
+
+    public init(
+        items: [Item], hasMore: Bool = false, position: Timetoken = .zero, cursor: String? = nil, total: Int? = nil
+    ) {
+        self.items = items
+        self.hasMore = hasMore
+        self.position = position
+        self.cursor = cursor
+        self.total = total
+    }
+}

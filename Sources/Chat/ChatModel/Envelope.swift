@@ -1,0 +1,36 @@
+public import JSON
+
+extension Event {
+    /// The native JSON form of the event (`events.md` 1): the body of webhooks, of SSE and NDJSON frames, of history.
+    ///
+    /// Field order is fixed and the payload's bytes are the sender's, so the same event always prints the same bytes.
+    public var envelope: JSONText {
+        var writer = JSONWriter(capacity: draft.weight + 160)
+        printEnvelope(to: &writer)
+        return writer.text
+    }
+
+    /// Prints the envelope as the next value of `writer`.
+    public func printEnvelope(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", timetoken.eventID)
+        writer.member("type", type)
+        writer.member("timestamp", timetoken.timestamp)
+        writer.member("timetoken", timetoken.description)
+        writer.member("channel", channel.name)
+        if let user { writer.member("user", user) }
+        writer.member("data", data)
+        if let meta { writer.member("meta", meta) }
+        if let customType { writer.member("custom_type", customType) }
+        if let schema = draft.schema {
+            writer.key("schema")
+            writer.beginObject()
+            writer.member("type", schema.type)
+            writer.member("version", schema.version)
+            writer.endObject()
+        }
+        if let cause = draft.cause { writer.member("cause", cause) }
+        if retention == .passing { writer.member("ephemeral", true) }
+        writer.endObject()
+    }
+}

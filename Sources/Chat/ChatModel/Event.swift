@@ -1,0 +1,103 @@
+public import JSON
+
+/// The class of an event that the wire languages ask for: PubNub's history sees messages and files only.
+public enum EventKind: Int, Sendable, CaseIterable {
+    case message = 0, signal = 1, recordChange = 2, action = 3, file = 4, presence = 5, other = 6
+}
+
+/// How long an event can be read (`layout.md`, *One log, two retentions*).
+public enum Retention: Sendable {
+    /// Durable; in history until the app's retention or its own `expires`.
+    case kept
+    /// Ephemeral: for catching up within 120 s, never in history, forgotten by a restart.
+    case passing
+}
+
+/// Who may see an event on a live stream (`events.md` 4). Kept with the event, never printed.
+public enum Audience: Hashable, Sendable {
+    /// Everyone allowed on the channel.
+    case subscribers
+    /// No stream, poll or listener; webhooks do (fire).
+    case webhooks
+    /// A rule of `sendbird.md` 1.2, by its name.
+    case rule(String)
+}
+
+/// The declared schema that accepted an event.
+public struct SchemaReference: Hashable, Sendable {
+    public var type: String
+    public var version: Int
+
+    public init(type: String, version: Int) {
+        self.type = type
+        self.version = version
+    }
+}
+
+/// An event before the log has given it its place. The fields are those of the envelope (`events.md` 1).
+public struct EventDraft: Sendable {
+    public var channel: ChannelID
+    public var type: String
+    public var kind: EventKind
+    public var retention: Retention
+    /// The payload, byte for byte as the sender wrote it.
+    public var data: JSONText
+    /// Who caused it; nil when the gateway or an operator did.
+    public var user: String?
+    public var meta: JSONText?
+    public var customType: String?
+    public var schema: SchemaReference?
+    /// Shared by all events of one call.
+    public var cause: String?
+    public var audience: Audience = .subscribers
+    public var originDevice: String?
+    /// The text a dialect's readers get when it differs from `data` (`events.md` 5).
+    public var wire: JSONText?
+    /// Not readable from this moment on.
+    public var expires: Timetoken?
+    /// The same (channel, key) within the window returns the first event. 1..255 bytes.
+    public var deduplicationKey: String?
+
+    public init(
+        channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
+        user: String? = nil, meta: JSONText? = nil
+    ) {
+        self.channel = channel
+        self.type = type
+        self.kind = kind
+        self.retention = retention
+        self.data = data
+        self.user = user
+        self.meta = meta
+    }
+
+    /// What the event weighs in queues and rings, in bytes: its texts and a fixed part.
+    public var weight: Int {
+        data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
+            + (user?.utf8.count ?? 0) + 160
+    }
+}
+
+/// Something that happened on a channel, at its place in the log. Immutable.
+///
+/// A class, so that handing one to many feeds costs a reference instead of copying a dozen fields.
+public final class Event: Sendable {
+    public let timetoken: Timetoken
+    public let draft: EventDraft
+
+    public init(timetoken: Timetoken, draft: EventDraft) {
+        self.timetoken = timetoken
+        self.draft = draft
+    }
+
+    public var id: String { timetoken.eventID }
+    public var channel: ChannelID { draft.channel }
+    public var type: String { draft.type }
+    public var kind: EventKind { draft.kind }
+    public var retention: Retention { draft.retention }
+    public var data: JSONText { draft.data }
+    public var user: String? { draft.user }
+    public var meta: JSONText? { draft.meta }
+    public var customType: String? { draft.customType }
+    public var audience: Audience { draft.audience }
+}

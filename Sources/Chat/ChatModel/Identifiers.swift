@@ -1,0 +1,52 @@
+/// One app (`product.md` 2): nothing is asked for, stored or matched without it.
+public struct SpaceID: Hashable, Sendable, CustomStringConvertible {
+    public let name: String
+    public init(_ name: String) { self.name = name }
+    public var description: String { name }
+
+    /// Where the gateway keeps what belongs to no app: the apps themselves, and names unique in the installation.
+    public static let gateway = SpaceID("$gateway")
+}
+
+/// A channel of an app.
+public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
+    public let space: SpaceID
+    public let name: String
+
+    public init(_ name: String, in space: SpaceID) {
+        self.space = space
+        self.name = name
+    }
+
+    public var description: String { name }
+
+    /// Where the gateway reports to the app's operators; read with scope `admin` only (`product.md` 5).
+    public static let systemName = "$system"
+    public var isSystem: Bool { name == Self.systemName }
+}
+
+/// A user of an app.
+public struct UserID: Hashable, Sendable, CustomStringConvertible {
+    public let space: SpaceID
+    public let name: String
+
+    public init(_ name: String, in space: SpaceID) {
+        self.space = space
+        self.name = name
+    }
+
+    public var description: String { name }
+}
+
+/// A webhook of an app. Called endpoint in code, so that it is not confused with the room.
+public struct EndpointID: Hashable, Sendable, CustomStringConvertible {
+    public let space: SpaceID
+    public let name: String
+
+    public init(_ name: String, in space: SpaceID) {
+        self.space = space
+        self.name = name
+    }
+
+    public var description: String { name }
+}

@@ -1,0 +1,56 @@
+/// Every bound of the product in one place, with its default (`product.md` 9). Each is a setting and has a test.
+public struct Limits: Sendable {
+    // Sizes, in bytes of JSON text.
+    public var dataBytes = 64 * 1024
+    public var metaBytes = 8 * 1024
+    public var signalDataBytes = 64
+    /// Nested arrays and objects of a request body or payload.
+    public var jsonDepth = 64
+    public var filterBytes = 8 * 1024
+    public var filterDepth = 64
+
+    // Request bodies.
+    public var emitBodyBytes = 128 * 1024
+    public var batchBodyBytes = 1024 * 1024
+    public var inboundBodyBytes = 1024 * 1024
+    public var batchEvents = 500
+
+    // Reading.
+    public var pageDefault = 50
+    public var pageMost = 250
+    /// Channels and patterns of one stream or poll.
+    public var streamChannels = 500
+    public var streamsInGateway = 100_000
+    /// Zero: unlimited.
+    public var streamsPerKey = 0
+    /// Zero: unlimited.
+    public var streamsPerAddress = 0
+    public var heartbeat: Duration = .seconds(15)
+    public var pollHold: Duration = .seconds(25)
+    /// Events waiting for one listener inside the process; past it the listener is told, closed, and resumes.
+    public var listenerBacklog = 1000
+    /// The byte log of one stream feed.
+    public var feedBytes = 1024 * 1024
+
+    // The log.
+    public var passingAge: Duration = .seconds(120)
+    public var passingBytes = 64 * 1024 * 1024
+    /// How long repeats are recognised: `Idempotency-Key`, delivery ids, deduplication keys.
+    public var repeatWindow: Duration = .seconds(24 * 3600)
+    public var waitingDrafts = 20_000
+    public var waitingBytes = 64 * 1024 * 1024
+    public var storeDeadline: Duration = .seconds(5)
+    public var drain: Duration = .seconds(10)
+
+    // Webhooks.
+    public var deliveryAttempts = 10
+    public var deliveryConcurrency = 10
+    /// Held deliveries of one webhook.
+    public var deliveriesHeld = 100_000
+    public var deliveriesKept: Duration = .seconds(30 * 24 * 3600)
+    public var webhooksPerApp = 1000
+    public var sourcesPerApp = 1000
+    public var typesPerApp = 1000
+
+    public init() {}
+}

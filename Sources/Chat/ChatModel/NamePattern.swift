@@ -1,0 +1,55 @@
+/// A pattern over channel names or event types: exact, `a.b.*` (any depth below `a.b.`), or `*` (`product.md` 5).
+public enum NamePattern: Hashable, Sendable {
+    case exact(String)
+    /// The text before the `*`, its last dot included.
+    case below(String)
+    case all
+
+    /// Reads a pattern. Nil when a `*` stands anywhere but as the whole last part, or the text is empty.
+    public init?(_ text: String) {
+        if text == "*" {
+            self = .all
+        } else if text.hasSuffix(".*"), text.utf8.count > 2 {
+            let prefix = text.dropLast()
+            guard !prefix.utf8.contains(UInt8(ascii: "*")) else { return nil }
+            self = .below(String(prefix))
+        } else {
+            guard !text.isEmpty, !text.utf8.contains(UInt8(ascii: "*")) else { return nil }
+            self = .exact(text)
+        }
+    }
+
+    /// Whether a name falls under the pattern. `*` does not cover `$system`: that is asked for by name.
+    public func matches(_ name: String) -> Bool {
+        switch self {
+        case .exact(let exact): name == exact
+        case .below(let prefix): name.utf8.count > prefix.utf8.count && name.utf8.starts(with: prefix.utf8)
+        case .all: name != ChannelID.systemName
+        }
+    }
+
+    /// Whether everything the other pattern can match is matched by this one.
+    public func covers(_ other: NamePattern) -> Bool {
+        switch (self, other) {
+        case (_, .exact(let name)): matches(name)
+        case (.all, _): true
+        case (.below(let wide), .below(let narrow)): narrow.utf8.starts(with: wide.utf8)
+        case (.below, .all), (.exact, _): false
+        }
+    }
+}
+
+extension NamePattern: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .exact(let name): name
+        case .below(let prefix): prefix + "*"
+        case .all: "*"
+        }
+    }
+}
+
+extension Sequence<NamePattern> {
+    /// Whether any of the patterns matches.
+    public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
+}

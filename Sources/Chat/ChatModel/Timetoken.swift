@@ -1,0 +1,103 @@
+/// A position in time and in the log: 100 ns ticks since 1970-01-01T00:00:00Z.
+///
+/// Unique in the installation and strictly increasing in commit order, so one value is an event's identity, its time and
+/// the place from which a reader continues (`engine.md` 1.1, *Shape*). Written as 17 decimal digits until the year 2286.
+public struct Timetoken: Hashable, Comparable, Sendable {
+    public var rawValue: UInt64
+
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// Before every event.
+    public static let zero = Timetoken(0)
+    /// After every event; SQLite's largest integer, so that engines can bind it.
+    public static let distantFuture = Timetoken(UInt64(Int64.max))
+
+    public static let ticksPerSecond: UInt64 = 10_000_000
+
+    public static func < (left: Timetoken, right: Timetoken) -> Bool { left.rawValue < right.rawValue }
+
+    /// Reads 1 to 19 decimal digits, nothing else. Leading zeros are accepted; values above `Int64.max` are not.
+    public init?(text: some StringProtocol) {
+        guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let value = UInt64(text), value <= Self.distantFuture.rawValue
+        else { return nil }
+        rawValue = value
+    }
+
+    /// The id of the event at this position: `evt_` and the digits (`events.md` 1).
+    public var eventID: String { "evt_\(rawValue)" }
+
+    /// Reads an event id; nil when it is none.
+    public init?(eventID: some StringProtocol) {
+        guard eventID.hasPrefix("evt_") else { return nil }
+        self.init(text: eventID.dropFirst(4))
+    }
+
+    public func adding(_ duration: Duration) -> Timetoken {
+        let ticks = duration.timetokenTicks
+        return ticks >= 0
+            ? Timetoken(min(rawValue &+ UInt64(ticks), Self.distantFuture.rawValue))
+            : Timetoken(rawValue - min(rawValue, UInt64(-ticks)))
+    }
+}
+
+extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: UInt64) { self.init(value) }
+    public var description: String { String(rawValue) }
+}
+
+extension Timetoken {
+    /// RFC 3339 in UTC, cut to microseconds: `2024-11-24T01:39:05.678901Z`.
+    public var timestamp: String {
+        let seconds = rawValue / Self.ticksPerSecond
+        let micros = rawValue % Self.ticksPerSecond / 10
+        let date = CivilDate(daysSince1970: Int(seconds / 86_400))
+        let second = Int(seconds % 86_400)
+        var text: [UInt8] = []
+        text.reserveCapacity(27)
+        func digits(_ value: Int, _ width: Int) {
+            var divisor = 1
+            for _ in 1..<width { divisor *= 10 }
+            while divisor > 0 {
+                text.append(UInt8(0x30 + value / divisor % 10))
+                divisor /= 10
+            }
+        }
+        for (value, width, mark) in [
+            (date.year, 4, "-"), (date.month, 2, "-"), (date.day, 2, "T"), (second / 3600, 2, ":"),
+            (second / 60 % 60, 2, ":"), (second % 60, 2, "."), (Int(micros), 6, "Z"),
+        ] as [(Int, Int, Unicode.Scalar)] {
+            digits(value, width)
+            text.append(UInt8(ascii: mark))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension Duration {
+    /// Whole 100 ns ticks, towards zero.
+    public var timetokenTicks: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * Int64(Timetoken.ticksPerSecond) + attoseconds / 100_000_000_000
+    }
+}
+
+/// A day of the proleptic Gregorian calendar.
+struct CivilDate {
+    let year: Int
+    let month: Int
+    let day: Int
+
+    /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`; for days from 1970 on.
+    init(daysSince1970: Int) {
+        let shifted = daysSince1970 + 719_468
+        let era = shifted / 146_097
+        let dayOfEra = shifted % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+}
