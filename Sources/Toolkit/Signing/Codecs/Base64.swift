@@ -1,0 +1,78 @@
+/// Base 64 (RFC 4648, sections 4 and 5).
+///
+/// Written with padding in the standard alphabet and without in the URL alphabet. Read with or without padding, but
+/// otherwise strictly: two spellings of one value would let a signature or a cursor pass as a different one.
+public enum Base64 {
+    private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let url = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let standardValues = values(of: standard)
+    private static let urlValues = values(of: url)
+    private static let pad = UInt8(ascii: "=")
+
+    /// The standard alphabet, padded.
+    public static func encode(_ bytes: [UInt8]) -> String { encode(bytes, standard, padded: true) }
+
+    /// The alphabet for URLs and file names, unpadded.
+    public static func encodeURL(_ bytes: [UInt8]) -> String { encode(bytes, url, padded: false) }
+
+    /// Reads the standard alphabet, padded fully or not at all; `nil` for anything else, including bits set beyond the
+    /// last byte and white space.
+    public static func decode(_ text: String) -> [UInt8]? { decode(text[...].utf8, standardValues) }
+
+    /// Reads a part of a text, such as what follows a prefix.
+    public static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
+
+    /// Reads the URL alphabet, as strictly as the standard one.
+    public static func decodeURL(_ text: String) -> [UInt8]? { decode(text[...].utf8, urlValues) }
+
+    private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { buffer in
+            var length = 0
+            var bits: UInt32 = 0
+            var pending = 0
+            func put(_ character: UInt8) {
+                buffer[length] = character
+                length += 1
+            }
+            for byte in bytes {
+                bits = bits << 8 | UInt32(byte)
+                pending += 8
+                while pending >= 6 {
+                    pending -= 6
+                    put(alphabet[Int(bits >> UInt32(pending) & 63)])
+                }
+            }
+            if pending > 0 { put(alphabet[Int(bits << UInt32(6 - pending) & 63)]) }
+            while padded, length % 4 != 0 { put(pad) }
+            return length
+        }
+    }
+
+    private static func decode(_ text: Substring.UTF8View, _ values: [UInt8]) -> [UInt8]? {
+        let padding = text.suffix(2).reversed().prefix { $0 == pad }.count
+        let digits = text.dropLast(padding)
+        // One digit alone is six bits and no byte; padding, where there is any, completes the last four.
+        guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 4 * 3 + 2)
+        var bits: UInt32 = 0
+        var pending = 0
+        for character in digits {
+            let value = values[Int(character)]
+            guard value < 64 else { return nil }
+            bits = bits << 6 | UInt32(value)
+            pending += 6
+            if pending >= 8 {
+                pending -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(pending)))
+            }
+        }
+        return bits & (1 << UInt32(pending) - 1) == 0 ? bytes : nil
+    }
+
+    private static func values(of alphabet: [UInt8]) -> [UInt8] {
+        var values = [UInt8](repeating: 255, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }
+}

@@ -1,0 +1,48 @@
+/// Base 16 (RFC 4648, section 8): written in lower case, read in either.
+public enum Hex {
+    /// Two lower-case digits for each byte.
+    public static func encode(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+            var index = 0
+            for byte in bytes {
+                buffer[index] = digit(byte >> 4)
+                buffer[index + 1] = digit(byte & 15)
+                index += 2
+            }
+            return index
+        }
+    }
+
+    /// The bytes, or `nil` for an odd number of digits or anything that is not one.
+    public static func decode(_ text: String) -> [UInt8]? { decode(text[...]) }
+
+    /// Reads a part of a text, such as what follows a prefix.
+    public static func decode(_ text: Substring) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count / 2)
+        var high: UInt8?
+        for character in text.utf8 {
+            guard let value = value(of: character) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return high == nil ? bytes : nil
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    private static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// A scheme that puts an HMAC over some text around the body into one header: most services have one of these.
+public struct HMACScheme: SignatureScheme {
+    /// How the digest is written in the header.
+    public enum Encoding: String, Sendable, CaseIterable {
+        case hex
+        case base64
+    }
+
+    /// The header that holds the signature; several values separated by commas are alternatives.
+    public var signatureHeader: String
+    /// What stands before the digest, such as `sha256=`; a value without it is not a signature of this scheme.
+    public var prefix: String
+    public var encoding: Encoding
+    public var algorithm: HashAlgorithm
+    /// The bytes that are signed.
+    public var template: SignedTemplate
+    /// The header with the unix seconds of the signature, for schemes that have one.
+    public var timestampHeader: String?
+    /// The header with the sender's id of the delivery.
+    public var idHeader: String?
+    /// Where the id is in the body, for services that put it there.
+    public var idPointer: String?
+    public var window: ReplayWindow
+    private let secrets: [Secret]
+
+    /// - Parameter secrets: any of them may have signed.
+    public init(
+        _ secrets: [Secret], signatureHeader: String, prefix: String = "", encoding: Encoding = .hex,
+        algorithm: HashAlgorithm = .sha256, template: SignedTemplate = .body, timestampHeader: String? = nil,
+        idHeader: String? = nil, idPointer: String? = nil, window: ReplayWindow = .standard
+    ) {
+        self.secrets = secrets
+        self.signatureHeader = signatureHeader
+        self.prefix = prefix
+        self.encoding = encoding
+        self.algorithm = algorithm
+        self.template = template
+        self.timestampHeader = timestampHeader
+        self.idHeader = idHeader
+        self.idPointer = idPointer
+        self.window = window
+    }
+
+    public func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
+        let header = try message.required(signatureHeader)
+        var timestamp: String?
+        if let timestampHeader {
+            let value = try message.required(timestampHeader)
+            try window.check(value, of: timestampHeader, at: now)
+            timestamp = value
+        }
+        let id = idHeader.flatMap(message.header)
+        let signatures = candidates(in: header)
+        guard !signatures.isEmpty else { throw .headerMalformed(signatureHeader) }
+        for secret in secrets {
+            var code = MessageAuthentication(algorithm, key: secret)
+            try template.feed(&code, message, id: id, timestamp: timestamp)
+            let expected = code.finish()
+            if signatures.contains(where: { constantTimeEqual($0, expected) }) { return identity(id) }
+        }
+        throw .mismatch
+    }
+
+    private func candidates(in header: String) -> [[UInt8]] {
+        header.split(separator: ",").compactMap { part in
+            let value = part.trimmingBlanks()
+            guard value.hasPrefix(prefix) else { return nil }
+            let digits = value.dropFirst(prefix.count)
+            return switch encoding {
+            case .hex: Hex.decode(digits)
+            case .base64: Base64.decode(digits)
+            }
+        }
+    }
+
+    private func identity(_ id: String?) -> DeliveryIdentity {
+        if let id { return .value(id) }
+        return idPointer.map { .bodyPointer($0) } ?? .none
+    }
+}

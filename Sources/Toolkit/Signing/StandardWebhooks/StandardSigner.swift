@@ -1,0 +1,75 @@
+internal import Crypto
+
+/// Why a message could not be signed.
+public enum StandardSigningError: Error, Sendable, Equatable {
+    /// No key to sign with.
+    case noKeys
+    /// The id is empty or has a character outside U+0021..U+007E, or a dot, which would blur where it ends.
+    case invalidID
+    /// A time before 1970.
+    case invalidTimestamp
+    /// The library refused to sign.
+    case failed
+}
+
+/// Signs messages as Standard Webhooks asks: `id.timestamp.body`, the token of every active key in one header.
+///
+/// During rotation both the new and the previous key sign, so a receiver may change over at any moment.
+/// Source: Standard Webhooks 1.0, "Webhook signatures".
+public struct StandardSigner: Sendable {
+    private let keys: [Key]
+
+    private enum Key: Sendable {
+        case symmetric(SymmetricKey)
+        case ed25519(Ed25519PrivateKey)
+    }
+
+    /// Keys in the order their tokens appear: the current one first.
+    public init(_ keys: [StandardSigningKey]) {
+        self.keys = keys.map { key in
+            switch key {
+            case .symmetric(let secret): .symmetric(SymmetricKey(data: secret.bytes))
+            case .ed25519(let key): .ed25519(key)
+            }
+        }
+    }
+
+    /// The value of `webhook-signature`.
+    ///
+    /// - Parameters:
+    ///   - id: the value of `webhook-id`, the same over all attempts.
+    ///   - timestamp: the value of `webhook-timestamp`: unix seconds of this attempt, not of the event.
+    ///   - body: the bytes exactly as sent.
+    public func signature(
+        id: String, timestamp: Int64, body: [UInt8]
+    ) throws(StandardSigningError) -> String {
+        guard !keys.isEmpty else { throw .noKeys }
+        guard StandardMessageID.isValid(id) else { throw .invalidID }
+        guard timestamp >= 0 else { throw .invalidTimestamp }
+        let head = Array("\(id).\(timestamp).".utf8)
+        var header = ""
+        for key in keys {
+            if !header.isEmpty { header += " " }
+            header += try token(key, head, body)
+        }
+        return header
+    }
+
+    private func token(_ key: Key, _ head: [UInt8], _ body: [UInt8]) throws(StandardSigningError) -> String {
+        switch key {
+        case .symmetric(let key):
+            var code = HMAC<SHA256>(key: key)
+            code.update(data: head)
+            code.update(data: body)
+            return "v1," + Base64.encode(Array(code.finalize()))
+        case .ed25519(let key):
+            do { return "v1a," + Base64.encode(try key.signature(of: head + body)) } catch { throw .failed }
+        }
+    }
+}
+
+enum StandardMessageID {
+    static func isValid(_ id: String) -> Bool {
+        !id.isEmpty && id.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: ".") }
+    }
+}

@@ -1,0 +1,62 @@
+/// Verifies messages signed as Standard Webhooks asks.
+public struct StandardVerifier: Sendable {
+    private let keys: [StandardVerificationKey]
+    private let window: ReplayWindow
+
+    /// Tokens looked at in one header; each may cost an Ed25519 verification with every key.
+    private static let tokenLimit = 16
+
+    /// Any of the keys will do: current and previous while a rotation lasts.
+    public init(_ keys: [StandardVerificationKey], window: ReplayWindow = .standard) {
+        self.keys = keys
+        self.window = window
+    }
+
+    /// Returns if some token of the header was made with some key and the timestamp is within the window.
+    ///
+    /// Unknown versions and malformed tokens are skipped, as long as one that matches is there.
+    /// - Parameters:
+    ///   - id: the value of `webhook-id`.
+    ///   - timestamp: the value of `webhook-timestamp`, as received.
+    ///   - signature: the value of `webhook-signature`.
+    ///   - body: the bytes as received.
+    ///   - now: unix seconds.
+    public func verify(
+        id: String, timestamp: String, signature: String, body: [UInt8], at now: Int64
+    ) throws(SignatureRejection) {
+        guard StandardMessageID.isValid(id) else { throw .headerMalformed("webhook-id") }
+        try window.check(timestamp, of: "webhook-timestamp", at: now)
+        let tokens = Self.tokens(of: signature)
+        let head = "\(id).\(timestamp)."
+        for key in keys where matches(tokens, key, head, body) { return }
+        throw .mismatch
+    }
+
+    private func matches(
+        _ tokens: [(version: Substring, signature: [UInt8])], _ key: StandardVerificationKey, _ head: String,
+        _ body: [UInt8]
+    ) -> Bool {
+        switch key {
+        case .symmetric(let secret):
+            var code = MessageAuthentication(.sha256, key: secret)
+            code.update(head)
+            code.update(body)
+            let expected = code.finish()
+            return tokens.contains { $0.version == "v1" && constantTimeEqual($0.signature, expected) }
+        case .ed25519(let key):
+            let candidates = tokens.filter { $0.version == "v1a" && $0.signature.count == 64 }
+            guard !candidates.isEmpty else { return false }
+            let message = Array(head.utf8) + body
+            return candidates.contains { key.isValid($0.signature, for: message) }
+        }
+    }
+
+    private static func tokens(of header: String) -> [(version: Substring, signature: [UInt8])] {
+        header.split(separator: " ").prefix(tokenLimit).compactMap { token in
+            guard let comma = token.firstIndex(of: ","),
+                let signature = Base64.decode(token[token.index(after: comma)...])
+            else { return nil }
+            return (token[..<comma], signature)
+        }
+    }
+}
