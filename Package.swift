@@ -44,7 +44,7 @@ let package = Package(
         door("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         door("CLinux"),
 
-        room("Toolkit", "Locking"),
+        room("Toolkit", "Locking", uses: ["CLinux"]),
         room("Toolkit", "JSON", uses: ["CJansson"]),
         room("Toolkit", "Signing", uses: [crypto]),
         room("Toolkit", "SQLite", uses: ["CSQLite"]),

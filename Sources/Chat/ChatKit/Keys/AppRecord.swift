@@ -1,0 +1,63 @@
+public import ChatModel
+import JSON
+
+/// One tenant: its id is the space everything of it lives in (`product.md` 2).
+public struct AppRecord: Sendable {
+    public var space: SpaceID
+    public var name: String
+    /// For the PubNub wire, and readable again by the app's admin.
+    public var publishKey: String
+    public var subscribeKey: String
+    /// Signs tickets, tokens and Sendbird webhooks, so it is stored as it is.
+    public var secretKey: String
+    /// The first app: its admins are the operators (`product.md` 5).
+    public var isFirst: Bool
+    /// How long kept events stay; nil is for ever.
+    public var retention: Duration?
+    public var created: Timetoken
+
+    public init(
+        space: SpaceID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
+        isFirst: Bool = false, retention: Duration? = nil, created: Timetoken
+    ) {
+        self.space = space
+        self.name = name
+        self.publishKey = publishKey
+        self.subscribeKey = subscribeKey
+        self.secretKey = secretKey
+        self.isFirst = isFirst
+        self.retention = retention
+        self.created = created
+    }
+}
+
+extension AppRecord {
+    var recordKey: RecordKey { RecordKey(.app, space.name, in: .gateway) }
+
+    var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("name", name)
+            writer.member("publish_key", publishKey)
+            writer.member("subscribe_key", subscribeKey)
+            writer.member("secret_key", secretKey)
+            if isFirst { writer.member("first", true) }
+            if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
+            writer.member("created", created.description)
+            writer.endObject()
+        }
+    }
+
+    /// Reads what `body` printed; nil for a record that is no app of ours.
+    init?(_ record: Record) {
+        guard let root = try? JSONDocument(record.body).root, let secret = root["secret_key"]?.string else {
+            return nil
+        }
+        self.init(
+            space: SpaceID(record.key.id), name: root["name"]?.string ?? "",
+            publishKey: root["publish_key"]?.string ?? "", subscribeKey: root["subscribe_key"]?.string ?? "",
+            secretKey: secret, isFirst: root["first"]?.boolean ?? false,
+            retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },
+            created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
+    }
+}

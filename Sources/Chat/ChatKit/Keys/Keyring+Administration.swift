@@ -1,0 +1,124 @@
+public import ChatModel
+import Locking
+import Signing
+
+/// A new key's text. Shown once, never stored.
+public struct IssuedKey: Sendable {
+    public var key: APIKey
+    public var text: String
+}
+
+/// A new app with its first key.
+public struct IssuedApp: Sendable {
+    public var app: AppRecord
+    public var admin: IssuedKey
+}
+
+extension Keyring {
+    /// Makes a key for an app. A credential can hand on only what it has.
+    ///
+    /// - Throws: `.forbidden` without `admin`.
+    public func issueKey(
+        name: String, scopes: Scopes, channels: [NamePattern], types: [NamePattern], expires: Timetoken?,
+        by caller: Caller
+    ) async throws(ChatError) -> IssuedKey {
+        try caller.demand(.admin)
+        guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
+        let issued = Self.issue(
+            name: name, in: caller.space, scopes: scopes, channels: channels, types: types, expires: expires,
+            now: clock.now)
+        try await write([RecordChange(issued.key.recordKey, body: issued.key.body, demand: .absent)])
+        return issued
+    }
+
+    /// The app's keys, oldest first.
+    public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
+        try caller.demand(.admin)
+        return contents.withLock { contents in
+            contents.keys.values.filter { $0.space == caller.space }.sorted { $0.created < $1.created }
+        }
+    }
+
+    /// Removes a key; what it opened is closed.
+    public func removeKey(_ id: String, by caller: Caller) async throws(ChatError) {
+        try caller.demand(.admin)
+        guard id != caller.credential else {
+            throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
+        }
+        try await remove(RecordKey(.key, id, in: caller.space), "no such key")
+    }
+
+    /// Makes an app with an admin key; for operators.
+    public func issueApp(
+        name: String, retention: Duration? = nil, by caller: Caller
+    ) async throws(ChatError) -> IssuedApp {
+        try Self.demandOperator(caller)
+        guard (1...200).contains(name.utf8.count) else {
+            throw ChatError(.malformed, "name must be 1 to 200 bytes long")
+        }
+        let random = SystemRandomSource()
+        let app = AppRecord(
+            space: SpaceID(random.identifier(prefix: "app_")), name: name,
+            publishKey: random.identifier(prefix: "pub-c-"), subscribeKey: random.identifier(prefix: "sub-c-"),
+            secretKey: random.token(prefix: "sec-c-"), retention: retention, created: clock.now)
+        return try await establish(app, keyText: nil)
+    }
+
+    public func removeApp(_ id: String, by caller: Caller) async throws(ChatError) {
+        try Self.demandOperator(caller)
+        guard let app = app(SpaceID(id)) else { throw ChatError(.notFound, "no such app") }
+        guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be removed") }
+        let keys = contents.withLock { contents in contents.keys.keys.filter { $0.space == app.space } }
+        try await write(
+            [RecordChange(app.recordKey, body: nil, demand: .present)] + keys.map { RecordChange($0, body: nil) })
+    }
+
+    /// Stores an app and its first admin key; the gateway's own way at first start.
+    ///
+    /// - Parameter keyText: the key's text when it is fixed from outside; nil draws a random one.
+    /// - Throws: `.conflict` when the app exists.
+    public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
+        let issued = Self.issue(
+            name: "admin", in: app.space, scopes: [.admin], channels: [.all], types: [.all], expires: nil,
+            now: app.created, text: keyText)
+        try await write([
+            RecordChange(app.recordKey, body: app.body, demand: .absent),
+            RecordChange(issued.key.recordKey, body: issued.key.body, demand: .absent),
+        ])
+        return IssuedApp(app: app, admin: issued)
+    }
+
+    static func demandOperator(_ caller: Caller) throws(ChatError) {
+        guard caller.isOperator else {
+            throw ChatError(.forbidden, "apps are managed with an admin key of the first app")
+        }
+    }
+
+    private static func issue(
+        name: String, in space: SpaceID, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
+        expires: Timetoken?, now: Timetoken, text: String? = nil
+    ) -> IssuedKey {
+        let random = SystemRandomSource()
+        let text = text ?? random.token(prefix: "parley_")
+        let key = APIKey(
+            id: random.identifier(prefix: "key_"), space: space, name: name, digest: digest(of: text), scopes: scopes,
+            channels: channels, types: types, expires: expires, created: now)
+        return IssuedKey(key: key, text: text)
+    }
+
+    /// How a key's text is looked up: SHA-256 in hex. Keys are random, so a plain digest is enough.
+    public static func digest(of text: String) -> String { Hex.encode(sha256(Array(text.utf8))) }
+
+    private func remove(_ key: RecordKey, _ message: String) async throws(ChatError) {
+        do {
+            try await write([RecordChange(key, body: nil, demand: .present)])
+        } catch  where error.code == .notFound {
+            throw ChatError(.notFound, message)
+        }
+    }
+
+    private func write(_ changes: [RecordChange]) async throws(ChatError) {
+        let records = try await directory.write(changes)
+        for (change, record) in zip(changes, records) { apply(change.key, change.body == nil ? nil : record) }
+    }
+}

@@ -1,0 +1,137 @@
+public import ChatModel
+import Locking
+
+/// Apps and API keys, held in memory so that a request is authenticated without waiting for the store.
+///
+/// The directory is the truth; this follows it. A key made or removed on this node counts at once, on another within a
+/// second.
+public final class Keyring: Sendable {
+    struct Contents {
+        var apps: [SpaceID: AppRecord] = [:]
+        var keys: [RecordKey: APIKey] = [:]
+        var byDigest: [String: RecordKey] = [:]
+    }
+
+    let directory: any Directory
+    let clock: WallClock
+    let contents = Lock(Contents())
+    private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
+
+    init(directory: any Directory, clock: WallClock) {
+        self.directory = directory
+        self.clock = clock
+    }
+
+    /// The caller a key stands for; nil when there is no such key, or it has expired.
+    ///
+    /// - Parameter digest: SHA-256 of the key's text, in hex. Looking a digest up tells an attacker nothing about the
+    ///   key by its timing.
+    public func caller(digest: String) -> Caller? {
+        let now = clock.now
+        return contents.withLock { contents in
+            guard let key = contents.byDigest[digest].flatMap({ contents.keys[$0] }) else { return nil }
+            return Self.caller(key, contents, now)
+        }
+    }
+
+    /// The caller a key's id stands for, for credentials derived from it.
+    public func caller(key id: String, in space: SpaceID) -> Caller? {
+        let now = clock.now
+        return contents.withLock { contents in
+            guard let key = contents.keys[RecordKey(.key, id, in: space)] else { return nil }
+            return Self.caller(key, contents, now)
+        }
+    }
+
+    public func app(_ space: SpaceID) -> AppRecord? { contents.withLock { $0.apps[space] } }
+
+    /// In the order of their ids.
+    public var apps: [AppRecord] {
+        contents.withLock { contents in contents.apps.values.sorted { $0.space.name < $1.space.name } }
+    }
+
+    /// Calls `body` whenever a key was removed or changed: what it opened must be looked at again.
+    public func observe(_ body: @escaping @Sendable (APIKey) -> Void) {
+        observers.withLock { $0.append(body) }
+    }
+
+    private static func caller(_ key: APIKey, _ contents: Contents, _ now: Timetoken) -> Caller? {
+        if let expires = key.expires, expires <= now { return nil }
+        return Caller(
+            space: key.space, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
+            expires: key.expires,
+            isOperator: key.scopes.contains(.admin) && contents.apps[key.space]?.isFirst == true)
+    }
+}
+
+extension Keyring {
+    /// Reads every app and key. Before the first request.
+    func load() async throws(ChatError) {
+        for app in try await all(.app, in: .gateway).compactMap(AppRecord.init) {
+            put(app)
+            for key in try await all(.key, in: app.space).compactMap(APIKey.init) { put(key) }
+        }
+    }
+
+    /// Applies what changes in the directory, until the engine closes.
+    func follow() async {
+        for await changes in await directory.changes(after: 0) {
+            for key in changes.keys where key.kind == .app || key.kind == .key {
+                // A read that fails now is made good by the next change or restart; the old entry stays in force.
+                guard let record = try? await directory.read([key]) else { continue }
+                apply(key, record[0])
+            }
+        }
+    }
+
+    /// Takes one record as it is now; nil when it was removed.
+    func apply(_ key: RecordKey, _ record: Record?) {
+        switch key.kind {
+        case .app:
+            if let app = record.flatMap(AppRecord.init) {
+                put(app)
+            } else {
+                contents.withLock { $0.apps[SpaceID(key.id)] = nil }
+            }
+        case .key:
+            if let apiKey = record.flatMap(APIKey.init) { put(apiKey) } else { drop(key) }
+        default: break
+        }
+    }
+
+    private func put(_ app: AppRecord) { contents.withLock { $0.apps[app.space] = app } }
+
+    private func put(_ key: APIKey) {
+        let old = contents.withLock { contents in
+            let old = contents.keys.updateValue(key, forKey: key.recordKey)
+            if let old { contents.byDigest[old.digest] = nil }
+            contents.byDigest[key.digest] = key.recordKey
+            return old
+        }
+        if let old { tell(old) }
+    }
+
+    private func drop(_ key: RecordKey) {
+        let old = contents.withLock { contents in
+            let old = contents.keys.removeValue(forKey: key)
+            if let old { contents.byDigest[old.digest] = nil }
+            return old
+        }
+        if let old { tell(old) }
+    }
+
+    private func tell(_ key: APIKey) {
+        for observer in observers.withLock({ $0 }) { observer(key) }
+    }
+
+    private func all(_ kind: RecordKind, in space: SpaceID) async throws(ChatError) -> [Record] {
+        var records: [Record] = []
+        var query = RecordQuery(kind, in: space, limit: 500)
+        while true {
+            let page = try await directory.list(query)
+            records += page.items
+            guard let cursor = page.cursor else { return records }
+            query.cursor = cursor
+        }
+    }
+}
