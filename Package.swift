@@ -82,6 +82,8 @@ let package = Package(
             ],
             path: "Sources/App/parley", swiftSettings: strict),
 
+        tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON"]),
         tests("JSONTests", uses: ["JSON"]),
+        tests("SQLiteTests", uses: ["SQLite"]),
     ]
 )

@@ -1,0 +1,57 @@
+public import ChatModel
+
+/// A compiled expression that selects events: `type == 'order.paid' && data.amount > 100`.
+///
+/// One language for streams, webhooks, history and PubNub's `filter-expr` (`pubnub-wire.md` 9). What the names mean is
+/// the dialect's choice. Two filters are equal when their text and dialect are, which is what lets equal subscriptions
+/// share a feed.
+public struct Filter: Sendable {
+    /// The expression as it was given.
+    public let text: String
+    public let dialect: FilterDialect
+    private let root: FilterNode
+
+    /// Compiles an expression.
+    ///
+    /// - Parameter limits: `filterBytes` bounds the text, `filterDepth` the nesting of parentheses and prefix operators;
+    ///   evaluation goes no deeper than that.
+    /// - Throws: `.malformed` with the slug `bad_filter`; the message says what is wrong and at which column (characters,
+    ///   from 1).
+    public init(_ text: String, dialect: FilterDialect = .native, limits: Limits = Limits()) throws(ChatError) {
+        guard text.utf8.count <= limits.filterBytes else {
+            throw ChatError(
+                .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug)
+        }
+        var parser = try FilterParser(text, dialect: dialect, depthLimit: limits.filterDepth)
+        root = try parser.parse()
+        self.text = text
+        self.dialect = dialect
+    }
+
+    /// Whether the event is selected. Never fails: what cannot be compared does not match.
+    ///
+    /// The payload is parsed only if the expression names it. To try many filters on one event, make one
+    /// ``FilterSubject`` and hand that to each.
+    public func accepts(_ event: Event) -> Bool { accepts(FilterSubject(event)) }
+
+    /// Whether the event is selected, with what other filters have already parsed of it.
+    public func accepts(_ subject: FilterSubject) -> Bool {
+        if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }
+        return root.holds(for: subject)
+    }
+}
+
+extension Filter: Hashable {
+    public static func == (left: Filter, right: Filter) -> Bool {
+        left.dialect == right.dialect && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(dialect)
+        hasher.combine(text)
+    }
+}
+
+extension Filter: CustomStringConvertible {
+    public var description: String { text }
+}

@@ -1,0 +1,71 @@
+import ChatModel
+
+/// Which names an expression may use and what they stand for.
+public enum FilterDialect: Sendable, Hashable {
+    /// The envelope's fields: `type`, `channel`, `user`, `custom_type`, `data`, `meta`; the last two also with members,
+    /// `data.order["total"]`, `data.items[0]`. Anything else is a syntax error.
+    case native
+    /// PubNub's wire (`pubnub-wire.md` 9.1): `data.…` is the payload its readers get, every other name is one of `meta`,
+    /// and `uuid`, `userId`, `user_id` are the publisher unless `meta` has that very member.
+    case pubnub
+}
+
+/// One step from a JSON value to a part of it.
+enum FilterStep: Sendable {
+    case member(String)
+    case index(Int)
+}
+
+/// Where the value of a name comes from.
+enum FilterSource: Sendable {
+    case type, channel, user, customType
+    case data([FilterStep])
+    case meta([FilterStep])
+    /// Payload and metadata as PubNub's readers see them.
+    case wireData([FilterStep])
+    case wireMeta([FilterStep])
+    /// The member of that name in `meta`, and without one the publisher.
+    case publisher(String)
+}
+
+extension FilterDialect {
+    static let nativeNames = "type, channel, user, custom_type, data.…, meta.…"
+
+    /// What a name with the steps behind it means; the text says why it means nothing.
+    func resolve(_ name: String, _ steps: [FilterStep]) -> Result<FilterSource, FilterNameFault> {
+        switch self {
+        case .native: native(name, steps)
+        case .pubnub: .success(pubnub(name, steps))
+        }
+    }
+
+    private func native(_ name: String, _ steps: [FilterStep]) -> Result<FilterSource, FilterNameFault> {
+        let field: FilterSource
+        switch name {
+        case "data": return .success(.data(steps))
+        case "meta": return .success(.meta(steps))
+        case "type": field = .type
+        case "channel": field = .channel
+        case "user": field = .user
+        case "custom_type": field = .customType
+        default:
+            return .failure(FilterNameFault(text: "unknown name '\(name.prefix(40))' (known: \(Self.nativeNames))"))
+        }
+        guard steps.isEmpty else { return .failure(FilterNameFault(text: "'\(name)' is a text without members")) }
+        return .success(field)
+    }
+
+    private func pubnub(_ name: String, _ steps: [FilterStep]) -> FilterSource {
+        switch name {
+        case "data" where !steps.isEmpty: .wireData(steps)
+        case "meta" where !steps.isEmpty: .wireMeta(steps)
+        case "uuid" where steps.isEmpty, "userId" where steps.isEmpty, "user_id" where steps.isEmpty: .publisher(name)
+        default: .wireMeta([.member(name)] + steps)
+        }
+    }
+}
+
+/// Why a name cannot be used.
+struct FilterNameFault: Error {
+    let text: String
+}

@@ -1,0 +1,129 @@
+import ChatModel
+
+/// A token of an expression.
+enum FilterToken: Equatable {
+    case number(String)
+    /// The texts between the unescaped stars, which are wildcards to `LIKE` and stars to everything else.
+    case string([String])
+    /// A name or a keyword, as it was written.
+    case word(String)
+    /// An operator or a bracket.
+    case symbol(String)
+    case end
+}
+
+/// Cuts an expression into tokens, one at a time.
+struct FilterLexer {
+    static let errorSlug = "bad_filter"
+
+    private let bytes: [UInt8]
+    private var at = 0
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    /// The next token and the offset of its first byte.
+    mutating func next() throws(ChatError) -> (token: FilterToken, offset: Int) {
+        while at < bytes.count, Self.isSpace(bytes[at]) { at += 1 }
+        let start = at
+        guard at < bytes.count else { return (.end, start) }
+        let byte = bytes[at]
+        if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") { return (.string(try string()), start) }
+        if Self.isDigit(byte) { return (.number(try number()), start) }
+        if Self.isWord(byte) {
+            take(while: { Self.isWord($0) || Self.isDigit($0) })
+            return (.word(text(from: start)), start)
+        }
+        return (.symbol(try symbol()), start)
+    }
+
+    /// An error at an offset of the text.
+    func fault(_ what: String, at offset: Int) -> ChatError {
+        // Characters, not bytes: continuation bytes do not count.
+        let column = bytes[..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 } + 1
+        return ChatError(.malformed, "bad filter: \(what) at column \(column)", slug: Self.errorSlug)
+    }
+
+    private mutating func string() throws(ChatError) -> [String] {
+        let start = at
+        let quote = bytes[at]
+        at += 1
+        var pieces: [[UInt8]] = [[]]
+        while at < bytes.count {
+            let byte = bytes[at]
+            at += 1
+            switch byte {
+            case quote: return pieces.map { String(decoding: $0, as: UTF8.self) }
+            case UInt8(ascii: "*"): pieces.append([])
+            case UInt8(ascii: "\\") where at < bytes.count && Self.isEscapable(bytes[at]):
+                pieces[pieces.count - 1].append(bytes[at])
+                at += 1
+            default: pieces[pieces.count - 1].append(byte)
+            }
+        }
+        throw fault("a text without its closing quote, begun", at: start)
+    }
+
+    private mutating func number() throws(ChatError) -> String {
+        let start = at
+        take(while: Self.isDigit)
+        if at + 1 < bytes.count, bytes[at] == UInt8(ascii: "."), Self.isDigit(bytes[at + 1]) {
+            at += 1
+            take(while: Self.isDigit)
+        }
+        if let exponent = exponentLength() {
+            at += exponent
+            take(while: Self.isDigit)
+        }
+        // `1.2.3`, `5x` and `7.` are slips, not a number and something else.
+        guard at >= bytes.count || !(Self.isWord(bytes[at]) || bytes[at] == UInt8(ascii: ".")) else {
+            throw fault("not a number", at: start)
+        }
+        return text(from: start)
+    }
+
+    /// The bytes of `e`, `e+` or `e-` before digits, if they come next.
+    private func exponentLength() -> Int? {
+        guard at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") else { return nil }
+        let isSigned =
+            at + 1 < bytes.count && (bytes[at + 1] == UInt8(ascii: "+") || bytes[at + 1] == UInt8(ascii: "-"))
+        let length = isSigned ? 2 : 1
+        return at + length < bytes.count && Self.isDigit(bytes[at + length]) ? length : nil
+    }
+
+    private mutating func symbol() throws(ChatError) -> String {
+        for pair in Self.pairs where bytes[at...].starts(with: pair.utf8) {
+            at += 2
+            return pair
+        }
+        let character = String(UnicodeScalar(bytes[at]))
+        guard Self.singles.contains(bytes[at]) else {
+            let hint = character == "=" ? "'=' (equality is '==')" : "unexpected '\(character)'"
+            throw fault(hint, at: at)
+        }
+        at += 1
+        return character
+    }
+
+    private mutating func take(while holds: (UInt8) -> Bool) {
+        while at < bytes.count, holds(bytes[at]) { at += 1 }
+    }
+
+    private func text(from start: Int) -> String { String(decoding: bytes[start..<at], as: UTF8.self) }
+
+    private static let pairs = ["||", "&&", "==", "!=", "<=", ">="]
+    private static let singles = Set("<>!+-|^*/%&~(),.[]".utf8)
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    /// Letters, `_`, `$`, and everything beyond ASCII: names are members of other people's JSON.
+    private static func isWord(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) && byte < 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
+            || byte >= 0x80
+    }
+
+    private static func isEscapable(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+            || byte == UInt8(ascii: "*")
+    }
+}

@@ -1,0 +1,239 @@
+import ChatModel
+
+/// Reads an expression by recursive descent; one function for each rule of the grammar (`pubnub-wire.md` 9.2).
+struct FilterParser {
+    private var lexer: FilterLexer
+    private var token: FilterToken
+    private var offset: Int
+    private let dialect: FilterDialect
+    private let depthLimit: Int
+    private var depth = 0
+
+    init(_ text: String, dialect: FilterDialect, depthLimit: Int) throws(ChatError) {
+        lexer = FilterLexer(text)
+        (token, offset) = try lexer.next()
+        self.dialect = dialect
+        self.depthLimit = depthLimit
+    }
+
+    mutating func parse() throws(ChatError) -> FilterNode {
+        guard token != .end else { throw fault("an empty expression") }
+        let node = try or()
+        guard token == .end else { throw fault("expected an operator or the end, found \(found)") }
+        return node
+    }
+
+    private mutating func or() throws(ChatError) -> FilterNode {
+        var nodes = [try and()]
+        while try take("||", keyword: "or") { nodes.append(try and()) }
+        return nodes.count == 1 ? nodes[0] : .any(nodes)
+    }
+
+    private mutating func and() throws(ChatError) -> FilterNode {
+        var nodes = [try not()]
+        while try take("&&", keyword: "and") { nodes.append(try not()) }
+        return nodes.count == 1 ? nodes[0] : .all(nodes)
+    }
+
+    private mutating func not() throws(ChatError) -> FilterNode {
+        guard try take("!", keyword: "not") else { return try comparison() }
+        return .not(try nested { parser throws(ChatError) in try parser.not() })
+    }
+
+    private mutating func comparison() throws(ChatError) -> FilterNode {
+        let left = try sum()
+        let node: FilterNode
+        switch token {
+        case .symbol("=="): node = .equality(left, .equal, try operand())
+        case .symbol("!="): node = .equality(left, .unequal, try operand())
+        case .symbol("<"): node = .order(left, .less, try operand())
+        case .symbol(">"): node = .order(left, .greater, try operand())
+        case .symbol("<="): node = .order(left, .lessOrEqual, try operand())
+        case .symbol(">="): node = .order(left, .greaterOrEqual, try operand())
+        case .word(let word) where word.lowercased() == "contains": node = .contains(left, try operand())
+        case .word(let word) where word.lowercased() == "like": node = try like(left)
+        default: return left
+        }
+        if isComparison { throw fault("comparisons cannot be chained; found \(found)") }
+        return node
+    }
+
+    /// What follows a comparison's operator.
+    private mutating func operand() throws(ChatError) -> FilterNode {
+        try advance()
+        return try sum()
+    }
+
+    private mutating func like(_ left: FilterNode) throws(ChatError) -> FilterNode {
+        try advance()
+        guard case .string(let pieces) = token else { return .likeValue(left, try sum()) }
+        try advance()
+        return .like(left, WildcardPattern(pieces: pieces))
+    }
+
+    private var isComparison: Bool {
+        switch token {
+        case .symbol(let symbol): ["==", "!=", "<", ">", "<=", ">="].contains(symbol)
+        case .word(let word): ["like", "contains"].contains(word.lowercased())
+        default: false
+        }
+    }
+
+    private mutating func sum() throws(ChatError) -> FilterNode {
+        try chain(["+": .add, "-": .subtract, "|": .or, "^": .xor]) { parser throws(ChatError) in try parser.term() }
+    }
+
+    private mutating func term() throws(ChatError) -> FilterNode {
+        try chain(["*": .multiply, "/": .divide, "%": .remainder, "&": .and]) { parser throws(ChatError) in
+            try parser.unary()
+        }
+    }
+
+    private mutating func chain(
+        _ operations: [String: FilterArithmetic], _ part: (inout FilterParser) throws(ChatError) -> FilterNode
+    ) throws(ChatError) -> FilterNode {
+        let first = try part(&self)
+        var rest: [(FilterArithmetic, FilterNode)] = []
+        while case .symbol(let symbol) = token, let operation = operations[symbol] {
+            try advance()
+            rest.append((operation, try part(&self)))
+        }
+        return rest.isEmpty ? first : .arithmetic(first, rest)
+    }
+
+    private mutating func unary() throws(ChatError) -> FilterNode {
+        if try take("~") { return .complement(try nested { parser throws(ChatError) in try parser.unary() }) }
+        if try take("-") { return try negative() }
+        return try primary()
+    }
+
+    /// A minus before a digit belongs to the number, so that `-9223372036854775808` stays exact and `(-1)` is a literal.
+    private mutating func negative() throws(ChatError) -> FilterNode {
+        if case .number(let digits) = token { return .literal(try number("-" + digits)) }
+        return .negative(try nested { parser throws(ChatError) in try parser.unary() })
+    }
+
+    private mutating func primary() throws(ChatError) -> FilterNode {
+        switch token {
+        case .number(let digits): return .literal(try number(digits))
+        case .string(let pieces):
+            try advance()
+            return .literal(.string(pieces.joined(separator: "*")))
+        case .symbol("("): return try list()
+        case .word(let word): return try name(word)
+        case .symbol, .end: throw fault("expected a value or a name, found \(found)")
+        }
+    }
+
+    private mutating func number(_ digits: String) throws(ChatError) -> FilterValue {
+        guard let number = FilterNumber(digits) else { throw fault("a number out of range") }
+        try advance()
+        return .number(number)
+    }
+
+    /// Parentheses: a group around one expression, a set around several or around a literal.
+    private mutating func list() throws(ChatError) -> FilterNode {
+        let opened = offset
+        try advance()
+        let nodes = try nested { parser throws(ChatError) in
+            var nodes = [try parser.or()]
+            while try parser.take(",") { nodes.append(try parser.or()) }
+            return nodes
+        }
+        guard try take(")") else {
+            let column = lexer.fault("'(' without ')'", at: opened)
+            throw token == .end ? column : fault("expected ',' or ')', found \(found)")
+        }
+        let literals = nodes.compactMap { if case .literal(let value) = $0 { value } else { nil } }
+        if literals.count == nodes.count { return .literal(.set(literals)) }
+        return nodes.count == 1 ? nodes[0] : .list(nodes)
+    }
+
+    private mutating func name(_ word: String) throws(ChatError) -> FilterNode {
+        let start = offset
+        switch word.lowercased() {
+        case "true": return try literal(.boolean(true))
+        case "false": return try literal(.boolean(false))
+        case "null": return try literal(.null)
+        case "like", "contains", "and", "or", "not": throw fault("expected a value or a name, found \(found)")
+        default: break
+        }
+        try advance()
+        switch dialect.resolve(word, try steps()) {
+        case .success(let source): return .name(source)
+        case .failure(let reason): throw lexer.fault(reason.text, at: start)
+        }
+    }
+
+    private mutating func literal(_ value: FilterValue) throws(ChatError) -> FilterNode {
+        try advance()
+        return .literal(value)
+    }
+
+    /// `.name`, `["name"]` and `[0]`, any number of them.
+    private mutating func steps() throws(ChatError) -> [FilterStep] {
+        var steps: [FilterStep] = []
+        while true {
+            if try take(".") {
+                guard case .word(let member) = token else { throw fault("expected a name after '.', found \(found)") }
+                try advance()
+                steps.append(.member(member))
+            } else if try take("[") {
+                steps.append(try subscripted())
+            } else {
+                return steps
+            }
+        }
+    }
+
+    private mutating func subscripted() throws(ChatError) -> FilterStep {
+        let step: FilterStep
+        switch token {
+        case .string(let pieces): step = .member(pieces.joined(separator: "*"))
+        case .number(let digits):
+            guard let index = Int(digits) else { throw fault("expected a whole number in '[]', found \(found)") }
+            step = .index(index)
+        default: throw fault("expected a quoted name or a number after '[', found \(found)")
+        }
+        try advance()
+        guard try take("]") else { throw fault("expected ']', found \(found)") }
+        return step
+    }
+
+    /// Runs `part` one level deeper: parentheses and prefix operators nest, and every level costs stack, here and at
+    /// each evaluation.
+    private mutating func nested<Part>(
+        _ part: (inout FilterParser) throws(ChatError) -> Part
+    ) throws(ChatError) -> Part {
+        guard depth < depthLimit else { throw fault("nested deeper than \(depthLimit) levels") }
+        depth += 1
+        let result = try part(&self)
+        depth -= 1
+        return result
+    }
+
+    /// Steps over the symbol, or the keyword that spells it, if it comes next.
+    private mutating func take(_ symbol: String, keyword: String? = nil) throws(ChatError) -> Bool {
+        switch token {
+        case .symbol(symbol): break
+        case .word(let word) where keyword != nil && word.lowercased() == keyword: break
+        default: return false
+        }
+        try advance()
+        return true
+    }
+
+    private mutating func advance() throws(ChatError) { (token, offset) = try lexer.next() }
+
+    private func fault(_ what: String) -> ChatError { lexer.fault(what, at: offset) }
+
+    private var found: String {
+        switch token {
+        case .number(let digits): "the number \(digits.prefix(40))"
+        case .string: "a text"
+        case .word(let word): "'\(word.prefix(40))'"
+        case .symbol(let symbol): "'\(symbol)'"
+        case .end: "the end"
+        }
+    }
+}

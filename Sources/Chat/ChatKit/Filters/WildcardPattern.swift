@@ -1,0 +1,105 @@
+/// The right side of `LIKE`: pieces of text with any run between them, matched without regard to case.
+///
+/// Matching takes the leftmost place of each piece in turn, which is enough because a run may have any length; with a
+/// linear search for each, the cost is that of reading text and pattern once. Backtracking would let one expression
+/// such as `*a*a*a*a*b` stall every event.
+struct WildcardPattern: Sendable {
+    private let first: [UInt8]
+    private let middle: [SubstringSearch]
+    /// Nil without any wildcard: then `first` is the whole.
+    private let last: [UInt8]?
+
+    /// - Parameter pieces: the texts between the wildcards, escapes already undone; at least one.
+    init(pieces: [String]) {
+        first = FoldedText.bytes(pieces[0])
+        last = pieces.count > 1 ? FoldedText.bytes(pieces[pieces.count - 1]) : nil
+        middle = pieces.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubstringSearch(FoldedText.bytes($0)) }
+    }
+
+    /// Reads a pattern that is a value of the event: `*` is a run, `\*` a star, `\\` a backslash.
+    init(text: String) {
+        var pieces = [""]
+        var scalars = text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            if scalar == "*" {
+                pieces.append("")
+            } else if scalar == "\\" {
+                let next = scalars.next()
+                if next != "*", next != "\\" { pieces[pieces.count - 1].unicodeScalars.append("\\") }
+                if let next { pieces[pieces.count - 1].unicodeScalars.append(next) }
+            } else {
+                pieces[pieces.count - 1].unicodeScalars.append(scalar)
+            }
+        }
+        self.init(pieces: pieces)
+    }
+
+    /// Whether the whole text fits the pattern.
+    func matches(_ text: String) -> Bool {
+        let text = FoldedText.bytes(text)
+        guard let last else { return text == first }
+        guard text.count >= first.count + last.count, text.starts(with: first),
+            text.suffix(last.count).elementsEqual(last)
+        else { return false }
+        var at = first.count
+        let end = text.count - last.count
+        for piece in middle {
+            guard let next = piece.end(in: text, at..<end) else { return false }
+            at = next
+        }
+        return true
+    }
+}
+
+/// A text to look for, prepared so that searching reads every byte once (Knuth, Morris, Pratt).
+///
+/// A plain search costs the product of both lengths, and both come from strangers: 8 KiB of expression times 64 KiB of
+/// payload.
+struct SubstringSearch: Sendable {
+    private let needle: [UInt8]
+    /// For each length of a matched beginning, the length of its longest proper end that is a beginning too.
+    private let fallback: [Int]
+
+    init(_ needle: [UInt8]) {
+        self.needle = needle
+        var fallback = [Int](repeating: 0, count: needle.count)
+        var length = 0
+        for index in needle.indices.dropFirst() {
+            while length > 0, needle[index] != needle[length] { length = fallback[length - 1] }
+            if needle[index] == needle[length] { length += 1 }
+            fallback[index] = length
+        }
+        self.fallback = fallback
+    }
+
+    func occurs(in text: [UInt8]) -> Bool { end(in: text, 0..<text.count) != nil }
+
+    /// Where the leftmost occurrence inside `range` ends.
+    func end(in text: [UInt8], _ range: Range<Int>) -> Int? {
+        guard !needle.isEmpty else { return range.lowerBound }
+        var length = 0
+        for index in range {
+            while length > 0, text[index] != needle[length] { length = fallback[length - 1] }
+            if text[index] == needle[length] { length += 1 }
+            if length == needle.count { return index + 1 }
+        }
+        return nil
+    }
+}
+
+/// Text without regard to case: Unicode lower case, by the simple way for ASCII.
+enum FoldedText {
+    static func bytes(_ text: String) -> [UInt8] {
+        var folded = Array(text.utf8)
+        for index in folded.indices {
+            let byte = folded[index]
+            if byte >= 0x80 { return Array(text.lowercased().utf8) }
+            if (0x41...0x5A).contains(byte) { folded[index] = byte | 0x20 }
+        }
+        return folded
+    }
+
+    static func same(_ left: String, _ right: String) -> Bool {
+        left.utf8.elementsEqual(right.utf8) || bytes(left) == bytes(right)
+    }
+}
