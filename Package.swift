@@ -83,6 +83,7 @@ let package = Package(
             path: "Sources/App/parley", swiftSettings: strict),
 
         tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON"]),
+        tests("HouseRulesTests", uses: []),
         tests("JSONTests", uses: ["JSON"]),
         tests("SQLiteTests", uses: ["SQLite"]),
     ]

@@ -1,0 +1,29 @@
+public import ChatModel
+
+/// Everything an operator can decide, as values. `Settings.all` names each; `ConfigurationLoader` fills it from file,
+/// environment and flags.
+public struct Configuration: Sendable {
+    public var listenHost = "127.0.0.1"
+    public var listenPort = 8080
+    public var dataDirectory = "parley-data"
+    /// Fast for trying: fixed keys, loopback only (`product.md` 4).
+    public var isDevelopment = false
+    /// The address the world sees, without a slash at its end; empty: the address listened on.
+    public var publicURL = ""
+    /// Networks in CIDR form that webhooks may reach although they are private.
+    public var webhookAllow: [String] = []
+    public var corsOrigins: [String] = []
+    public var tlsCertificate = ""
+    public var tlsKey = ""
+    /// The first app's admin key at the first start; empty: a random one is printed once.
+    public var adminKey = ""
+    /// `pub:sub:secret` for the first app; empty: random ones.
+    public var demoKeys = ""
+    public var logLevel = "info"
+    /// Open connections, streams not counted.
+    public var connections = 10_000
+    public var connectionsPerAddress = 0
+    public var limits = Limits()
+
+    public init() {}
+}

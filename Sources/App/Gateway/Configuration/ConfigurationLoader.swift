@@ -1,0 +1,131 @@
+import Yams
+
+/// Where a setting's value came from.
+public enum SettingOrigin: String, Sendable { case `default`, file, environment, flag }
+
+/// A configuration with the origin of each of its values.
+public struct LoadedConfiguration: Sendable {
+    public var configuration = Configuration()
+    public var origins: [String: SettingOrigin] = [:]
+    /// For the log: what was odd without being wrong.
+    public var warnings: [String] = []
+
+    public func origin(of setting: Setting) -> SettingOrigin { origins[setting.name] ?? .default }
+}
+
+/// Reads settings from a YAML file, then `PARLEY_*` variables, then flags; the later one wins.
+public enum ConfigurationLoader {
+    /// - Parameters:
+    ///   - file: the text of the file and its name for messages; nil when there is none.
+    ///   - environment: all variables of the process; those that are not ours are passed over.
+    ///   - flags: setting names and values from the command line.
+    /// - Throws: `SettingError` naming the place, and the nearest known name for an unknown one.
+    public static func load(
+        file: (name: String, text: String)?, environment: [String: String], flags: [(name: String, value: String)]
+    ) throws(SettingError) -> LoadedConfiguration {
+        var loaded = LoadedConfiguration()
+        if let file { try read(file.text, named: file.name, into: &loaded) }
+        try read(environment, into: &loaded)
+        for flag in flags {
+            guard let setting = Settings.named(flag.name) else { throw unknown(flag.name, "flag") }
+            try setting.read(&loaded.configuration, flag.value)
+            loaded.origins[setting.name] = .flag
+        }
+        try check(loaded.configuration)
+        return loaded
+    }
+
+    private static func read(
+        _ text: String, named name: String, into loaded: inout LoadedConfiguration
+    ) throws(SettingError) {
+        let root: Node?
+        do { root = try Yams.compose(yaml: text) } catch { throw SettingError("\(name): \(error)") }
+        guard let root else { return }
+        for (path, value) in try flatten(root, path: "", file: name) {
+            guard let setting = Settings.named(path) else { throw unknown(path, name) }
+            do { try setting.read(&loaded.configuration, value) } catch { throw SettingError("\(name): \(error)") }
+            loaded.origins[setting.name] = .file
+        }
+    }
+
+    /// Nested names become dotted ones; a list becomes a comma-separated text.
+    private static func flatten(
+        _ node: Node, path: String, file: String
+    ) throws(SettingError) -> [(String, String)] {
+        switch node {
+        case .mapping(let mapping):
+            var found: [(String, String)] = []
+            for (key, value) in mapping {
+                guard let name = key.string else { throw SettingError("\(file): a name must be text") }
+                found += try flatten(value, path: path.isEmpty ? name : "\(path).\(name)", file: file)
+            }
+            return found
+        case .sequence(let sequence):
+            let items = sequence.compactMap(\.scalar?.string)
+            guard items.count == sequence.count else {
+                throw SettingError("\(file): \(path) must be a list of plain values")
+            }
+            return [(path, items.joined(separator: ","))]
+        case .scalar(let scalar):
+            guard !path.isEmpty else { throw SettingError("\(file): must hold settings, one 'name: value' a line") }
+            return [(path, scalar.string)]
+        default: throw SettingError("\(file): aliases are not supported (\(path))")
+        }
+    }
+
+    private static func read(
+        _ environment: [String: String], into loaded: inout LoadedConfiguration
+    ) throws(SettingError) {
+        let known = Dictionary(uniqueKeysWithValues: Settings.all.map { ($0.environmentName, $0) })
+        for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("PARLEY_") {
+            if let setting = known[name] {
+                do { try setting.read(&loaded.configuration, value) } catch { throw SettingError("\(name): \(error)") }
+                loaded.origins[setting.name] = .environment
+            } else if !Settings.otherVariables.contains(name) {
+                // Not an error: Kubernetes puts variables of this form beside every service called parley.
+                loaded.warnings.append("\(name) is no setting; it is passed over")
+            }
+        }
+    }
+
+    /// What no single setting can know.
+    private static func check(_ configuration: Configuration) throws(SettingError) {
+        if configuration.isDevelopment, !isLoopback(configuration.listenHost) {
+            throw SettingError(
+                "dev mode has well-known keys, so it listens on a loopback address only, not on '\(configuration.listenHost)'; "
+                    + "drop --dev or listen on 127.0.0.1")
+        }
+        guard configuration.tlsCertificate.isEmpty == configuration.tlsKey.isEmpty else {
+            throw SettingError("tls.certificate and tls.key belong together: give both or neither")
+        }
+        guard configuration.limits.pageDefault <= configuration.limits.pageMost else {
+            throw SettingError("limits.page_default must not be above limits.page_most")
+        }
+    }
+
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
+    }
+
+    private static func unknown(_ name: String, _ place: String) -> SettingError {
+        let nearest = Settings.all.map(\.name).min { distance($0, name) < distance($1, name) }
+        return SettingError(
+            "\(place): there is no setting '\(name)'" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
+    }
+
+    /// Levenshtein distance.
+    static func distance(_ left: String, _ right: String) -> Int {
+        let right = Array(right.utf8)
+        var row = Array(0...right.count)
+        for (i, a) in left.utf8.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in right.enumerated() {
+                let substituted = diagonal + (a == b ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(substituted, row[j] + 1, diagonal + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

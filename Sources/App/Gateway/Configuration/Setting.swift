@@ -1,0 +1,114 @@
+import ChatModel
+
+/// One setting: its name, what it means, how its text is read and shown.
+///
+/// The environment variable is `PARLEY_` and the name in capitals, dots as `_`.
+public struct Setting: Sendable {
+    public let name: String
+    /// `bytes`, `seconds`, …; empty for text.
+    public let unit: String
+    public let summary: String
+    /// Takes effect on SIGHUP; others need a restart.
+    public var isReloadable = false
+    /// Never shown in full.
+    public var isSecret = false
+    let read: @Sendable (inout Configuration, String) throws(SettingError) -> Void
+    let show: @Sendable (Configuration) -> String
+
+    public var environmentName: String {
+        "PARLEY_" + name.uppercased().replacing(".", with: "_")
+    }
+
+    /// The value as text; a secret one as dots.
+    public func text(in configuration: Configuration) -> String {
+        let text = show(configuration)
+        return isSecret && !text.isEmpty ? "••••" : text
+    }
+}
+
+/// What is wrong with a setting, for the person who wrote it.
+public struct SettingError: Error, CustomStringConvertible, Sendable {
+    public let description: String
+    init(_ description: String) { self.description = description }
+}
+
+extension Setting {
+    static func text(
+        _ name: String, _ path: WritableKeyPath<Configuration, String> & Sendable, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, unit: "", summary: summary,
+            read: { configuration, text in configuration[keyPath: path] = text }, show: { $0[keyPath: path] })
+    }
+
+    /// Comma-separated.
+    static func list(
+        _ name: String, _ path: WritableKeyPath<Configuration, [String]> & Sendable, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, unit: "list", summary: summary,
+            read: { configuration, text in
+                configuration[keyPath: path] = text.split(separator: ",").map { $0.trimmingSpaces() }
+            },
+            show: { $0[keyPath: path].joined(separator: ",") })
+    }
+
+    static func flag(
+        _ name: String, _ path: WritableKeyPath<Configuration, Bool> & Sendable, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, unit: "true|false", summary: summary,
+            read: { (configuration, text) throws(SettingError) in
+                switch text.lowercased() {
+                case "true", "yes", "1": configuration[keyPath: path] = true
+                case "false", "no", "0": configuration[keyPath: path] = false
+                default: throw SettingError("\(name) must be true or false, not '\(text)'")
+                }
+            },
+            show: { $0[keyPath: path] ? "true" : "false" })
+    }
+
+    static func integer(
+        _ name: String, _ path: WritableKeyPath<Configuration, Int> & Sendable, in range: ClosedRange<Int>,
+        unit: String, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, unit: unit, summary: summary,
+            read: { (configuration, text) throws(SettingError) in
+                configuration[keyPath: path] = try whole(text, name, range)
+            },
+            show: { String($0[keyPath: path]) })
+    }
+
+    static func seconds(
+        _ name: String, _ path: WritableKeyPath<Configuration, Duration> & Sendable, in range: ClosedRange<Int>,
+        _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, unit: "seconds", summary: summary,
+            read: { (configuration, text) throws(SettingError) in
+                configuration[keyPath: path] = .seconds(try whole(text, name, range))
+            },
+            show: { String($0[keyPath: path].components.seconds) })
+    }
+
+    private static func whole(
+        _ text: String, _ name: String, _ range: ClosedRange<Int>
+    ) throws(SettingError) -> Int {
+        guard let value = Int(text), range.contains(value) else {
+            throw SettingError(
+                "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+        }
+        return value
+    }
+}
+
+extension StringProtocol {
+    func trimmingSpaces() -> String {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        guard let start = firstIndex(where: { !isSpace($0) }), let end = lastIndex(where: { !isSpace($0) }) else {
+            return ""
+        }
+        return String(self[start...end])
+    }
+}

@@ -1,0 +1,155 @@
+import ChatModel
+
+/// Every setting there is. `parley config print` and the reference are made from this table.
+public enum Settings {
+    public static let all: [Setting] = general + limits
+
+    public static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
+
+    /// Variables that belong to the client commands or name the file: no settings, and no cause for a warning.
+    static let otherVariables: Set<String> = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_CONFIG"]
+
+    private static let general: [Setting] = [
+        listen,
+        .text("data", \.dataDirectory, "directory of the database; made when missing"),
+        .flag("dev", \.isDevelopment, "fixed keys for trying, on a loopback address only"),
+        publicURL,
+        secret(
+            .text(
+                "admin_key", \.adminKey, "the first app's admin key at the first start; empty: drawn and printed once")),
+        secret(.text("demo_keys", \.demoKeys, "pub:sub:secret of the first app at the first start; empty: drawn")),
+        .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
+        .list("cors.origins", \.corsOrigins, "browser origins that may call the API; * is any"),
+        .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
+        .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
+        logLevel,
+        .integer(
+            "connections", \.connections, in: 1...1_000_000, unit: "connections",
+            "open connections, streams not counted; past it new ones wait or are refused"),
+        .integer(
+            "connections_per_address", \.connectionsPerAddress, in: 0...1_000_000, unit: "connections",
+            "open connections of one address; 0: no limit"),
+    ]
+
+    private static let limits: [Setting] = [
+        .integer(
+            "limits.data_bytes", \.limits.dataBytes, in: 64...16_777_216, unit: "bytes", "JSON text of an event's data"),
+        .integer(
+            "limits.meta_bytes", \.limits.metaBytes, in: 64...1_048_576, unit: "bytes", "JSON text of an event's meta"),
+        .integer(
+            "limits.signal_data_bytes", \.limits.signalDataBytes, in: 1...65_536, unit: "bytes",
+            "JSON text of a signal's data"),
+        .integer(
+            "limits.json_depth", \.limits.jsonDepth, in: 1...2000, unit: "levels", "nesting of arrays and objects"),
+        .integer(
+            "limits.filter_bytes", \.limits.filterBytes, in: 1...65_536, unit: "bytes", "a filter expression"),
+        .integer(
+            "limits.filter_depth", \.limits.filterDepth, in: 1...256, unit: "levels", "nesting of a filter expression"),
+        .integer(
+            "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
+            "body of a request with one event"),
+        .integer(
+            "limits.batch_body_bytes", \.limits.batchBodyBytes, in: 1024...67_108_864, unit: "bytes",
+            "body of a batch"),
+        .integer("limits.batch_events", \.limits.batchEvents, in: 1...10_000, unit: "events", "events of a batch"),
+        .integer(
+            "limits.inbound_body_bytes", \.limits.inboundBodyBytes, in: 1024...67_108_864, unit: "bytes",
+            "body posted to a source"),
+        .integer("limits.page_default", \.limits.pageDefault, in: 1...1000, unit: "items", "a page without limit="),
+        .integer("limits.page_most", \.limits.pageMost, in: 1...1000, unit: "items", "the largest limit="),
+        .integer(
+            "limits.stream_channels", \.limits.streamChannels, in: 1...10_000, unit: "patterns",
+            "channels and patterns of one stream or poll"),
+        .integer(
+            "limits.streams", \.limits.streamsInGateway, in: 1...10_000_000, unit: "streams", "live streams in all"),
+        .integer(
+            "limits.streams_per_key", \.limits.streamsPerKey, in: 0...10_000_000, unit: "streams",
+            "live streams of one key; 0: no limit"),
+        .integer(
+            "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",
+            "live streams of one address; 0: no limit"),
+        .seconds("limits.heartbeat_seconds", \.limits.heartbeat, in: 1...300, "silence before a stream's heartbeat"),
+        .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty"),
+        .integer(
+            "limits.listener_backlog", \.limits.listenerBacklog, in: 10...1_000_000, unit: "events",
+            "events waiting for one listener in the process"),
+        .integer(
+            "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
+            "how far a stream may fall behind its feed"),
+        .seconds(
+            "limits.passing_seconds", \.limits.passingAge, in: 10...3600, "how long ephemeral events can be caught up"),
+        .integer(
+            "limits.passing_bytes", \.limits.passingBytes, in: 65_536...4_294_967_296, unit: "bytes",
+            "ephemeral events held per app"),
+        .seconds(
+            "limits.repeat_seconds", \.limits.repeatWindow, in: 3600...2_592_000,
+            "how long repeats are recognised (Idempotency-Key, delivery ids)"),
+        .integer(
+            "limits.waiting_events", \.limits.waitingDrafts, in: 100...1_000_000, unit: "events",
+            "emits waiting for the store; past it 503"),
+        .integer(
+            "limits.waiting_bytes", \.limits.waitingBytes, in: 1_048_576...4_294_967_296, unit: "bytes",
+            "the same, by size"),
+        .seconds("limits.store_seconds", \.limits.storeDeadline, in: 1...60, "how long an emit waits for the store"),
+        .seconds("limits.drain_seconds", \.limits.drain, in: 0...300, "how long a stop waits for requests under way"),
+        .integer(
+            "limits.delivery_attempts", \.limits.deliveryAttempts, in: 1...50, unit: "attempts",
+            "tries of a delivery before it is dead"),
+        .integer(
+            "limits.delivery_concurrency", \.limits.deliveryConcurrency, in: 1...1000, unit: "requests",
+            "requests to one webhook at a time"),
+        .integer(
+            "limits.deliveries_held", \.limits.deliveriesHeld, in: 100...10_000_000, unit: "deliveries",
+            "deliveries held for one disabled webhook"),
+        .seconds(
+            "limits.deliveries_kept_seconds", \.limits.deliveriesKept, in: 3600...31_536_000,
+            "how long finished and dead deliveries can be seen"),
+        .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app"),
+        .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app"),
+    ]
+
+    private static let listen = Setting(
+        name: "listen", unit: "host:port", summary: "where to listen; port 0 picks a free one",
+        read: { (configuration, text) throws(SettingError) in
+            guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+                (0...65_535).contains(port)
+            else { throw SettingError("listen must be HOST:PORT, for instance 127.0.0.1:8080, not '\(text)'") }
+            var host = String(text[..<colon])
+            if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+            configuration.listenHost = host.isEmpty ? "0.0.0.0" : host
+            configuration.listenPort = port
+        },
+        show: {
+            $0.listenHost.contains(":") ? "[\($0.listenHost)]:\($0.listenPort)" : "\($0.listenHost):\($0.listenPort)"
+        })
+
+    private static let publicURL = Setting(
+        name: "public_url", unit: "URL", summary: "the address the world sees; empty: the address listened on",
+        read: { (configuration, text) throws(SettingError) in
+            guard text.isEmpty || text.hasPrefix("https://") || text.hasPrefix("http://") else {
+                throw SettingError("public_url must begin with https:// or http://, not '\(text)'")
+            }
+            configuration.publicURL = text.hasSuffix("/") ? String(text.dropLast()) : text
+        },
+        show: { $0.publicURL })
+
+    private static let logLevel: Setting = {
+        let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+        return Setting(
+            name: "log_level", unit: levels.joined(separator: "|"), summary: "what is logged, from this level on",
+            isReloadable: true,
+            read: { (configuration, text) throws(SettingError) in
+                guard levels.contains(text.lowercased()) else {
+                    throw SettingError("log_level must be one of \(levels.joined(separator: ", ")), not '\(text)'")
+                }
+                configuration.logLevel = text.lowercased()
+            },
+            show: { $0.logLevel })
+    }()
+
+    private static func secret(_ setting: Setting) -> Setting {
+        var setting = setting
+        setting.isSecret = true
+        return setting
+    }
+}

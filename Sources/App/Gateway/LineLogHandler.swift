@@ -1,0 +1,61 @@
+import ChatModel
+import Glibc
+import Locking
+public import Logging
+
+/// Logs one line per happening to stderr: time, level, message, then fields as `name=value`.
+///
+/// Values with spaces or quotes are quoted, and line breaks escaped, so that nothing a stranger sends can forge a line.
+public struct LineLogHandler: LogHandler {
+    /// The level all handlers go by; shared, so that SIGHUP can change it.
+    public static let threshold = Lock(Logger.Level.info)
+
+    public var metadata: Logger.Metadata = [:]
+    public var logLevel: Logger.Level {
+        get { Self.threshold.withLock { $0 } }
+        set { Self.threshold.withLock { $0 = newValue } }
+    }
+
+    private let label: String
+
+    public init(label: String) { self.label = label }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        var line =
+            "\(WallClock.system.now.timestamp) \(event.level) \(Self.escaped(event.message.description)) room=\(label)"
+        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            line += " \(name)=\(Self.quoted(value.description))"
+        }
+        line += "\n"
+        // One write per line, so that lines of several threads do not mix. A log that cannot be written has nowhere
+        // to be reported.
+        line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x7F }
+        return isPlain ? text : "\"\(escaped(text))\""
+    }
+
+    private static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\"" || $0 == "\\" || $0.value == 0x7F })
+        else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": result += "\\\(scalar)"
+            case "\n": result += "\\n"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}
