@@ -1,0 +1,30 @@
+FROM swift:6.3.1-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+        pkg-config libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libsqlite3-dev zlib1g-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY Package.swift ./
+RUN swift package resolve
+COPY Sources Sources
+COPY Tests Tests
+RUN swift build -c release --static-swift-stdlib --product parley && strip .build/release/parley
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+        libmicrohttpd12 libjansson4 libcurl4 libsqlite3-0 zlib1g ca-certificates curl \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --user-group --home-dir /var/lib/parley --create-home --uid 10001 parley \
+    && chmod 0700 /var/lib/parley
+COPY --from=build /src/.build/release/parley /usr/bin/parley
+USER 10001:10001
+WORKDIR /var/lib/parley
+ENV PARLEY_LISTEN=0.0.0.0:8080 PARLEY_DATA=/var/lib/parley
+VOLUME /var/lib/parley
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
+    CMD ["curl", "--fail", "--silent", "--output", "/dev/null", "http://127.0.0.1:8080/readyz"]
+ENTRYPOINT ["parley"]
+CMD ["serve"]
