@@ -1,0 +1,70 @@
+/// One block of an event stream (WHATWG HTML, 9.2: server-sent events).
+///
+/// Printed as `retry`, `id`, `event`, `data`, LF only, one `data:` line for each line of the data. Clients in use differ
+/// on blocks without data, so there are none: a block always has at least one `data:` line.
+public struct ServerSentEvent: Sendable {
+    /// The resume position this event moves the client to; control blocks carry none and so never move it.
+    public var id: String?
+    /// The event type; `message` for clients when absent.
+    public var event: String?
+    /// The payload; CRLF, CR and LF each end a line.
+    public var data: [UInt8]
+    /// How long the client should wait before it reconnects, in milliseconds.
+    public var retryMilliseconds: Int?
+
+    /// `nil` when `id` or `event` holds CR, LF or NUL, which would forge fields.
+    public init?(id: String? = nil, event: String? = nil, data: [UInt8], retryMilliseconds: Int? = nil) {
+        guard Self.isSafe(id), Self.isSafe(event), retryMilliseconds.map({ $0 >= 0 }) ?? true else { return nil }
+        self.id = id
+        self.event = event
+        self.data = data
+        self.retryMilliseconds = retryMilliseconds
+    }
+
+    /// A comment line without a blank line after it: with one, some clients dispatch an empty event.
+    public static let heartbeat: [UInt8] = [0x3A, 0x0A]
+
+    /// The block with its closing blank line.
+    public var bytes: [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(data.count + 96)
+        append(to: &output)
+        return output
+    }
+
+    /// Appends the block to `output`.
+    public func append(to output: inout [UInt8]) {
+        if let retryMilliseconds { Self.appendField("retry: ", String(retryMilliseconds), to: &output) }
+        if let id { Self.appendField("id: ", id, to: &output) }
+        if let event { Self.appendField("event: ", event, to: &output) }
+        appendData(to: &output)
+        output.append(0x0A)
+    }
+
+    private func appendData(to output: inout [UInt8]) {
+        var rest = data[...]
+        while true {
+            output.append(contentsOf: "data: ".utf8)
+            guard let end = rest.firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) else {
+                output.append(contentsOf: rest)
+                output.append(0x0A)
+                return
+            }
+            output.append(contentsOf: rest[..<end])
+            output.append(0x0A)
+            let isPair = rest[end] == 0x0D && end + 1 < rest.endIndex && rest[end + 1] == 0x0A
+            rest = rest[(end + (isPair ? 2 : 1))...]
+        }
+    }
+
+    private static func appendField(_ name: StaticString, _ value: String, to output: inout [UInt8]) {
+        name.withUTF8Buffer { output.append(contentsOf: $0) }
+        output.append(contentsOf: value.utf8)
+        output.append(0x0A)
+    }
+
+    private static func isSafe(_ text: String?) -> Bool {
+        guard let text else { return true }
+        return !text.utf8.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 }
+    }
+}

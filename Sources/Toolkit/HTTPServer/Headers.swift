@@ -1,0 +1,89 @@
+/// Header fields in the order they came, looked up without regard to case.
+///
+/// All names and values share one buffer: a request carries about ten fields and most handlers look at two of them,
+/// so text is made only for the fields somebody asks for.
+public struct Headers: Sendable {
+    private struct Field: Sendable {
+        var start: Int
+        var nameLength: Int
+        var valueLength: Int
+    }
+
+    private var text: [UInt8] = []
+    private var fields: [Field] = []
+
+    /// No fields.
+    public init() {}
+
+    /// Fields in this order; a name may occur more than once.
+    public init(_ fields: [(name: String, value: String)]) {
+        for field in fields {
+            append(name: field.name, value: field.value)
+        }
+    }
+
+    /// The number of fields, repeated names counted each time.
+    public var count: Int { fields.count }
+
+    /// Adds a field after those already there.
+    public mutating func append(name: String, value: String) {
+        var name = name
+        var value = value
+        name.withUTF8 { name in
+            value.withUTF8 { append(name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    mutating func reserve(fields count: Int, bytes: Int) {
+        fields.reserveCapacity(count)
+        text.reserveCapacity(bytes)
+    }
+
+    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        fields.append(Field(start: text.count, nameLength: name.count, valueLength: value.count))
+        text.append(contentsOf: name)
+        text.append(contentsOf: value)
+    }
+
+    /// The value of the first field of that name, without surrounding white space.
+    public subscript(name: String) -> String? {
+        for field in fields where matches(field, name) {
+            return value(of: field)
+        }
+        return nil
+    }
+
+    /// The values of every field of that name, in order.
+    public subscript(all name: String) -> [String] {
+        fields.filter { matches($0, name) }.map(value(of:))
+    }
+
+    /// Whether a field of that name is there.
+    public func contains(_ name: String) -> Bool {
+        fields.contains { matches($0, name) }
+    }
+
+    /// Every field in order, as text.
+    public var all: [(name: String, value: String)] {
+        fields.map { (String(decoding: text[$0.start..<$0.start + $0.nameLength], as: UTF8.self), value(of: $0)) }
+    }
+
+    private func matches(_ field: Field, _ name: String) -> Bool {
+        let wanted = name.utf8
+        guard field.nameLength == wanted.count else { return false }
+        var position = field.start
+        for byte in wanted {
+            guard ASCII.lowercased(text[position]) == ASCII.lowercased(byte) else { return false }
+            position += 1
+        }
+        return true
+    }
+
+    private func value(of field: Field) -> String {
+        let start = field.start + field.nameLength
+        var range = start..<start + field.valueLength
+        while let last = range.last, ASCII.isBlank(text[last]) { range = range.lowerBound..<last }
+        while let first = range.first, ASCII.isBlank(text[first]) { range = first + 1..<range.upperBound }
+        return String(decoding: text[range], as: UTF8.self)
+    }
+}

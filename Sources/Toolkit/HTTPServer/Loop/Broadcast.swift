@@ -1,0 +1,433 @@
+import Glibc
+
+/// A log of bytes that many streams read, each at its own position.
+///
+/// A frame is appended once; every stream that is up to date gets it, and whatever else has piled up, in one system
+/// call from the log itself. A stream whose socket takes no more keeps its position and goes on when it can; one that
+/// falls so far behind that its bytes are overwritten is closed and comes back with its last event id.
+///
+/// Belongs to its loop: every member is for code that runs on it.
+public final class Broadcast: @unchecked Sendable {
+    // Safe to share: each entry point checks that it runs on the loop's thread.
+
+    /// Sizes and times of a log.
+    public struct Options: Sendable {
+        /// What the log takes when its first byte comes, a power of two.
+        public var initialBytes = 4 * 1024
+        /// What it may grow to for those who lag; a power of two. It grows beyond only to hold four frames.
+        public var maximumBytes = 1024 * 1024
+        /// An unused log gives its memory back after this time.
+        public var idleRelease: Duration = .seconds(60)
+        /// The bytes that end every frame, by which the end of a frame is recognised after a partial write.
+        public var frameEnd: [UInt8] = [0x0A, 0x0A]
+
+        public init() {}
+
+        /// A log of lines (NDJSON).
+        public static let lines: Options = {
+            var options = Options()
+            options.frameEnd = [0x0A]
+            return options
+        }()
+    }
+
+    /// The loop it belongs to.
+    public let loop: Loop
+    /// Told about a stream that has fallen out of the log, before it is closed: ``StreamConnection/finish(last:)`` may
+    /// still get a last block into its socket, if the stream is between two frames.
+    public var onLag: (@Sendable (StreamConnection) -> Void)?
+
+    private let options: Options
+    private var ring: UnsafeMutableRawPointer?
+    private var size: UInt64 = 0
+    private var headPosition: UInt64 = 0
+    private var oldestPosition: UInt64 = 0
+    private var entries: UnsafeMutablePointer<StreamEntry>
+    private var capacity = 4
+    private var count = 0
+
+    // The running pass: entries before `index` have been served.
+    private var index = 0
+    private var isQueued = false
+    private var isAgainNeeded = false
+    private var isPassing = false
+    /// Every entry that is not waiting has been sent everything before this position.
+    private var settled: UInt64 = 0
+    /// No waiting entry is behind this position.
+    private var waitingLow: UInt64 = .max
+
+    private var wasUsed = false
+    private var isReleaseScheduled = false
+
+    public init(loop: Loop, options: Options = Options()) {
+        precondition(options.initialBytes.nonzeroBitCount == 1 && options.maximumBytes.nonzeroBitCount == 1)
+        precondition(!options.frameEnd.isEmpty && options.frameEnd.count <= 4)
+        self.loop = loop
+        self.options = options
+        entries = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        // Streams hold their broadcast, so none is left here.
+        entries.deallocate()
+        ring?.deallocate()
+    }
+
+    /// The position behind the last byte appended; positions count bytes and only grow.
+    public var head: UInt64 { headPosition }
+
+    /// The position of the oldest byte that can still be joined at.
+    public var oldest: UInt64 { oldestPosition }
+
+    /// How many streams read this log.
+    public var connectionCount: Int { count }
+
+    /// What the log takes of memory now, in bytes.
+    public var allocatedBytes: Int { Int(size) }
+}
+
+// MARK: - Writing
+
+extension Broadcast {
+    /// Appends one whole frame and has it sent before the loop sleeps again.
+    public func append(_ frame: [UInt8]) {
+        frame.withUnsafeBytes { append($0) }
+    }
+
+    /// Appends one whole frame and has it sent before the loop sleeps again.
+    public func append(_ frame: UnsafeRawBufferPointer) {
+        loop.checkIsolated()
+        guard let source = frame.baseAddress, frame.count > 0 else { return }
+        let length = UInt64(frame.count)
+        makeRoom(for: length)
+        let offset = Int(headPosition & (size &- 1))
+        let first = min(frame.count, Int(size) - offset)
+        ring!.advanced(by: offset).copyMemory(from: source, byteCount: first)
+        if first < frame.count {
+            ring!.copyMemory(from: source + first, byteCount: frame.count - first)
+        }
+        headPosition &+= length
+        if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
+        wasUsed = true
+        enqueue()
+    }
+
+    private func enqueue() {
+        guard count > 0 else {
+            settled = headPosition
+            return
+        }
+        guard !isQueued else {
+            isAgainNeeded = true
+            return
+        }
+        isQueued = true
+        loop.delivery.add(self)
+    }
+
+    /// Grows the log before anybody's unsent bytes are overwritten; at its largest, lets those who can keep up catch up
+    /// first, so that a burst alone never costs a healthy reader its place.
+    private func makeRoom(for length: UInt64) {
+        let initial = UInt64(options.initialBytes)
+        let maximum = UInt64(options.maximumBytes)
+        var wanted = max(size, initial)
+        while wanted < length &* 4 { wanted &*= 2 }
+        let end = headPosition &+ length
+        if isQueued {
+            while wanted < maximum, end &- settled > wanted / 2 { wanted &*= 2 }
+        }
+        if wanted < maximum, waitingLow != .max, end &- min(waitingLow, end) > wanted / 4 * 3 {
+            findWaitingLow()
+            while wanted < maximum, waitingLow != .max, end &- waitingLow > wanted / 4 * 3 { wanted &*= 2 }
+        }
+        if wanted > size { resize(to: wanted) }
+        if isQueued, !isPassing, end &- settled > size / 2 { finishPass() }
+    }
+
+    private func resize(to newSize: UInt64) {
+        let new = UnsafeMutableRawPointer.allocate(byteCount: Int(newSize), alignment: 16)
+        var position = oldestPosition
+        while position < headPosition {
+            let from = Int(position & (size &- 1))
+            let to = Int(position & (newSize &- 1))
+            let length = min(Int(headPosition &- position), Int(size) - from, Int(newSize) - to)
+            (new + to).copyMemory(from: ring! + from, byteCount: length)
+            position &+= UInt64(length)
+        }
+        ring?.deallocate()
+        ring = new
+        size = newSize
+        scheduleRelease()
+    }
+
+    private func findWaitingLow() {
+        var low = UInt64.max
+        for index in 0..<count where entries[index].isWaiting { low = min(low, entries[index].cursor) }
+        waitingLow = low
+    }
+
+    private func scheduleRelease() {
+        guard !isReleaseScheduled else { return }
+        isReleaseScheduled = true
+        wasUsed = true
+        loop.schedule(after: options.idleRelease) { [weak self] in self?.releaseIfUnused() }
+    }
+
+    private func releaseIfUnused() {
+        isReleaseScheduled = false
+        let isBehind = (0..<count).contains { entries[$0].cursor != headPosition }
+        guard !wasUsed, !isBehind, !isQueued else {
+            scheduleRelease()
+            wasUsed = false
+            return
+        }
+        ring?.deallocate()
+        ring = nil
+        size = 0
+        oldestPosition = headPosition
+    }
+}
+
+// MARK: - Delivery
+
+extension Broadcast {
+    /// Serves entries until the pass is over (true) or the budget is spent (false).
+    func flush(_ budget: inout Int) -> Bool {
+        isPassing = true
+        defer { isPassing = false }
+        var calls: UInt64 = 0
+        var bytes: UInt64 = 0
+        while index < count, budget > 0 {
+            budget &-= 1
+            let entry = entries + index
+            let pending = headPosition &- entry.pointee.cursor
+            if pending == 0 {
+                index &+= 1
+            } else if entry.pointee.isWaiting {
+                checkLag(at: index)
+            } else if entry.pointee.descriptor < 0 {
+                wakePuller(at: index)
+            } else {
+                let sent = send(entry, pending)
+                calls &+= 1
+                if sent == Int(pending) {
+                    entry.pointee.cursor = headPosition
+                    bytes &+= pending
+                    index &+= 1
+                } else {
+                    bytes &+= UInt64(max(0, sent))
+                    fellShort(at: index, sent: sent)
+                }
+            }
+        }
+        loop.delivery.statistics.sendCalls &+= calls
+        loop.delivery.statistics.bytesSent &+= bytes
+        return index == count
+    }
+
+    /// After a pass: whether the early ones have to be served again, for what was appended meanwhile.
+    func needsAnotherPass() -> Bool {
+        index = 0
+        defer { isAgainNeeded = false }
+        if isAgainNeeded, count > 0 { return true }
+        settled = headPosition
+        isQueued = false
+        return false
+    }
+
+    /// Serves everybody now, whatever the budget, because the next frame would overwrite what they have not got.
+    private func finishPass() {
+        var unlimited = Int.max
+        repeat {
+            isAgainNeeded = false
+            index = 0
+            _ = flush(&unlimited)
+        } while isAgainNeeded
+        // Stays queued: the queue takes it out when its turn comes and finds nothing to do.
+        index = 0
+        settled = headPosition
+    }
+
+    @inline(__always)
+    private func send(_ entry: UnsafeMutablePointer<StreamEntry>, _ pending: UInt64) -> Int {
+        let offset = Int(truncatingIfNeeded: entry.pointee.cursor & (size &- 1))
+        let length = Int(truncatingIfNeeded: pending)
+        let room = Int(truncatingIfNeeded: size) &- offset
+        // A cursor that fell out of the log is never sent from: entries that are not waiting are within it.
+        if length <= room {
+            return Glibc.send(entry.pointee.descriptor, ring! + offset, length, Socket.sendFlags)
+        }
+        return Socket.send(
+            entry.pointee.descriptor, UnsafeRawBufferPointer(start: ring! + offset, count: room),
+            UnsafeRawBufferPointer(start: ring!, count: length &- room))
+    }
+
+    private func fellShort(at index: Int, sent: Int) {
+        let entry = entries + index
+        if sent < 0 {
+            let code = errno
+            if code == EINTR { return }
+            guard code == EAGAIN || code == EWOULDBLOCK else {
+                connection(at: index).lost(.failed(code))
+                return
+            }
+        } else {
+            entry.pointee.cursor &+= UInt64(sent)
+            noteBoundary(entry)
+        }
+        entry.pointee.place |= StreamEntry.blocked
+        waitingLow = min(waitingLow, entry.pointee.cursor)
+        self.index &+= index == self.index ? 1 : 0
+    }
+
+    private func noteBoundary(_ entry: UnsafeMutablePointer<StreamEntry>) {
+        let cursor = entry.pointee.cursor
+        let end = UInt64(options.frameEnd.count)
+        var isBoundary = cursor >= oldestPosition &+ end
+        for (offset, byte) in options.frameEnd.enumerated() where isBoundary {
+            let position = (cursor &- end &+ UInt64(offset)) & (size &- 1)
+            isBoundary = ring!.load(fromByteOffset: Int(position), as: UInt8.self) == byte
+        }
+        if isBoundary {
+            entry.pointee.place |= StreamEntry.atBoundary
+        } else {
+            entry.pointee.place &= ~StreamEntry.atBoundary
+        }
+    }
+
+    private func checkLag(at index: Int) {
+        if entries[index].cursor < oldestPosition {
+            connection(at: index).fellBehind()
+        } else {
+            self.index &+= 1
+        }
+    }
+
+    private func wakePuller(at index: Int) {
+        let isLost = entries[index].cursor < oldestPosition
+        let connection = connection(at: index)
+        if isLost {
+            connection.fellBehind()
+        } else {
+            self.index &+= 1
+            connection.wakePuller()
+        }
+    }
+
+    private func connection(at index: Int) -> StreamConnection {
+        // Only streams are ever entered here, and they leave before they give up their place in the table.
+        unsafeDowncast(loop.sources.source(at: entries[index].slot)!, to: StreamConnection.self)
+    }
+}
+
+// MARK: - Subscribers
+
+extension Broadcast {
+    /// Enters a stream; false when the position is not in the log.
+    func enter(descriptor: Int32, slot: UInt32, at position: UInt64, isHeld: Bool) -> Int? {
+        guard position >= oldestPosition, position <= headPosition else { return nil }
+        if count == capacity {
+            let larger = UnsafeMutablePointer<StreamEntry>.allocate(capacity: capacity * 2)
+            larger.moveInitialize(from: entries, count: count)
+            entries.deallocate()
+            entries = larger
+            capacity *= 2
+        }
+        let flags = (isHeld ? StreamEntry.held : 0) | StreamEntry.atBoundary
+        (entries + count).initialize(
+            to: StreamEntry(descriptor: descriptor, place: slot | flags, cursor: position))
+        count += 1
+        if isHeld {
+            waitingLow = min(waitingLow, position)
+        } else if position < headPosition {
+            settled = min(settled, position)
+        }
+        if position < headPosition { enqueue() }
+        return count - 1
+    }
+
+    /// Takes an entry out; the last one moves to its place.
+    func remove(at index: Int) {
+        let last = count - 1
+        if index != last {
+            entries[index] = entries[last]
+            connection(at: index).moved(to: index)
+            // The one that moved may have been waiting for its turn in this pass.
+            if index < self.index { isAgainNeeded = true }
+        }
+        count = last
+        if self.index > count { self.index = count }
+    }
+
+    func entry(at index: Int) -> StreamEntry { entries[index] }
+
+    func setHeld(at index: Int, _ isHeld: Bool) {
+        if isHeld {
+            entries[index].place |= StreamEntry.held
+            waitingLow = min(waitingLow, entries[index].cursor)
+        } else {
+            entries[index].place &= ~StreamEntry.held
+        }
+    }
+
+    func unblock(at index: Int) {
+        entries[index].place &= ~StreamEntry.blocked
+    }
+
+    /// The socket is writable again: sends what is due.
+    func resume(at index: Int) {
+        entries[index].place &= ~StreamEntry.blocked
+        guard !entries[index].isWaiting else { return }
+        let entry = entries + index
+        if entry.pointee.cursor < oldestPosition {
+            connection(at: index).fellBehind()
+            return
+        }
+        let pending = headPosition &- entry.pointee.cursor
+        guard pending > 0 else { return }
+        let sent = send(entry, pending)
+        loop.delivery.statistics.sendCalls &+= 1
+        loop.delivery.statistics.bytesSent &+= UInt64(max(0, sent))
+        if sent == Int(pending) {
+            entry.pointee.cursor = headPosition
+        } else {
+            let served = self.index
+            fellShort(at: index, sent: sent)
+            self.index = min(served, count)
+        }
+    }
+
+    /// Appends what an entry has not been sent yet to `bytes` and moves it to the head. False when that is lost.
+    func drainUnsent(at index: Int, into bytes: inout [UInt8]) -> Bool {
+        let cursor = entries[index].cursor
+        guard cursor >= oldestPosition else { return false }
+        copy(from: cursor, to: headPosition, into: &bytes)
+        entries[index].cursor = headPosition
+        return true
+    }
+
+    private func copy(from start: UInt64, to end: UInt64, into bytes: inout [UInt8]) {
+        var position = start
+        while position < end {
+            let offset = Int(position & (size &- 1))
+            let length = min(Int(end &- position), Int(size) - offset)
+            bytes.append(contentsOf: UnsafeRawBufferPointer(start: ring! + offset, count: length))
+            position &+= UInt64(length)
+        }
+    }
+
+    /// Copies up to `room` unsent bytes of a stream that fetches them itself.
+    func pull(at index: Int, into target: UnsafeMutableRawPointer, room: Int) -> Int {
+        let cursor = entries[index].cursor
+        let length = min(Int(headPosition &- cursor), room)
+        var copied = 0
+        while copied < length {
+            let offset = Int((cursor &+ UInt64(copied)) & (size &- 1))
+            let part = min(length - copied, Int(size) - offset)
+            (target + copied).copyMemory(from: ring! + offset, byteCount: part)
+            copied += part
+        }
+        entries[index].cursor = cursor &+ UInt64(length)
+        return length
+    }
+}

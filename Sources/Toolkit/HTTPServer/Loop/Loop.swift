@@ -1,0 +1,335 @@
+internal import CLinux
+import Glibc
+internal import Locking
+import Synchronization
+
+/// One thread that waits for sockets, timers and jobs, and runs everything that belongs to it.
+///
+/// It is an executor: an actor that names it as its `unownedExecutor` runs here, and code called by the loop may use
+/// `assumeIsolated` on such an actor. Nothing on the loop may block: every stream and every request of the process waits
+/// for it.
+///
+/// One turn is: events of sockets, timers that are due, a bounded number of jobs, the HTTP daemons, a bounded slice of
+/// stream deliveries. So none of them can starve the others.
+public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    // Safe to share: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic; everything else is touched only by
+    // the loop's thread, or by `init` and `deinit`.
+
+    /// How many jobs run between two looks at the sockets.
+    private static let jobsPerTurn = 256
+    private static let eventsPerTurn = 256
+
+    /// Names the thread, for debuggers and `top`.
+    public let name: String
+
+    let delivery = Delivery()
+    private(set) var sources: SourceTable
+    private(set) var timers = TimerHeap()
+    private var drivers: [any LoopDriver] = []
+    private var afterTurn: [() -> Void] = []
+
+    private let epoll: Int32
+    private let alarm: Int32
+    private let inbox = Lock(Inbox())
+    private let asleep = Atomic(false)
+    private let owner = Atomic<UInt>(0)
+    private let stopping = Atomic(false)
+    private var running: [Inbox.Work] = []
+    private var nextRunning = 0
+    private var thread: pthread_t?
+
+    /// Throws when the process has no file descriptors left.
+    public init(name: String) throws(ServerError) {
+        self.name = name
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard epoll >= 0 else { throw ServerError.last("epoll_create1") }
+        alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard alarm >= 0 else {
+            let error = ServerError.last("eventfd")
+            Glibc.close(epoll)
+            throw error
+        }
+        sources = SourceTable(epoll: epoll)
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: SourceTable.alarm))
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) == 0 else {
+            let error = ServerError.last("epoll_ctl")
+            Glibc.close(alarm)
+            Glibc.close(epoll)
+            throw error
+        }
+    }
+
+    deinit {
+        Glibc.close(alarm)
+        Glibc.close(epoll)
+    }
+}
+
+// MARK: - Life
+
+extension Loop {
+    /// Starts the thread. Jobs posted before run first.
+    public func start() throws(ServerError) {
+        precondition(thread == nil, "A loop is started once")
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                let loop = Unmanaged<Loop>.fromOpaque(context!).takeRetainedValue()
+                loop.run()
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        guard code == 0 else {
+            Unmanaged.passUnretained(self).release()
+            throw .system(call: "pthread_create", code: code)
+        }
+        self.thread = thread
+    }
+
+    /// Ends the thread and waits for it, unless called on the loop, where it only asks. Jobs that are waiting run
+    /// before the end; executor jobs that come later run on the thread that brings them, so no task is left hanging.
+    public func stop() {
+        stopping.store(true, ordering: .sequentiallyConsistent)
+        ring()
+        guard let thread, !isCurrent else { return }
+        pthread_join(thread, nil)
+        self.thread = nil
+    }
+
+    private func run() {
+        _ = shim_name_thread(name)
+        owner.store(UInt(pthread_self()), ordering: .sequentiallyConsistent)
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventsPerTurn) { events in
+            while !stopping.load(ordering: .relaxed) {
+                turn(events)
+            }
+        }
+        close()
+    }
+
+    private func close() {
+        repeat { runJobs(limit: .max) } while takeJobs()
+        owner.store(0, ordering: .sequentiallyConsistent)
+        inbox.withLock { $0.isClosed = true }
+        // What slipped in before the line above.
+        drainAfterEnd()
+    }
+}
+
+// MARK: - One turn
+
+extension Loop {
+    private func turn(_ events: UnsafeMutableBufferPointer<epoll_event>) {
+        let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), waitMilliseconds())
+        asleep.store(false, ordering: .sequentiallyConsistent)
+        for index in 0..<max(0, Int(count)) {
+            dispatch(events[index])
+        }
+        fireTimers()
+        _ = takeJobs()
+        runJobs(limit: Self.jobsPerTurn)
+        for driver in drivers { driver.drive() }
+        delivery.run()
+        runAfterTurn()
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        if event.data.u64 == SourceTable.alarm {
+            var count: UInt64 = 0
+            read(alarm, &count, 8)
+        } else {
+            sources.source(of: event.data.u64)?.ready(event.events)
+        }
+    }
+
+    private func fireTimers() {
+        guard timers.count > 0 else { return }
+        let now = MonotonicTime.now
+        var left = Self.jobsPerTurn
+        while left > 0, let timer = timers.takeDue(at: now) {
+            timer.fire()
+            left -= 1
+        }
+    }
+
+    /// Says that this thread is about to sleep and looks for work once more after it: whoever adds work in between
+    /// either is seen here or sees the flag and rings.
+    private func waitMilliseconds() -> Int32 {
+        guard nextRunning == running.count, delivery.isIdle, afterTurn.isEmpty else { return 0 }
+        guard !drivers.contains(where: { $0.isEager }) else { return 0 }
+        asleep.store(true, ordering: .sequentiallyConsistent)
+        guard inbox.withLock({ $0.isEmpty }), !stopping.load(ordering: .sequentiallyConsistent) else { return 0 }
+        return timers.millisecondsToNext()
+    }
+
+    /// Moves what was posted to the loop's own list. True when there is something to run.
+    private func takeJobs() -> Bool {
+        if nextRunning == running.count {
+            running.removeAll(keepingCapacity: true)
+            nextRunning = 0
+            inbox.withLock { swap(&$0.work, &running) }
+        }
+        for timer in inbox.withLock({ $0.takeTimers() }) { timers.insert(timer) }
+        return nextRunning < running.count
+    }
+
+    private func runJobs(limit: Int) {
+        let end = min(running.count, limit == .max ? running.count : nextRunning + limit)
+        while nextRunning < end {
+            let work = running[nextRunning]
+            nextRunning += 1
+            perform(work)
+        }
+    }
+
+    private func perform(_ work: Inbox.Work) {
+        switch work {
+        case .job(let job):
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        case .closure(let closure):
+            closure()
+        }
+    }
+
+    private func runAfterTurn() {
+        guard !afterTurn.isEmpty else { return }
+        var due: [() -> Void] = []
+        swap(&due, &afterTurn)
+        for closure in due { closure() }
+    }
+}
+
+// MARK: - Jobs
+
+extension Loop {
+    /// Whether the calling code runs on this loop.
+    public var isCurrent: Bool {
+        owner.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+
+    /// Runs `job` on the loop, after those posted before, from any thread. Dropped once the loop has ended.
+    public func post(_ job: @escaping @Sendable () -> Void) {
+        add(.closure(job))
+    }
+
+    /// Runs `job` on the loop no sooner than after `delay`, from any thread.
+    ///
+    /// - Returns: a handle to call it off; the timer fires also when the handle is let go.
+    @discardableResult
+    public func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> LoopTimer {
+        let timer = LoopTimer(deadline: MonotonicTime.now + delay, job: job)
+        if isCurrent {
+            timers.insert(timer)
+        } else {
+            inbox.withLock { $0.timers.append(timer) }
+            wakeIfAsleep()
+        }
+        return timer
+    }
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        add(.job(UnownedJob(job)))
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    public func checkIsolated() {
+        precondition(isCurrent, "This belongs to loop '\(name)' and was called elsewhere")
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    private func add(_ work: Inbox.Work) {
+        let isClosed = inbox.withLock { inbox in
+            inbox.work.append(work)
+            return inbox.isClosed
+        }
+        if isClosed {
+            drainAfterEnd()
+        } else {
+            wakeIfAsleep()
+        }
+    }
+
+    private func wakeIfAsleep() {
+        if asleep.exchange(false, ordering: .sequentiallyConsistent) { ring() }
+    }
+
+    private func ring() {
+        var one: UInt64 = 1
+        // Fails only when the counter is full, and then the loop is being woken already.
+        write(alarm, &one, 8)
+    }
+
+    /// After the thread's end whoever brings a job runs it, one thread at a time, so that a task that still waits for
+    /// this executor comes to its end.
+    private func drainAfterEnd() {
+        let me = UInt(pthread_self())
+        while true {
+            guard owner.compareExchange(expected: 0, desired: me, ordering: .sequentiallyConsistent).exchanged else {
+                return
+            }
+            while let work = inbox.withLock({ $0.work.isEmpty ? nil : $0.work.removeFirst() }) {
+                if case .job = work { perform(work) }
+            }
+            owner.store(0, ordering: .sequentiallyConsistent)
+            if inbox.withLock({ $0.work.isEmpty }) { return }
+        }
+    }
+
+    private struct Inbox {
+        enum Work {
+            case job(UnownedJob)
+            case closure(@Sendable () -> Void)
+        }
+
+        var work: [Work] = []
+        var timers: [LoopTimer] = []
+        var isClosed = false
+
+        var isEmpty: Bool { work.isEmpty && timers.isEmpty }
+
+        mutating func takeTimers() -> [LoopTimer] {
+            guard !timers.isEmpty else { return [] }
+            defer { timers.removeAll() }
+            return timers
+        }
+    }
+}
+
+// MARK: - Parts
+
+/// Something the loop drives once a turn: an HTTP daemon.
+protocol LoopDriver: AnyObject {
+    /// Whether it wants another turn without waiting.
+    var isEager: Bool { get }
+    func drive()
+}
+
+extension Loop {
+    /// Runs once this turn's events are dealt with, when no loop over connections is under way any more.
+    func afterThisTurn(_ closure: @escaping () -> Void) {
+        afterTurn.append(closure)
+    }
+
+    func add(_ driver: any LoopDriver) {
+        drivers.append(driver)
+    }
+
+    func remove(_ driver: any LoopDriver) {
+        drivers.removeAll { $0 === driver }
+    }
+
+    /// Watches a descriptor; the source is told which of `events` happened, until it is removed.
+    func watch(_ descriptor: Int32, for events: UInt32, _ source: any LoopSource) throws(ServerError) -> SourceID {
+        try sources.add(descriptor, events: events, source)
+    }
+
+    func unwatch(_ id: SourceID, descriptor: Int32) {
+        sources.remove(id, descriptor: descriptor)
+    }
+}

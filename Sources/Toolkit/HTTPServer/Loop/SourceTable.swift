@@ -1,0 +1,66 @@
+internal import CLinux
+import Glibc
+
+/// Something with a descriptor in the loop's epoll set.
+protocol LoopSource: AnyObject {
+    func ready(_ events: UInt32)
+}
+
+/// A place in the table and how often it has been given away: an event that was fetched before its source left must
+/// not reach the next tenant of the place.
+struct SourceID: Equatable {
+    var slot: UInt32
+    var generation: UInt32
+
+    var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}
+
+/// Who waits for which descriptor.
+struct SourceTable {
+    private struct Place {
+        var source: (any LoopSource)?
+        var generation: UInt32
+    }
+
+    /// The tag of the loop's own eventfd.
+    static let alarm = UInt64.max
+
+    private let epoll: Int32
+    private var places: [Place] = []
+    private var free: [UInt32] = []
+
+    init(epoll: Int32) {
+        self.epoll = epoll
+    }
+
+    func source(of tag: UInt64) -> (any LoopSource)? {
+        let slot = Int(truncatingIfNeeded: tag & 0xFFFF_FFFF)
+        guard slot < places.count, places[slot].generation == UInt32(truncatingIfNeeded: tag >> 32) else { return nil }
+        return places[slot].source
+    }
+
+    func source(at slot: UInt32) -> (any LoopSource)? {
+        places[Int(slot)].source
+    }
+
+    mutating func add(_ descriptor: Int32, events: UInt32, _ source: any LoopSource) throws(ServerError) -> SourceID {
+        let slot = free.popLast() ?? UInt32(places.count)
+        if slot == places.count { places.append(Place(source: nil, generation: 0)) }
+        let id = SourceID(slot: slot, generation: places[Int(slot)].generation)
+        var event = epoll_event(events: events, data: epoll_data_t(u64: id.tag))
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
+            free.append(slot)
+            throw ServerError.last("epoll_ctl")
+        }
+        places[Int(slot)].source = source
+        return id
+    }
+
+    mutating func remove(_ id: SourceID, descriptor: Int32) {
+        guard places[Int(id.slot)].generation == id.generation else { return }
+        // The descriptor may be shared with a duplicate that lives on, so closing it would not be enough.
+        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+        places[Int(id.slot)] = Place(source: nil, generation: id.generation &+ 1)
+        free.append(id.slot)
+    }
+}

@@ -1,0 +1,61 @@
+internal import CLinux
+import Glibc
+
+/// Where a stream's bytes go: a socket of our own, or libmicrohttpd's encrypted connection.
+protocol StreamOutlet: AnyObject {
+    /// The socket a broadcast may send to; -1 when there is none.
+    var descriptor: Int32 { get }
+    /// The stream's place in the loop's table.
+    var slot: UInt32 { get }
+    /// Takes as many bytes as it can.
+    func write(_ bytes: ArraySlice<UInt8>) -> StreamWrite
+    /// There is something to fetch.
+    func wake()
+    func close(_ reason: StreamConnection.CloseReason)
+}
+
+/// What became of a write.
+enum StreamWrite {
+    case took(Int)
+    case failed(Int32)
+}
+
+/// The duplicate of a socket that libmicrohttpd has forgotten; ours to close.
+final class SocketOutlet: StreamOutlet {
+    let descriptor: Int32
+    private(set) var slot: UInt32 = 0
+    private let loop: Loop
+    private var source: SourceID?
+
+    init(descriptor: Int32, loop: Loop) {
+        self.descriptor = descriptor
+        self.loop = loop
+    }
+
+    /// Edge-triggered and registered once: no system call per blocked write, at the price of one event at the start.
+    func watch(_ connection: StreamConnection) throws(ServerError) {
+        let events = EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        let source = try loop.watch(descriptor, for: events, connection)
+        self.source = source
+        slot = source.slot
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>) -> StreamWrite {
+        let sent = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
+        let code = errno
+        loop.delivery.statistics.sendCalls &+= 1
+        guard sent < 0 else {
+            loop.delivery.statistics.bytesSent &+= UInt64(sent)
+            return .took(sent)
+        }
+        return code == EAGAIN || code == EWOULDBLOCK || code == EINTR ? .took(0) : .failed(code)
+    }
+
+    func wake() {}
+
+    func close(_ reason: StreamConnection.CloseReason) {
+        if let source { loop.unwatch(source, descriptor: descriptor) }
+        source = nil
+        Glibc.close(descriptor)
+    }
+}

@@ -1,0 +1,3 @@
+final class BodyPump: Sendable {
+    func next() async throws -> [UInt8]? { nil }
+}

@@ -1,0 +1,66 @@
+extension Problem {
+    /// 400: the request line, path, query or header cannot be understood.
+    public static func malformedRequest(_ detail: String) -> Problem {
+        Problem(status: 400, code: "malformed_request", title: "The request is malformed", detail: detail)
+    }
+
+    /// 404: no route for this path.
+    public static func notFound(path: String) -> Problem {
+        Problem(status: 404, code: "not_found", title: "Not found", detail: "Not found: '\(path)'")
+    }
+
+    /// 405 with the methods that the path does know (RFC 9110, 15.5.6).
+    public static func methodNotAllowed(_ method: HTTPMethod, allowed: [HTTPMethod]) -> Problem {
+        let list = allowed.map(\.rawValue).joined(separator: ", ")
+        return Problem(
+            status: 405, code: "method_not_allowed", title: "Method not allowed",
+            detail: "\(method.rawValue) is not allowed here; allowed: \(list)", headers: [("Allow", list)])
+    }
+
+    /// 408: the client did not send its request in time.
+    public static let requestTimeout = Problem(
+        status: 408, code: "request_timeout", title: "The request took too long to arrive", isRetryable: true)
+
+    /// 413 with the limit that was passed.
+    public static func contentTooLarge(limit: Int) -> Problem {
+        Problem(
+            status: 413, code: "content_too_large", title: "The request body is too large",
+            detail: limit == 0
+                ? "No request body is accepted here" : "The body may have at most \(limit) bytes after decompression",
+            members: [("limit_bytes", .integer(limit))])
+    }
+
+    /// 414: the request line is too long.
+    public static func targetTooLong(limit: Int) -> Problem {
+        Problem(
+            status: 414, code: "target_too_long", title: "The request line is too long",
+            detail: "The request line may have at most \(limit) bytes", members: [("limit_bytes", .integer(limit))])
+    }
+
+    /// 415: a `Content-Encoding` this server does not know.
+    public static func unsupportedContentEncoding(_ name: String) -> Problem {
+        Problem(
+            status: 415, code: "unsupported_content_encoding", title: "Unsupported content encoding",
+            detail: "Content-Encoding '\(name)' is not supported; use gzip, deflate or none",
+            headers: [("Accept-Encoding", "gzip, deflate")])
+    }
+
+    /// 431: the header fields together are too large.
+    public static func headersTooLarge(limit: Int) -> Problem {
+        Problem(
+            status: 431, code: "headers_too_large", title: "The request header is too large",
+            detail: "The header fields may have at most \(limit) bytes together",
+            members: [("limit_bytes", .integer(limit))])
+    }
+
+    /// 500: something went wrong here; the log says what.
+    public static let internalError = Problem(
+        status: 500, code: "internal_error", title: "Internal error", isRetryable: false)
+
+    /// 503: too much at once.
+    public static func overloaded(_ detail: String, retryAfterSeconds: Int = 1) -> Problem {
+        Problem(
+            status: 503, code: "overloaded", title: "The server is overloaded", detail: detail, isRetryable: true,
+            headers: [("Retry-After", String(retryAfterSeconds))])
+    }
+}

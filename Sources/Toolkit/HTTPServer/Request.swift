@@ -1,0 +1,139 @@
+/// One request, complete but for a streamed body.
+///
+/// Cheap to pass on: what was read from the wire is one shared, immutable object; text is made when asked for.
+public struct Request: Sendable {
+    /// What the request line and the header fields said; shared by all copies of a request.
+    final class Head: Sendable {
+        let id: String
+        let method: HTTPMethod
+        let path: String
+        let queryText: String
+        let headers: Headers
+        let remoteAddress: RemoteAddress
+        let isSecure: Bool
+        let receivedAt: ContinuousClock.Instant
+
+        init(
+            id: String, method: HTTPMethod, path: String, queryText: String, headers: Headers,
+            remoteAddress: RemoteAddress, isSecure: Bool, receivedAt: ContinuousClock.Instant
+        ) {
+            self.id = id
+            self.method = method
+            self.path = path
+            self.queryText = queryText
+            self.headers = headers
+            self.remoteAddress = remoteAddress
+            self.isSecure = isSecure
+            self.receivedAt = receivedAt
+        }
+    }
+
+    let head: Head
+
+    /// The route's `{name}` segments, percent-decoded one by one: an encoded slash stays inside its segment.
+    public internal(set) var parameters = PathParameters()
+
+    /// The parameters behind the `?`.
+    public internal(set) var query: Query
+
+    /// The body: collected already, or arriving, as the route's ``BodyPolicy`` says.
+    public var body: RequestBody
+
+    /// A request made by hand, for calling a ``Router`` without a socket.
+    ///
+    /// - Parameter target: a path with an optional `?query`, as it would stand in a request line. A query that
+    ///   cannot be decoded counts as empty here; over a socket it is answered with 400.
+    public init(
+        _ method: HTTPMethod, _ target: String, headers: Headers = Headers(), body: [UInt8] = [],
+        remoteAddress: RemoteAddress = .loopback, isSecure: Bool = false
+    ) {
+        let mark = target.utf8.firstIndex(of: 0x3F)
+        let queryText = mark.map { String(target[target.index(after: $0)...]) } ?? ""
+        let head = Head(
+            id: RequestID.accepted(headers["X-Request-Id"]) ?? RequestID.random(), method: method,
+            path: mark.map { String(target[..<$0]) } ?? target, queryText: queryText, headers: headers,
+            remoteAddress: remoteAddress, isSecure: isSecure, receivedAt: .now)
+        self.init(head: head, query: Query(parsing: queryText.utf8) ?? Query(), body: RequestBody(bytes: body))
+    }
+
+    init(head: Head, query: Query, body: RequestBody) {
+        self.head = head
+        self.query = query
+        self.body = body
+    }
+
+    /// Names this request in answers, problems and logs: the client's `X-Request-Id` when it is 1 to 128 characters of
+    /// `[A-Za-z0-9._-]`, otherwise made here. Returned in every answer's `X-Request-Id`.
+    public var id: String { head.id }
+
+    public var method: HTTPMethod { head.method }
+
+    /// The path exactly as it was sent, still percent-encoded, without the query.
+    public var path: String { head.path }
+
+    /// Path and query exactly as they were sent.
+    public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
+
+    public var headers: Headers { head.headers }
+
+    /// The address at the other end of the connection. A proxy in front makes this the proxy's.
+    public var remoteAddress: RemoteAddress { head.remoteAddress }
+
+    /// Whether the connection is encrypted by this process.
+    public var isSecure: Bool { head.isSecure }
+
+    /// Whether the other end is on this machine, which a proxy on it would be for everybody.
+    public var isLoopback: Bool { head.remoteAddress.isLoopback }
+
+    /// When the header had been read, on a clock that never steps.
+    public var receivedAt: ContinuousClock.Instant { head.receivedAt }
+}
+
+/// The `{name}` segments of a route as one request filled them.
+public struct PathParameters: Sendable {
+    private var items: [(name: String, value: String)] = []
+
+    init(_ items: [(name: String, value: String)] = []) {
+        self.items = items
+    }
+
+    /// The decoded segment; `nil` when the route has no such name.
+    public subscript(name: String) -> String? {
+        items.first { $0.name == name }?.value
+    }
+}
+
+/// The grammar and the making of request ids.
+enum RequestID {
+    /// The client's id, if it is one we are ready to repeat in headers and logs.
+    static func accepted(_ text: String?) -> String? {
+        guard let text, 1...128 ~= text.utf8.count, text.utf8.allSatisfy(isAllowed) else { return nil }
+        return text
+    }
+
+    /// `req_` and 11 letters and digits (65 bits): short enough to live without a heap allocation.
+    static func made(from number: UInt64) -> String {
+        var number = number
+        return String(unsafeUninitializedCapacity: 15) { buffer in
+            for (index, byte) in "req_".utf8.enumerated() { buffer[index] = byte }
+            for index in 4..<15 {
+                buffer[index] = alphabet[Int(number % 62)]
+                number /= 62
+            }
+            return 15
+        }
+    }
+
+    static func random() -> String {
+        made(from: UInt64.random(in: .min ... .max))
+    }
+
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// What follows the header of an answer.
+public enum ResponseBody: Sendable {
+    case empty
+    /// Copied once, into the answer.
+    case bytes([UInt8])
+    /// Text in the program itself, sent from where it lies.
+    case fixed(StaticString)
+    /// A body made while it is sent, chunked, for what should not be held whole. The next piece is asked for when the
+    /// client has room. An error cuts the connection, so that nobody takes the part for the whole.
+    case pieces(Pieces)
+    /// A live stream; see ``StreamOpening``.
+    case stream(StreamOpening)
+
+    /// A body made from any asynchronous sequence of byte arrays.
+    public static func pieces<S: AsyncSequence & Sendable>(_ sequence: S) -> ResponseBody where S.Element == [UInt8] {
+        .pieces(Pieces(sequence))
+    }
+
+    /// A type-erased source of pieces.
+    public struct Pieces: Sendable {
+        let forEach: @Sendable (_ send: ([UInt8]) async throws -> Void) async throws -> Void
+
+        public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
+            forEach = { send in
+                for try await piece in sequence { try await send(piece) }
+            }
+        }
+    }
+}
+
+/// How a live stream begins: the header fields to send, and who takes the connection over.
+///
+/// The answer is `200` without `Content-Length`; it ends when the connection closes.
+public struct StreamOpening: Sendable {
+    /// Header fields after those the server adds by itself.
+    public var headers: [(name: String, value: String)]
+    /// Runs on the loop once the header is on its way, before anything else can happen to the connection.
+    public var onOpen: @Sendable (StreamConnection) -> Void
+
+    public init(
+        headers: [(name: String, value: String)] = [], onOpen: @escaping @Sendable (StreamConnection) -> Void
+    ) {
+        self.headers = headers
+        self.onOpen = onOpen
+    }
+
+    /// The fields of a Server-Sent Events answer (WHATWG HTML, 9.2; `no-transform` and `X-Accel-Buffering` keep
+    /// proxies from holding events back).
+    public static let eventStreamHeaders: [(name: String, value: String)] = [
+        ("Content-Type", "text/event-stream; charset=utf-8"),
+        ("Cache-Control", "no-cache, no-transform"),
+        ("X-Accel-Buffering", "no"),
+    ]
+}

@@ -1,0 +1,48 @@
+public import Logging
+
+/// An HTTP server on one ``Loop``: libmicrohttpd for requests, sockets of our own for streams.
+public final class Server: Sendable {
+    /// Where it listens.
+    public struct Address: Sendable, Equatable {
+        public let host: String
+        public let port: UInt16
+    }
+
+    public let options: ServerOptions
+    public let router: Router
+    public let loop: Loop
+    private let engine: Engine
+
+    /// - Parameters:
+    ///   - loop: started by the caller, and stopped by the caller once ``run(onDrain:)`` has returned.
+    public init(options: ServerOptions, router: Router, loop: Loop, logger: Logger) {
+        self.options = options
+        self.router = router
+        self.loop = loop
+        engine = Engine(options: options, router: router, loop: loop, logger: logger)
+    }
+
+    /// Binds and begins to answer. Throws ``ServerError`` when the address is taken or the certificate unusable.
+    public func start() async throws {
+        try await engine.start()
+    }
+
+    /// Where it listens; `nil` before ``start()``.
+    public var address: Address? { engine.address }
+
+    /// Serves until the calling task is cancelled, then stops in good order: no new connections; `onDrain`, in which
+    /// the owner says good-bye on its streams; requests under way get the drain time to finish; what is left of
+    /// streams is closed. Nothing of this server is left when it returns.
+    public func run(onDrain: @escaping @Sendable () async -> Void = {}) async throws {
+        try await engine.run(onDrain: onDrain)
+    }
+
+    /// The counters now.
+    public var metrics: ServerMetrics { get async { await engine.metrics() } }
+
+    /// Whether one more stream may be opened from this address, for handlers that want to refuse before they do
+    /// anything costly; the server itself refuses at the opening. Runs on the loop.
+    public func checkStreamLimits(for address: RemoteAddress) throws(Problem) {
+        try engine.checkStreamLimits(for: address)
+    }
+}

@@ -1,0 +1,20 @@
+/// Why a server or a loop could not start.
+public enum ServerError: Error, Sendable, CustomStringConvertible {
+    /// A system call failed with this `errno`.
+    case system(call: String, code: Int32)
+    /// The host is neither an IP address nor `localhost`.
+    case unknownHost(String)
+    /// A certificate or key file cannot be read.
+    case unreadableFile(path: String, code: Int32)
+    /// libmicrohttpd refused to start, with its last words.
+    case daemon(String)
+
+    public var description: String {
+        switch self {
+        case .system(let call, let code): "\(call) failed: \(Self.text(of: code))"
+        case .unknownHost(let host): "'\(host)' is neither an IP address nor 'localhost'"
+        case .unreadableFile(let path, let code): "\(path) cannot be read: \(Self.text(of: code))"
+        case .daemon(let words): "libmicrohttpd did not start: \(words)"
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// How a ``Server`` listens and what it puts up with. Every bound has a default that suits a gateway on one machine.
+public struct ServerOptions: Sendable {
+    /// A certificate chain and its key, PEM, read once at the start.
+    public struct TLSFiles: Sendable {
+        public var certificatePath: String
+        public var keyPath: String
+
+        public init(certificatePath: String, keyPath: String) {
+            self.certificatePath = certificatePath
+            self.keyPath = keyPath
+        }
+    }
+
+    /// Sizes and numbers; what lies past each is said with it.
+    public struct Limits: Sendable {
+        /// The request line: 414.
+        public var requestLineBytes = 64 * 1024
+        /// All header fields together: 431. A request whose line and fields together pass about 80 KiB is refused too.
+        public var headerBytes = 64 * 1024
+        /// Open HTTP connections, streams not counted. At the limit the connection that has waited longest for a
+        /// request gives way; when all are at work the new one is answered with 503.
+        public var connections = 16 * 1024
+        /// Open HTTP connections of one address: 503. `nil`: unlimited.
+        public var connectionsPerAddress: Int?
+        /// Request bodies being collected, all together: 503.
+        public var bodyBytesInFlight = 256 * 1024 * 1024
+        /// Live streams: 503.
+        public var streams = 100_000
+        /// Live streams of one address: 429. `nil`: unlimited.
+        public var streamsPerAddress: Int?
+        /// What may wait for one stream besides its broadcast's log; the stream is closed.
+        public var streamBacklogBytes = 4 * 1024 * 1024
+        /// ``StreamConnection/sendPage(_:)`` returns when no more than this waits.
+        public var streamLowMarkBytes = 64 * 1024
+
+        public init() {}
+    }
+
+    /// Times after which a connection that does not get on is closed.
+    public struct Deadlines: Sendable {
+        /// From accepting a connection, or from the end of the previous answer, to the end of a request's header, idle
+        /// time apart: 408.
+        public var header: Duration = .seconds(10)
+        /// How long a connection may stay open between two requests.
+        public var keepAliveIdle: Duration = .seconds(75)
+        /// From one piece of a body to the next: 408.
+        public var bodyIdle: Duration = .seconds(15)
+        /// A body must come at least this fast on the whole, in bytes a second, after ``bodyGrace``: 408.
+        public var bodyMinimumRate = 1024
+        /// How long a slow body is tolerated whatever its rate.
+        public var bodyGrace: Duration = .seconds(20)
+        /// From one piece of an answer taken by the client to the next.
+        public var replyIdle: Duration = .seconds(30)
+        /// How long a stream may take nothing while something waits for it.
+        public var streamStall: Duration = .seconds(30)
+        /// How long a connection is kept for the client to read a refusal before it is closed.
+        public var linger: Duration = .seconds(2)
+        /// How long ``Server/run(onDrain:)`` waits for requests under way, and then for streams, when it stops.
+        public var drain: Duration = .seconds(10)
+
+        public init() {}
+    }
+
+    /// An IP address, `localhost`, or empty for every address of the machine.
+    public var host = "127.0.0.1"
+    /// 0 picks a free port.
+    public var port: UInt16 = 0
+    /// Connections the kernel holds until the loop takes them.
+    public var backlog: Int32 = 4096
+    /// Encrypts every connection; `nil` speaks plain HTTP.
+    public var tls: TLSFiles?
+    public var limits = Limits()
+    public var deadlines = Deadlines()
+
+    public init(host: String = "127.0.0.1", port: UInt16 = 0) {
+        self.host = host
+        self.port = port
+    }
+}
