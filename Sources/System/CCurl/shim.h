@@ -1,3 +1,66 @@
 // The door to libcurl. Wrappers stand here only for what Swift cannot express.
 #pragma once
 #include <curl/curl.h>
+
+// Variadic functions: one wrapper for each kind of argument.
+static inline CURLcode shim_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode shim_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode shim_easy_set_text(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode shim_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode shim_easy_set_headers(CURL *easy, struct curl_slist *value) {
+    return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, value);
+}
+static inline CURLcode shim_easy_on_bytes(CURL *easy, CURLoption option, curl_write_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode shim_easy_on_open_socket(CURL *easy, curl_opensocket_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+static inline CURLcode shim_easy_on_close_socket(CURL *easy, curl_closesocket_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
+static inline CURLcode shim_easy_get_long(CURL *easy, CURLINFO what, long *value) {
+    return curl_easy_getinfo(easy, what, value);
+}
+static inline CURLcode shim_easy_get_offset(CURL *easy, CURLINFO what, curl_off_t *value) {
+    return curl_easy_getinfo(easy, what, value);
+}
+static inline CURLcode shim_easy_get_text(CURL *easy, CURLINFO what, const char **value) {
+    return curl_easy_getinfo(easy, what, value);
+}
+static inline CURLcode shim_easy_get_pointer(CURL *easy, CURLINFO what, void **value) {
+    return curl_easy_getinfo(easy, what, value);
+}
+static inline CURLMcode shim_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode shim_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode shim_multi_on_socket(CURLM *multi, curl_socket_callback value) {
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
+}
+static inline CURLMcode shim_multi_on_timer(CURLM *multi, curl_multi_timer_callback value) {
+    return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
+}
+
+// The address is longer than the member Swift sees: `addr` is a `struct sockaddr`, an IPv6 address follows into the
+// memory behind it.
+static inline const struct sockaddr *shim_sockaddr(const struct curl_sockaddr *address) { return &address->addr; }
+
+// The result of a finished transfer is in an anonymous union.
+static inline CURLcode shim_message_result(const CURLMsg *message) { return message->data.result; }
+
+// Macros with casts.
+static const size_t shim_pause_writing = CURL_WRITEFUNC_PAUSE;
+static const curl_socket_t shim_bad_socket = CURL_SOCKET_BAD;
+static const curl_socket_t shim_socket_timeout = CURL_SOCKET_TIMEOUT;
+static const long shim_global_default = CURL_GLOBAL_DEFAULT;

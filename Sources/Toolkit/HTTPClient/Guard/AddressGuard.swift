@@ -1,6 +1,13 @@
 /// Decides which URLs and addresses a ``Client`` may connect to, so that a stranger's URL cannot reach into our network.
+///
+/// Two checks. ``check(_:)`` looks at the URL, when an endpoint is registered and before every transfer.
+/// ``permits(_:isPlain:)`` is asked by the client for the very address it is about to connect to, every time it opens a
+/// connection: a name that resolves differently the second time gains nothing.
 public struct AddressGuard: Sendable {
     /// Ranges that are allowed although the table blocks them, and that may be reached over plain `http`.
+    ///
+    /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) needs that one to be permitted as well: listing the
+    /// NAT64 prefix of an IPv6-only network does not open 169.254.169.254 through it.
     public let allowed: [AddressBlock]
     /// Whether anything is checked at all.
     public let isEnabled: Bool
@@ -22,12 +29,49 @@ public struct AddressGuard: Sendable {
     /// Checks what a URL alone can tell, without resolving its host: for refusing an endpoint when it is registered.
     ///
     /// - Throws: ``URLRefusal``, whose text is safe to show to whoever gave the URL.
-    public func check(_ url: String) throws(URLRefusal) {}
+    public func check(_ url: String) throws(URLRefusal) { _ = try review(url) }
 
     /// Whether a connection to this very address may be opened.
     ///
     /// - Parameter isPlain: whether the connection would be without TLS.
-    public func permits(_ address: IPAddress, isPlain: Bool) -> Bool { true }
+    public func permits(_ address: IPAddress, isPlain: Bool) -> Bool {
+        guard isEnabled else { return true }
+        let address = address.unmapped
+        if allowed.contains(where: { $0.contains(address) }) {
+            return address.embedded.map { permits($0, isPlain: false) } ?? true
+        }
+        return !isPlain && !BlockedRanges.contain(address)
+    }
+
+    /// Checks a URL and hands back its parts.
+    func review(_ text: String) throws(URLRefusal) -> OutboundURL {
+        guard let url = OutboundURL(text) else { throw URLRefusal(.malformed) }
+        guard let scheme = url.scheme else { throw URLRefusal(.scheme) }
+        guard isEnabled else { return url }
+        if url.hasUserinfo { throw URLRefusal(.userinfo) }
+        if url.hasFragment { throw URLRefusal(.fragment) }
+        if !RefusedPorts.permit(url.port) { throw URLRefusal(.port) }
+        try review(url.host, isPlain: scheme == .http)
+        return url
+    }
+
+    private func review(_ host: OutboundURL.Host, isPlain: Bool) throws(URLRefusal) {
+        switch host {
+        case .doubtful:
+            throw URLRefusal(.host)
+        case .address(let address):
+            if permits(address, isPlain: isPlain) { return }
+            throw URLRefusal(permits(address, isPlain: false) ? .scheme : .address)
+        case .name(let name):
+            // RFC 6761, 6.3: these names mean loopback wherever they are looked up.
+            if name == "localhost" || name.hasSuffix(".localhost") {
+                let loopback: [IPAddress] = [.v4(0x7f00_0001), .v6(0, 1)]
+                if !loopback.contains(where: { permits($0, isPlain: isPlain) }) { throw URLRefusal(.address) }
+            } else if isPlain, allowed.isEmpty {
+                throw URLRefusal(.scheme)
+            }
+        }
+    }
 }
 
 /// Why a URL may not be used.
@@ -36,7 +80,7 @@ public struct URLRefusal: Error, Sendable, Equatable {
     public enum Reason: Sendable, CaseIterable {
         /// Not an absolute URL in ASCII with a host.
         case malformed
-        /// A scheme other than `https` (or `http` where that is allowed).
+        /// A scheme other than `https`, or `http` to an address that is not allowed by list.
         case scheme
         /// User name or password in the URL.
         case userinfo
@@ -50,7 +94,20 @@ public struct URLRefusal: Error, Sendable, Equatable {
         case address
     }
 
-    public var reason: Reason
+    public let reason: Reason
+
+    init(_ reason: Reason) { self.reason = reason }
+
     /// One sentence for whoever gave the URL.
-    public var message: String
+    public var message: String {
+        switch reason {
+        case .malformed: "The URL must be absolute and in ASCII, with a host: https://example.com/path"
+        case .scheme: "The URL must begin with https://"
+        case .userinfo: "The URL must not contain a user name or password"
+        case .fragment: "The URL must not contain a fragment (#)"
+        case .host: "The host must be a name or an address in its usual spelling"
+        case .port: "The port must be 443, 80 or above 1023, and not one of a database, mail or remote shell service"
+        case .address: "The address is in a range that must not be connected to"
+        }
+    }
 }

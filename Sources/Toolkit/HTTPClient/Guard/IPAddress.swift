@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// An IPv4 or IPv6 address.
 public enum IPAddress: Sendable, Hashable {
     /// In host byte order: 127.0.0.1 is `0x7f00_0001`.
@@ -6,5 +8,57 @@ public enum IPAddress: Sendable, Hashable {
     case v6(UInt64, UInt64)
 
     /// Parses the canonical spellings only: four decimal numbers without leading zeros, or RFC 4291 text without zone.
-    public init?(_ text: String) { return nil }
+    ///
+    /// Not `getaddrinfo`, which takes `127.1`, `0x7f.1` and `2130706433` for 127.0.0.1.
+    public init?(_ text: String) {
+        // `inet_pton` reads up to a NUL; what stood after it would go unchecked.
+        guard !text.utf8.contains(0) else { return nil }
+        var v4 = in_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            self = .v4(UInt32(bigEndian: v4.s_addr))
+            return
+        }
+        var v6 = in6_addr()
+        guard inet_pton(AF_INET6, text, &v6) == 1 else { return nil }
+        self = IPAddress(v6)
+    }
+
+    init(_ address: in6_addr) {
+        self = withUnsafeBytes(of: address) { bytes in
+            .v6(
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+
+    /// The IPv4 address of an IPv4-mapped IPv6 one (RFC 4291, 2.5.5.2), which is what the kernel connects to; any other
+    /// address as it is.
+    var unmapped: IPAddress {
+        guard case .v6(0, let low) = self, low >> 32 == 0xffff else { return self }
+        return .v4(UInt32(truncatingIfNeeded: low))
+    }
+
+    /// The IPv4 address a translator or tunnel takes out of an IPv6 one and connects to.
+    var embedded: IPAddress? {
+        guard case .v6(let high, let low) = self else { return nil }
+        if high == 0x0064_ff9b_0000_0000, low >> 32 == 0 { return .v4(UInt32(truncatingIfNeeded: low)) }  // RFC 6052
+        if high >> 48 == 0x2002 { return .v4(UInt32(truncatingIfNeeded: high >> 16)) }  // RFC 3056
+        if high >> 32 == 0x2001_0000 { return .v4(~UInt32(truncatingIfNeeded: low)) }  // RFC 4380
+        return nil
+    }
+}
+
+extension IPAddress: CustomStringConvertible {
+    /// The canonical text (RFC 5952).
+    public var description: String {
+        switch self {
+        case .v4(let value):
+            return "\(value >> 24).\(value >> 16 & 255).\(value >> 8 & 255).\(value & 255)"
+        case .v6(let high, let low):
+            var bytes = (high.bigEndian, low.bigEndian)
+            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            guard inet_ntop(AF_INET6, &bytes, &text, socklen_t(INET6_ADDRSTRLEN)) != nil else { return "::" }
+            return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+    }
 }

@@ -1,0 +1,198 @@
+import CCurl
+import CLinux
+import Glibc
+
+/// One libcurl easy handle, set up once and used for one transfer after another.
+///
+/// libcurl keeps an unretained pointer to this object (`WRITEDATA` and its kind). The engine holds every handle it made
+/// until the multi handle is gone, so the pointer is good whenever libcurl calls back.
+final class EasyHandle {
+    let curl: UnsafeMutableRawPointer
+    /// What the callbacks work for; set while the handle is in the multi handle.
+    var transfer: Transfer?
+    private let engine: Unmanaged<Engine>
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    /// - Returns: `nil` when there is no memory.
+    init?(engine: Engine, options: ClientOptions, multi: Multi) {
+        guard let curl = curl_easy_init() else { return nil }
+        self.curl = curl
+        self.engine = .passUnretained(engine)
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        guard configure(options, multi) else { return nil }
+    }
+
+    deinit {
+        curl_easy_cleanup(curl)
+        errorText.deallocate()
+    }
+
+    /// What libcurl has to say about the last failure, empty if nothing.
+    var errorMessage: String { String(cString: errorText) }
+
+    // MARK: One transfer
+
+    /// Points the handle at a transfer's request.
+    func prepare(for transfer: Transfer, connectTimeout: Duration) -> CURLcode {
+        self.transfer = transfer
+        errorText.pointee = 0
+        var setting = Setting(curl)
+        setting.text(CURLOPT_URL, transfer.image.url)
+        setting.headers(transfer.image.headers)
+        switch transfer.image.shape {
+        case .get:
+            setting.long(CURLOPT_HTTPGET, 1)
+            setting.text(CURLOPT_CUSTOMREQUEST, nil)
+        case .head:
+            setting.long(CURLOPT_NOBODY, 1)
+            setting.text(CURLOPT_CUSTOMREQUEST, nil)
+        case .withoutBody:
+            setting.long(CURLOPT_HTTPGET, 1)
+            setting.text(CURLOPT_CUSTOMREQUEST, transfer.image.method)
+        case .withBody:
+            setting.long(CURLOPT_POST, 1)
+            setting.text(CURLOPT_CUSTOMREQUEST, transfer.image.method)
+            setting.offset(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.image.bodyCount))
+            setting.pointer(CURLOPT_POSTFIELDS, transfer.image.body)
+        }
+        // Zero means "no deadline" here and "300 s" for connecting, so neither is ever rounded down to it.
+        setting.long(CURLOPT_TIMEOUT_MS, transfer.totalTimeout.map { $0.milliseconds } ?? 0)
+        setting.long(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.milliseconds)
+        return setting.code
+    }
+
+    /// Lets go of the transfer. To be called outside the multi handle only: libcurl reads the pointers of a request as long
+    /// as it is in, and not after.
+    func clear() { transfer = nil }
+
+    /// Lets a paused transfer go on; libcurl may call back before this returns.
+    func resume() -> CURLcode { curl_easy_pause(curl, CURLPAUSE_CONT) }
+
+    // MARK: What a transfer took
+
+    func timings() -> OutboundTimings {
+        let lookedUp = microseconds(CURLINFO_NAMELOOKUP_TIME_T)
+        let connected = microseconds(CURLINFO_CONNECT_TIME_T)
+        let secured = microseconds(CURLINFO_APPCONNECT_TIME_T)
+        var timings = OutboundTimings()
+        timings.dns = .microseconds(lookedUp)
+        timings.connect = .microseconds(max(connected - lookedUp, 0))
+        timings.tls = .microseconds(max(secured - connected, 0))
+        timings.firstByte = .microseconds(microseconds(CURLINFO_STARTTRANSFER_TIME_T))
+        timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T))
+        return timings
+    }
+
+    /// Whether the name was resolved, or needed no resolving.
+    var hasLookedUp: Bool { microseconds(CURLINFO_NAMELOOKUP_TIME_T) > 0 }
+
+    /// Whether there was a connection ready to send on.
+    var hasConnected: Bool { microseconds(CURLINFO_PRETRANSFER_TIME_T) > 0 }
+
+    /// `errno` of the last failed connect.
+    var systemError: Int32 {
+        var value = 0
+        shim_easy_get_long(curl, CURLINFO_OS_ERRNO, &value)
+        return Int32(truncatingIfNeeded: value)
+    }
+
+    /// The numeric address of the connection last used.
+    var address: String? {
+        var text: UnsafePointer<CChar>?
+        shim_easy_get_text(curl, CURLINFO_PRIMARY_IP, &text)
+        guard let text, text.pointee != 0 else { return nil }
+        return String(cString: text)
+    }
+
+    private func microseconds(_ what: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        shim_easy_get_offset(curl, what, &value)
+        return Int64(value)
+    }
+
+    // MARK: Once
+
+    private func configure(_ options: ClientOptions, _ multi: Multi) -> Bool {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        var setting = Setting(curl)
+        setting.long(CURLOPT_NOSIGNAL, 1)
+        setting.long(CURLOPT_FOLLOWLOCATION, 0)
+        setting.text(CURLOPT_PROTOCOLS_STR, "http,https")
+        // The empty string, not an absent one: that would mean the environment's.
+        setting.text(CURLOPT_PROXY, "")
+        setting.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+        setting.long(CURLOPT_TCP_NODELAY, 1)
+        setting.long(CURLOPT_PATH_AS_IS, 1)
+        setting.long(CURLOPT_DISALLOW_USERNAME_IN_URL, options.addressGuard.isEnabled ? 1 : 0)
+        // Otherwise ending a transfer whose name is still being resolved waits for the resolver's thread, and one
+        // silent name server would stop the loop for all.
+        setting.long(CURLOPT_QUICK_EXIT, 1)
+        // Connections idle for longer are more likely closed at the other end than good.
+        setting.long(CURLOPT_MAXAGE_CONN, 60)
+        setting.long(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
+        setting.text(CURLOPT_USERAGENT, options.userAgent)
+        if let file = options.caFile { setting.text(CURLOPT_CAINFO, file) }
+        setting.pointer(CURLOPT_ERRORBUFFER, errorText)
+        setting.pointer(CURLOPT_PRIVATE, context)
+        setting.pointer(CURLOPT_WRITEDATA, context)
+        setting.onBytes(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            EasyHandle.from(context)?.body(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+        }
+        setting.pointer(CURLOPT_HEADERDATA, context)
+        setting.onBytes(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            EasyHandle.from(context)?.header(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+        }
+        setting.pointer(CURLOPT_OPENSOCKETDATA, context)
+        setting.onOpenSocket { context, _, address in
+            EasyHandle.from(context)?.openSocket(address) ?? shim_bad_socket
+        }
+        // The multi handle's, as a connection outlives the transfer that opened it.
+        setting.pointer(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(multi).toOpaque())
+        setting.onCloseSocket { context, descriptor in
+            context.map { Multi.from($0).forget(descriptor) }
+            return close(descriptor)
+        }
+        return setting.code == CURLE_OK
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
+        context.map { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: Called by libcurl
+
+    private func body(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard let transfer else { return 0 }
+        return engine._withUnsafeGuaranteedRef { $0.received(body: bytes, for: transfer) }
+    }
+
+    private func header(_ line: UnsafeRawBufferPointer) -> Int {
+        guard let transfer else { return 0 }
+        return engine._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
+    }
+
+    /// Opens the socket for one candidate address, after the name was resolved and before anything is sent: the one place
+    /// where the address checked is certainly the address connected to.
+    private func openSocket(_ candidate: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
+        guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap(IPAddress.init) else {
+            return shim_bad_socket
+        }
+        let isPermitted = engine._withUnsafeGuaranteedRef {
+            $0.options.addressGuard.permits(address, isPlain: transfer.url.scheme == .http)
+        }
+        guard isPermitted else {
+            transfer.blocked = address
+            return shim_bad_socket
+        }
+        let type = candidate.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(candidate.pointee.family, type, candidate.pointee.protocol)
+        guard descriptor >= 0 else {
+            transfer.socketError = errno
+            return shim_bad_socket
+        }
+        transfer.blocked = nil
+        engine._withUnsafeGuaranteedRef { $0.multi.own(descriptor) }
+        return descriptor
+    }
+}

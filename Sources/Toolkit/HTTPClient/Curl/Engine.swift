@@ -1,0 +1,236 @@
+internal import CCurl
+internal import Locking
+
+/// The loop: takes commands from the mailbox, drives libcurl, hands out answers.
+///
+/// Made by ``Client`` and given to its thread, which alone touches it from then on; that makes it safe to send there.
+final class Engine: @unchecked Sendable {
+    let options: ClientOptions
+    let multi: Multi
+    private let mailbox: Mailbox
+    private var lanes: Lanes<Transfer>
+    /// Every handle there is, at most one for each connection allowed.
+    private var handles: [EasyHandle] = []
+    private var idle: [EasyHandle] = []
+    /// Before this moment no stream can have been silent for too long.
+    private var idleCheckDue: UInt64?
+
+    init(options: ClientOptions, mailbox: Mailbox) throws(ClientError) {
+        self.options = options
+        self.mailbox = mailbox
+        multi = try Multi(wakeSignal: mailbox.wakeSignal, connections: max(options.maxConnections, 1))
+        lanes = Lanes(
+            limit: options.maxConnections, hostLimit: options.perHostConnections, waitingLimit: options.waitingLimit)
+    }
+
+    /// Turns until the mailbox is closed, then ends everything.
+    func run() {
+        while true {
+            let (commands, isClosed) = mailbox.take()
+            for command in commands { perform(command) }
+            multi.runTimer()
+            settle()
+            if isClosed { break }
+            // After work there may be more in the box already: look at the sockets, but do not sleep.
+            multi.wait(until: commands.isEmpty ? nextDeadline : 0)
+            endSilentStreams()
+            settle()
+        }
+        stop()
+    }
+
+    private var nextDeadline: UInt64? {
+        guard let timer = multi.timerDue else { return idleCheckDue }
+        return idleCheckDue.map { min($0, timer) } ?? timer
+    }
+
+    private func stop() {
+        let reason = OutboundFailure(.cancelled, detail: "the client was shut down")
+        for transfer in lanes.drain() {
+            transfer.phase = .finished
+            transfer.deliver(OutboundResult(failure: reason))
+        }
+        for handle in handles {
+            if let transfer = handle.transfer { finish(transfer, reason) }
+        }
+        idle = []
+        handles = []
+    }
+
+    // MARK: Commands
+
+    private func perform(_ command: Mailbox.Command) {
+        switch command {
+        case .start(let transfer): admit(transfer)
+        case .cancel(let transfer): cancel(transfer)
+        case .resume(let transfer): resume(transfer)
+        }
+    }
+
+    private func admit(_ transfer: Transfer) {
+        guard !transfer.isCancelled else {
+            cancel(transfer)
+            return
+        }
+        switch lanes.admit(transfer, to: transfer.url.authority) {
+        case .start(let lane): start(transfer, lane)
+        case .wait(let lane): transfer.phase = .waiting(lane)
+        case .refuse:
+            transfer.phase = .finished
+            transfer.deliver(OutboundResult(failure: OutboundFailure(.overloaded, detail: "too many requests wait")))
+        }
+    }
+
+    private func cancel(_ transfer: Transfer) {
+        let reason = OutboundFailure(.cancelled, detail: "the task was cancelled")
+        switch transfer.phase {
+        case .finished:
+            return
+        case .active:
+            finish(transfer, reason)
+        case .waiting(let lane):
+            lanes.withdraw(transfer, from: lane)
+            fallthrough
+        case .posted:
+            transfer.phase = .finished
+            transfer.deliver(OutboundResult(failure: reason))
+        }
+    }
+
+    private func resume(_ transfer: Transfer) {
+        guard case .active(_, let handle) = transfer.phase, transfer.isPaused else { return }
+        transfer.isPaused = false
+        transfer.lastArrival = uptimeNanoseconds()
+        let code = handle.resume()
+        if code != CURLE_OK { finish(transfer, failure(of: transfer, code, handle)) }
+    }
+
+    // MARK: Starting and ending
+
+    private func start(_ transfer: Transfer, _ lane: Lanes<Transfer>.Lane) {
+        transfer.started = uptimeNanoseconds()
+        transfer.lastArrival = transfer.started
+        guard let handle = takeHandle() else {
+            lanes.release(lane)
+            transfer.phase = .finished
+            transfer.deliver(OutboundResult(failure: OutboundFailure(.overloaded, detail: "no memory for a handle")))
+            return
+        }
+        transfer.phase = .active(lane, handle)
+        let code = handle.prepare(for: transfer, connectTimeout: options.connectTimeout)
+        guard code == CURLE_OK else {
+            finish(transfer, failure(of: transfer, code, handle))
+            return
+        }
+        let added = multi.add(handle)
+        guard added == CURLM_OK else {
+            finish(transfer, OutboundFailure(.overloaded, detail: "multi handle: \(added.rawValue)"))
+            return
+        }
+        if let idleTimeout = transfer.idleTimeout {
+            let due = transfer.started &+ idleTimeout.nanoseconds
+            idleCheckDue = min(idleCheckDue ?? due, due)
+        }
+    }
+
+    private func takeHandle() -> EasyHandle? {
+        if let handle = idle.popLast() { return handle }
+        guard let handle = EasyHandle(engine: self, options: options, multi: multi) else { return nil }
+        handles.append(handle)
+        return handle
+    }
+
+    /// Hands out what libcurl finished, and starts who waited for the room.
+    private func settle() {
+        while true {
+            while let (handle, code) = multi.nextFinished() {
+                guard let transfer = handle.transfer else { continue }
+                finish(transfer, code == CURLE_OK ? nil : failure(of: transfer, code, handle))
+            }
+            guard let (transfer, lane) = lanes.next() else { return }
+            start(transfer, lane)
+            // Started ones go out before the next sleep; one that failed at once has made room again.
+            multi.runTimer()
+        }
+    }
+
+    private func finish(_ transfer: Transfer, _ failure: OutboundFailure?) {
+        guard case .active(let lane, let handle) = transfer.phase else { return }
+        transfer.phase = .finished
+        var result = OutboundResult(failure: failure)
+        result.status = transfer.response.status
+        result.body = transfer.response.body
+        result.truncated = transfer.response.isTruncated
+        if result.status != nil { result.headers = HeaderFields(lines: transfer.response.headerBytes) }
+        result.timings = handle.timings()
+        result.timings.queued = .nanoseconds(Int64(transfer.started - transfer.submitted))
+        result.connectedAddress = handle.address
+        multi.remove(handle)
+        handle.clear()
+        idle.append(handle)
+        lanes.release(lane)
+        transfer.deliver(result)
+    }
+
+    // MARK: What arrives
+
+    /// A header line, from within libcurl.
+    func received(header line: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
+        switch transfer.response.take(headerLine: line, limit: options.responseHeaderLimitBytes) {
+        case .more: break
+        case .stop: return 0
+        case .complete:
+            if case .stream(let buffer) = transfer.sink, let status = transfer.response.status {
+                buffer.deliver(.init(status: status, headers: HeaderFields(lines: transfer.response.headerBytes)))
+            }
+        }
+        if transfer.idleTimeout != nil { transfer.lastArrival = uptimeNanoseconds() }
+        return line.count
+    }
+
+    /// A piece of the body, from within libcurl.
+    func received(body bytes: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
+        if case .stream(let buffer) = transfer.sink {
+            guard buffer.offer(bytes) else {
+                transfer.isPaused = true
+                return shim_pause_writing
+            }
+            transfer.lastArrival = uptimeNanoseconds()
+            return bytes.count
+        }
+        let goesOn = transfer.response.take(
+            body: bytes, keeping: options.keptResponseBytes, limit: options.responseLimitBytes)
+        return goesOn ? bytes.count : 0
+    }
+
+    private func endSilentStreams() {
+        guard let due = idleCheckDue else { return }
+        let now = uptimeNanoseconds()
+        guard due <= now else { return }
+        idleCheckDue = nil
+        for handle in handles {
+            guard let transfer = handle.transfer, let timeout = transfer.idleTimeout else { continue }
+            // A paused one is silent because its reader is.
+            if transfer.isPaused { transfer.lastArrival = now }
+            let due = transfer.lastArrival &+ timeout.nanoseconds
+            if due <= now {
+                finish(transfer, OutboundFailure(.timeout, detail: "nothing arrived for \(timeout)"))
+            } else {
+                idleCheckDue = min(idleCheckDue ?? due, due)
+            }
+        }
+    }
+}
+
+extension Transfer {
+    /// Hands the answer to whoever waits, once.
+    fileprivate func deliver(_ result: OutboundResult) {
+        let sink = self.sink
+        self.sink = .done
+        switch sink {
+        case .whole(let continuation): continuation.resume(returning: result)
+        case .stream(let buffer): buffer.finish(result.failure)
+        case .done, .unposted: break
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import CCurl
+import CLinux
+import Glibc
+internal import Locking
+
+/// The libcurl multi handle and the epoll set it is driven by.
+///
+/// Used by the loop thread only. libcurl keeps an unretained pointer to this object for its socket and timer callbacks
+/// and for closing sockets; `deinit` ends libcurl's use of it.
+final class Multi {
+    private let curl: UnsafeMutableRawPointer
+    private let poll: Int32
+    /// What is known of each descriptor, by its number.
+    private var sockets: [Socket] = []
+    /// When libcurl wants to be called although nothing happened.
+    private(set) var timerDue: UInt64?
+
+    private struct Socket {
+        /// What epoll watches for.
+        var registered: UInt32 = 0
+        /// What libcurl wants to hear of; zero when nothing.
+        var wanted: UInt32 = 0
+        /// Whether we opened it, and so hear of its closing.
+        var isOurs = false
+    }
+
+    /// - Parameters:
+    ///   - wakeSignal: reported by ``wait(until:)`` as an event of no socket.
+    ///   - connections: the most connections kept, in use or idle.
+    init(wakeSignal: WakeSignal, connections: Int) throws(ClientError) {
+        poll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard poll >= 0 else { throw ClientError.system("epoll_create1") }
+        guard let curl = curl_multi_init() else {
+            close(poll)
+            throw ClientError(message: "no memory for a multi handle")
+        }
+        self.curl = curl
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let edge = EPOLLIN.rawValue | EPOLLET.rawValue
+        let codes = [
+            shim_multi_set_long(curl, CURLMOPT_MAXCONNECTS, connections),
+            shim_multi_set_long(curl, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)),
+            shim_multi_set_pointer(curl, CURLMOPT_SOCKETDATA, context),
+            shim_multi_on_socket(curl) { _, descriptor, what, context, _ in
+                context.map { Multi.from($0).watch(descriptor, what) }
+                return 0
+            },
+            shim_multi_set_pointer(curl, CURLMOPT_TIMERDATA, context),
+            shim_multi_on_timer(curl) { _, milliseconds, context in
+                context.map { Multi.from($0).setTimer(milliseconds) }
+                return 0
+            },
+        ]
+        guard codes.allSatisfy({ $0 == CURLM_OK }) else {
+            throw ClientError(message: "multi handle refused its options")
+        }
+        guard control(EPOLL_CTL_ADD, wakeSignal.descriptor, edge) else { throw ClientError.system("epoll_ctl") }
+    }
+
+    deinit {
+        // Closes the connections that are kept, through the callbacks above.
+        curl_multi_cleanup(curl)
+        close(poll)
+    }
+
+    /// libcurl's own start, once for the process; its message if that failed.
+    static let startFailure: String? = {
+        let code = curl_global_init(shim_global_default)
+        return code == CURLE_OK ? nil : String(cString: curl_easy_strerror(code))
+    }()
+
+    static func from(_ context: UnsafeMutableRawPointer) -> Multi {
+        Unmanaged<Multi>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    func add(_ handle: EasyHandle) -> CURLMcode { curl_multi_add_handle(curl, handle.curl) }
+
+    /// Takes a handle out; a transfer that is not finished loses its connection.
+    func remove(_ handle: EasyHandle) { curl_multi_remove_handle(curl, handle.curl) }
+
+    // MARK: Turning
+
+    /// Waits for sockets, the wake descriptor or the deadline, and lets libcurl work on what happened.
+    func wait(until deadline: UInt64?) {
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
+            let count = epoll_wait(poll, events.baseAddress, Int32(events.count), Self.milliseconds(until: deadline))
+            // Less than zero is EINTR, the only error a good descriptor can have here: nothing happened.
+            for index in 0..<max(Int(count), 0) { dispatch(events[index]) }
+        }
+        runTimer()
+    }
+
+    /// Lets libcurl do what is due now: its timeouts, and the transfers just added.
+    func runTimer() {
+        guard let due = timerDue, due <= uptimeNanoseconds() else { return }
+        timerDue = nil
+        act(shim_socket_timeout, 0)
+    }
+
+    /// The next transfer that is over.
+    func nextFinished() -> (EasyHandle, CURLcode)? {
+        var remaining: Int32 = 0
+        while let message = curl_multi_info_read(curl, &remaining) {
+            guard message.pointee.msg == CURLMSG_DONE else { continue }
+            var context: UnsafeMutableRawPointer?
+            shim_easy_get_pointer(message.pointee.easy_handle, CURLINFO_PRIVATE, &context)
+            let code = shim_message_result(message)
+            if let context { return (Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue(), code) }
+        }
+        return nil
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        let descriptor = event.data.fd
+        // The wake descriptor has no entry or none wanted: it has done its work by ending the wait.
+        guard let socket = entry(descriptor), socket.registered != 0 else { return }
+        guard socket.wanted != 0 else {
+            // Readable while idle: the peer closed it. libcurl finds that out when it next picks the connection.
+            sockets[Int(descriptor)].registered = 0
+            control(EPOLL_CTL_DEL, descriptor, 0)
+            return
+        }
+        var what: Int32 = 0
+        if event.events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { what |= CURL_CSELECT_IN }
+        if event.events & EPOLLOUT.rawValue != 0 { what |= CURL_CSELECT_OUT }
+        if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
+        act(descriptor, what)
+    }
+
+    private func act(_ descriptor: curl_socket_t, _ what: Int32) {
+        var running: Int32 = 0
+        curl_multi_socket_action(curl, descriptor, what, &running)
+    }
+
+    private static func milliseconds(until deadline: UInt64?) -> Int32 {
+        guard let deadline else { return -1 }
+        let now = uptimeNanoseconds()
+        guard deadline > now else { return 0 }
+        // Rounded up: waking early would spin until the moment comes.
+        return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
+    }
+
+    // MARK: Called by libcurl
+
+    private func setTimer(_ milliseconds: Int) {
+        timerDue = milliseconds < 0 ? nil : uptimeNanoseconds() + UInt64(milliseconds) * 1_000_000
+    }
+
+    private func watch(_ descriptor: curl_socket_t, _ what: Int32) {
+        guard descriptor >= 0 else { return }
+        while sockets.count <= Int(descriptor) { sockets.append(Socket()) }
+        var socket = sockets[Int(descriptor)]
+        defer { sockets[Int(descriptor)] = socket }
+        socket.wanted =
+            switch what {
+            case CURL_POLL_IN: EPOLLIN.rawValue
+            case CURL_POLL_OUT: EPOLLOUT.rawValue
+            case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
+            default: 0
+            }
+        if socket.wanted == socket.registered { return }
+        if socket.wanted == 0 {
+            // A kept connection is left in the set, as it is mostly wanted again: two system calls saved for each
+            // request. Not so with descriptors of libcurl's own (its resolver's), whose closing nobody tells us.
+            if socket.isOurs, socket.registered == EPOLLIN.rawValue { return }
+            control(EPOLL_CTL_DEL, descriptor, 0)
+            socket.registered = 0
+        } else if control(socket.registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, socket.wanted) {
+            socket.registered = socket.wanted
+        }
+    }
+
+    /// A socket was opened for libcurl by us.
+    func own(_ descriptor: curl_socket_t) {
+        while sockets.count <= Int(descriptor) { sockets.append(Socket()) }
+        sockets[Int(descriptor)] = Socket(isOurs: true)
+    }
+
+    /// A socket of ours is about to be closed, which takes it out of the epoll set.
+    func forget(_ descriptor: curl_socket_t) {
+        if entry(descriptor) != nil { sockets[Int(descriptor)] = Socket() }
+    }
+
+    private func entry(_ descriptor: curl_socket_t) -> Socket? {
+        descriptor >= 0 && Int(descriptor) < sockets.count ? sockets[Int(descriptor)] : nil
+    }
+
+    @discardableResult
+    private func control(_ operation: Int32, _ descriptor: Int32, _ events: UInt32) -> Bool {
+        var event = epoll_event()
+        event.events = events
+        event.data.fd = descriptor
+        return epoll_ctl(poll, operation, descriptor, &event) == 0
+    }
+}

@@ -1,0 +1,132 @@
+internal import CCurl
+
+/// A request as libcurl reads it: header list, URL, method and body in one block of memory that stays where it is.
+///
+/// libcurl keeps pointers to the header list and the body until the transfer is over. Built by the task that sends, so
+/// that the one loop thread copies nothing; one allocation in place of two for each header.
+struct RequestImage: ~Copyable {
+    /// How a request with this method and body is asked of libcurl.
+    enum Shape { case get, head, withoutBody, withBody }
+
+    let shape: Shape
+    let bodyCount: Int
+    private let memory: UnsafeMutableRawPointer
+    private let urlOffset: Int
+    private let methodOffset: Int
+    private let bodyOffset: Int
+
+    var headers: UnsafeMutablePointer<curl_slist> { memory.assumingMemoryBound(to: curl_slist.self) }
+    var url: UnsafePointer<CChar> { text(at: urlOffset) }
+    var method: UnsafePointer<CChar> { text(at: methodOffset) }
+    /// Not `nil` for an empty body either: without a pointer libcurl would read one from standard input.
+    var body: UnsafeMutableRawPointer { memory + bodyOffset }
+
+    /// Lines that keep libcurl from adding its own: `Expect` would cost a round trip that many receivers answer late or
+    /// never, and a body is no form unless the caller says so.
+    private static let suppressed = ["Expect", "Content-Type"]
+
+    /// - Throws: ``OutboundFailure/Reason/requestInvalid`` for a method or field that would not stay within its line.
+    init(_ request: borrowing OutboundRequest) throws(OutboundFailure) {
+        try Self.check(request)
+        switch request.method {
+        case "GET" where request.body.isEmpty: shape = .get
+        case "HEAD" where request.body.isEmpty: shape = .head
+        case "POST", "PUT", "PATCH": shape = .withBody
+        default: shape = request.body.isEmpty ? .withoutBody : .withBody
+        }
+        let count = request.headers.count + Self.suppressed.count
+        let listSize = count * MemoryLayout<curl_slist>.stride
+        var textSize = request.url.utf8.count + 1 + request.method.utf8.count + 1
+        for field in request.headers { textSize += field.name.utf8.count + 2 + field.value.utf8.count + 1 }
+        for name in Self.suppressed { textSize += name.utf8.count + 1 + 1 }
+        bodyCount = request.body.count
+        memory = .allocate(byteCount: listSize + textSize + bodyCount, alignment: MemoryLayout<curl_slist>.alignment)
+
+        let nodes = memory.bindMemory(to: curl_slist.self, capacity: count)
+        var writer = Writer(position: memory + listSize)
+        for index in 0..<count {
+            let next = index + 1 < count ? nodes + (index + 1) : nil
+            (nodes + index).initialize(to: curl_slist(data: writer.start(), next: next))
+            if index < request.headers.count {
+                let field = request.headers[index]
+                writer.append(field.name)
+                // libcurl reads `name:` as the wish to send no such field; an empty one is written with a semicolon.
+                writer.append(field.value.isEmpty ? ";" : ": ")
+                writer.append(field.value)
+            } else {
+                writer.append(Self.suppressed[index - request.headers.count])
+                writer.append(":")
+            }
+            writer.end()
+        }
+        urlOffset = writer.position - memory
+        writer.append(request.url)
+        writer.end()
+        methodOffset = writer.position - memory
+        writer.append(request.method)
+        writer.end()
+        bodyOffset = writer.position - memory
+        request.body.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress { writer.position.copyMemory(from: base, byteCount: bytes.count) }
+        }
+    }
+
+    deinit { memory.deallocate() }
+
+    private func text(at offset: Int) -> UnsafePointer<CChar> {
+        UnsafePointer((memory + offset).assumingMemoryBound(to: CChar.self))
+    }
+
+    private static func check(_ request: borrowing OutboundRequest) throws(OutboundFailure) {
+        guard isToken(request.method) else { throw OutboundFailure(.requestInvalid, detail: "method is not a token") }
+        guard request.method.utf8.count <= 32 else { throw OutboundFailure(.requestInvalid, detail: "method too long") }
+        for field in request.headers {
+            guard isToken(field.name), isFieldValue(field.value) else {
+                throw OutboundFailure(.requestInvalid, detail: "malformed header field \(field.name.prefix(64))")
+            }
+            switch field.name.utf8.count {
+            case 14 where field.name.lowercased() == "content-length",
+                17 where field.name.lowercased() == "transfer-encoding":
+                throw OutboundFailure(.requestInvalid, detail: "\(field.name) is the client's to set")
+            default: break
+            }
+        }
+    }
+
+    /// RFC 9110, 5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// RFC 9110, 5.5: no control characters but the tab. CR, LF and NUL would begin a line of the attacker's.
+    private static func isFieldValue(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+}
+
+/// Writes C strings one behind the other. Space was counted before.
+private struct Writer {
+    var position: UnsafeMutableRawPointer
+
+    func start() -> UnsafeMutablePointer<CChar> { position.assumingMemoryBound(to: CChar.self) }
+
+    mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            guard let base = bytes.baseAddress else { return }
+            position.copyMemory(from: base, byteCount: bytes.count)
+            position += bytes.count
+        }
+    }
+
+    mutating func end() {
+        position.storeBytes(of: 0, as: UInt8.self)
+        position += 1
+    }
+}

@@ -1,0 +1,42 @@
+import CCurl
+
+/// Sets options of an easy handle one after the other and remembers the first that was refused.
+struct Setting {
+    private let curl: UnsafeMutableRawPointer
+    private(set) var code = CURLE_OK
+
+    init(_ curl: UnsafeMutableRawPointer) { self.curl = curl }
+
+    mutating func long(_ option: CURLoption, _ value: Int) { note(shim_easy_set_long(curl, option, value)) }
+
+    mutating func offset(_ option: CURLoption, _ value: curl_off_t) { note(shim_easy_set_offset(curl, option, value)) }
+
+    /// Copied by libcurl.
+    mutating func text(_ option: CURLoption, _ value: UnsafePointer<CChar>?) {
+        note(shim_easy_set_text(curl, option, value))
+    }
+
+    /// Kept by libcurl as it is.
+    mutating func pointer(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
+        note(shim_easy_set_pointer(curl, option, value))
+    }
+
+    /// Kept by libcurl as it is.
+    mutating func headers(_ value: UnsafeMutablePointer<curl_slist>?) { note(shim_easy_set_headers(curl, value)) }
+
+    mutating func onBytes(_ option: CURLoption, _ callback: curl_write_callback) {
+        note(shim_easy_on_bytes(curl, option, callback))
+    }
+
+    mutating func onOpenSocket(_ callback: curl_opensocket_callback) {
+        note(shim_easy_on_open_socket(curl, callback))
+    }
+
+    mutating func onCloseSocket(_ callback: curl_closesocket_callback) {
+        note(shim_easy_on_close_socket(curl, callback))
+    }
+
+    private mutating func note(_ result: CURLcode) {
+        if code == CURLE_OK { code = result }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Locking
+
+/// What tasks ask of the loop thread. Posting costs a lock; the loop is woken only if it sleeps, so a burst costs one
+/// system call.
+final class Mailbox: Sendable {
+    enum Command: Sendable {
+        case start(Transfer)
+        case cancel(Transfer)
+        /// The reader of a stream has room again.
+        case resume(Transfer)
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var loopSleeps = false
+        var isClosed = false
+        var isFinished = false
+        var finishWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Lock(State())
+    let wakeSignal: WakeSignal
+
+    init(wakeSignal: WakeSignal) { self.wakeSignal = wakeSignal }
+
+    /// Hands a command to the loop; `false` once the client is shutting down.
+    func post(_ command: Command) -> Bool {
+        let (accepted, mustWake) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.commands.append(command)
+            defer { state.loopSleeps = false }
+            return (true, state.loopSleeps)
+        }
+        if mustWake { wakeSignal.raise() }
+        return accepted
+    }
+
+    /// Everything posted since the last call, and whether to stop. With nothing to do, the next command will wake the loop.
+    func take() -> (commands: [Command], isClosed: Bool) {
+        state.withLock { state in
+            let commands = state.commands
+            state.commands.removeAll(keepingCapacity: commands.count <= 1024)
+            state.loopSleeps = commands.isEmpty
+            return (commands, state.isClosed)
+        }
+    }
+
+    /// Refuses further commands and tells the loop to stop.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wakeSignal.raise()
+    }
+
+    /// The loop has stopped.
+    func finish() {
+        let waiters = state.withLock { state in
+            state.isFinished = true
+            defer { state.finishWaiters = [] }
+            return state.finishWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until the loop has stopped.
+    func finished() async {
+        await withCheckedContinuation { continuation in
+            let isFinished = state.withLock { state in
+                if !state.isFinished { state.finishWaiters.append(continuation) }
+                return state.isFinished
+            }
+            if isFinished { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+internal import Locking
+
+/// Between the loop, which brings bytes, and the one task that reads a stream.
+///
+/// Bounded by ``limitBytes`` and one piece: from there on the loop is told to pause, and the reader to have it resumed.
+final class StreamBuffer: Sendable {
+    static let limitBytes = 64 * 1024
+
+    struct Head: Sendable {
+        let status: Int
+        let headers: HeaderFields
+    }
+
+    /// What a read yields: bytes (with the request to resume the transfer if it stands), the end, or a failure.
+    enum Outcome: Sendable {
+        case bytes([UInt8], mustResume: Bool)
+        case end
+        case failed(OutboundFailure)
+    }
+
+    private struct State {
+        var head: Head?
+        var bytes: [UInt8] = []
+        var isPaused = false
+        /// How it ended; `.some(nil)` is the proper end.
+        var ending: OutboundFailure??
+        var headWaiter: CheckedContinuation<Result<Head, OutboundFailure>, Never>?
+        var reader: CheckedContinuation<Outcome, Never>?
+    }
+
+    private let state = Lock(State())
+
+    // MARK: The loop's side
+
+    func deliver(_ head: Head) {
+        let waiter = state.withLock { state in
+            state.head = head
+            return state.headWaiter.take()
+        }
+        waiter?.resume(returning: .success(head))
+    }
+
+    /// Takes bytes; `false` if there is no room and the transfer is to pause and offer them again.
+    func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let piece = [UInt8](bytes)
+        let (accepted, reader) = state.withLock { state in
+            if let reader = state.reader.take() { return (true, Optional(reader)) }
+            guard state.bytes.count < Self.limitBytes else {
+                state.isPaused = true
+                return (false, nil)
+            }
+            state.bytes.append(contentsOf: piece)
+            return (true, nil)
+        }
+        reader?.resume(returning: .bytes(piece, mustResume: false))
+        return accepted
+    }
+
+    /// The transfer is over. What was buffered is read first.
+    func finish(_ failure: OutboundFailure?) {
+        let (headWaiter, reader) = state.withLock { state in
+            state.ending = .some(failure)
+            return (state.headWaiter.take(), state.reader.take())
+        }
+        let early = OutboundFailure(.responseInvalid, detail: "ended without an answer")
+        headWaiter?.resume(returning: .failure(failure ?? early))
+        reader?.resume(returning: failure.map { .failed($0) } ?? .end)
+    }
+
+    // MARK: The reader's side
+
+    func awaitHead(then post: () -> Bool) async -> Result<Head, OutboundFailure> {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.headWaiter = continuation }
+            if !post() { finish(OutboundFailure(.cancelled, detail: "the client is shut down")) }
+        }
+    }
+
+    func read() async -> Outcome {
+        await withCheckedContinuation { continuation in
+            let outcome: Outcome? = state.withLock { state in
+                precondition(state.reader == nil, "a stream has one reader")
+                if !state.bytes.isEmpty {
+                    let bytes = state.bytes
+                    state.bytes = []
+                    defer { state.isPaused = false }
+                    return .bytes(bytes, mustResume: state.isPaused)
+                }
+                if let ending = state.ending { return ending.map { .failed($0) } ?? .end }
+                state.reader = continuation
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+    }
+}
+
+extension Optional {
+    /// The value, leaving none behind.
+    fileprivate mutating func take() -> Wrapped? {
+        defer { self = nil }
+        return self
+    }
+}

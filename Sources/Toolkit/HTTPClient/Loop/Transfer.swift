@@ -1,0 +1,88 @@
+internal import Locking
+internal import Synchronization
+
+/// One request on its way: what it asks, and what has come of it so far.
+///
+/// Made by a task, then handed to the loop thread through the ``Mailbox``. Safe to share: what is not constant is touched
+/// by the loop thread alone, except ``cancelled``.
+final class Transfer: @unchecked Sendable {
+    /// Who gets the answer.
+    enum Sink {
+        /// Not handed over yet.
+        case unposted
+        case whole(CheckedContinuation<OutboundResult, Never>)
+        case stream(StreamBuffer)
+        /// Answered.
+        case done
+    }
+
+    /// Where it stands between the task and the wire.
+    enum Phase {
+        case posted
+        case waiting(Lanes<Transfer>.Lane)
+        case active(Lanes<Transfer>.Lane, EasyHandle)
+        case finished
+    }
+
+    let url: OutboundURL
+    let image: RequestImage
+    /// `nil` for a stream.
+    let totalTimeout: Duration?
+    /// `nil` but for a stream.
+    let idleTimeout: Duration?
+    let submitted = uptimeNanoseconds()
+    /// Set by the task before it posts the cancellation, for the case that it overtakes the start.
+    private let cancelled = Atomic(false)
+
+    // The loop thread's, once posted.
+    var sink: Sink
+    var phase = Phase.posted
+    var started: UInt64 = 0
+    var response = ResponseReader()
+    /// The address the guard forbade last, if none has been connected to since.
+    var blocked: IPAddress?
+    /// `errno` of a socket the system did not give.
+    var socketError: Int32 = 0
+    /// When something last arrived, for the idle deadline of a stream.
+    var lastArrival: UInt64 = 0
+    var isPaused = false
+
+    private init(
+        _ request: OutboundRequest, _ options: ClientOptions, totalTimeout: Duration?, idleTimeout: Duration?,
+        sink: Sink
+    ) throws(OutboundFailure) {
+        do {
+            url = try options.addressGuard.review(request.url)
+        } catch {
+            let isMalformed = error.reason == .malformed || !options.addressGuard.isEnabled
+            throw OutboundFailure(isMalformed ? .requestInvalid : .blockedAddress, detail: error.message)
+        }
+        image = try RequestImage(request)
+        self.totalTimeout = totalTimeout
+        self.idleTimeout = idleTimeout
+        self.sink = sink
+    }
+
+    /// A request with one answer.
+    convenience init(
+        _ request: OutboundRequest, _ options: ClientOptions, deadline: Duration
+    ) throws(OutboundFailure) {
+        try self.init(request, options, totalTimeout: deadline, idleTimeout: nil, sink: .unposted)
+    }
+
+    /// A request whose answer is read as it comes.
+    convenience init(
+        _ request: OutboundRequest, _ options: ClientOptions, stream buffer: StreamBuffer, idleTimeout: Duration
+    ) throws(OutboundFailure) {
+        try self.init(request, options, totalTimeout: nil, idleTimeout: idleTimeout, sink: .stream(buffer))
+    }
+
+    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+
+    /// Called by any task, at any time, any number of times.
+    func cancel(through mailbox: Mailbox) {
+        cancelled.store(true, ordering: .releasing)
+        // Refused only when the client is shutting down, which ends the transfer as well.
+        _ = mailbox.post(.cancel(self))
+    }
+}
