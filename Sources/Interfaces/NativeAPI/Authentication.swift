@@ -1,0 +1,79 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+
+/// What a route does once it is known who asks.
+typealias CallerAction = @Sendable (Request, Caller) async throws -> Response
+
+/// What a route does for anybody.
+typealias OpenAction = @Sendable (Request) async throws -> Response
+
+extension NativeAPI {
+    /// A handler that runs `action` for the holder of an API key, and says what fails as a problem.
+    func asCaller(_ action: @escaping CallerAction) -> Router.Handler {
+        { request in
+            do {
+                return try await action(request, try caller(of: request))
+            } catch {
+                throw Self.translated(error)
+            }
+        }
+    }
+
+    /// The same for routes that need no API key: probes, and those that bring another proof.
+    func asAnybody(_ action: @escaping OpenAction) -> Router.Handler {
+        { request in
+            do {
+                return try await action(request)
+            } catch {
+                throw Self.translated(error)
+            }
+        }
+    }
+
+    /// Who asks, by `Authorization: Bearer <API key>` (RFC 6750, 2.1).
+    ///
+    /// The keyring is in memory: nothing waits, and nothing about the key is kept but its digest.
+    /// - Throws: `.unauthorized` without a key or with one that does not hold, in the same words for every reason;
+    ///   `.malformed` for a key in the URL, where logs and histories would keep it.
+    func caller(of request: Request) throws(ChatError) -> Caller {
+        try Self.refuseCredentials(in: request.query)
+        guard let key = try Self.bearer(request.headers) else {
+            throw ChatError(
+                .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
+        }
+        guard let caller = service.keyring.caller(digest: Keyring.digest(of: key)) else {
+            throw ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+        }
+        return caller
+    }
+
+    /// The text after `Bearer`, nil without the field.
+    private static func bearer(_ headers: Headers) throws(ChatError) -> String? {
+        guard let field = headers["Authorization"] else { return nil }
+        let scheme = field.utf8.prefix(while: { $0 != UInt8(ascii: " ") })
+        let key = field[scheme.endIndex...].drop(while: { $0 == " " })
+        guard scheme.count == 6, Substring(scheme).lowercased() == "bearer", !key.isEmpty else {
+            throw ChatError(
+                .unauthorized, "only the scheme 'Bearer' is known here: 'Authorization: Bearer <key>'",
+                slug: "credential_invalid")
+        }
+        return String(key)
+    }
+
+    /// Names under which credentials are put into URLs elsewhere.
+    private static let credentialNames: Set<String> = [
+        "key", "api_key", "apikey", "access_token", "token", "auth", "authorization", "bearer",
+    ]
+
+    private static func refuseCredentials(in query: Query) throws(ChatError) {
+        guard !query.isEmpty else { return }
+        for item in query.items where credentialNames.contains(item.name.lowercased()) {
+            throw ChatError(
+                .malformed,
+                "credentials are not accepted in URLs ('\(item.name)'); send 'Authorization: Bearer <key>', "
+                    + "or ask POST /v1/stream-tickets for a ticket",
+                slug: "credential_in_url")
+        }
+    }
+}

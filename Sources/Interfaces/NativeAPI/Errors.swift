@@ -1,0 +1,121 @@
+import ChatModel
+import HTTPServer
+import JSON
+
+/// The one place where failures of the rooms below become HTTP statuses and problems (`conventions.md` 7).
+extension NativeAPI {
+    /// What to throw at the router. Errors nobody foresaw pass through: they become a 500 and stand in the log.
+    static func translated(_ error: any Error) -> any Error {
+        switch error {
+        case let error as ChatError: Problem(error)
+        case let error as JSONError: Problem(error)
+        default: error
+        }
+    }
+}
+
+extension Problem {
+    init(_ error: ChatError) {
+        let code = error.slug ?? error.code.slug
+        self.init(
+            status: error.code.status, code: code, title: ProblemCatalogue.title(of: code) ?? error.code.title,
+            detail: error.message, isRetryable: error.code.isRetryable,
+            violations: error.faults.map {
+                Violation(pointer: $0.pointer, keyword: $0.keyword, detail: $0.detail)
+            },
+            headers: error.headers)
+    }
+
+    /// JSON that cannot be read, with the position as members.
+    init(_ error: JSONError) {
+        self.init(ChatError(error))
+        guard error.line > 0 else { return }
+        members = [("line", .integer(error.line)), ("column", .integer(error.column))]
+    }
+}
+
+extension ChatError {
+    /// Header fields that belong to the answer.
+    fileprivate var headers: [(name: String, value: String)] {
+        switch code {
+        case .unauthorized:
+            // RFC 9110, 15.5.2 asks for the field with every 401, also where no bearer key would help.
+            [("WWW-Authenticate", slug == "signature_invalid" ? "Signature" : #"Bearer realm="parley""#)]
+        case .tooMany, .overloaded, .unavailable, .outcomeUnknown:
+            [("Retry-After", String(max(1, retryAfter.map(\.wholeSecondsUp) ?? 1)))]
+        case .malformed, .forbidden, .notFound, .conflict, .gone, .stale, .tooLarge, .invalid, .storageFull:
+            retryAfter.map { [("Retry-After", String(max(1, $0.wholeSecondsUp)))] } ?? []
+        }
+    }
+}
+
+extension ChatError.Code {
+    var status: Int {
+        switch self {
+        case .malformed: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .conflict: 409
+        case .gone: 410
+        case .stale: 412
+        case .tooLarge: 413
+        case .invalid: 422
+        case .tooMany: 429
+        case .overloaded, .unavailable, .outcomeUnknown: 503
+        case .storageFull: 507
+        }
+    }
+
+    /// The stable short name where the error brings no narrower one.
+    var slug: String {
+        switch self {
+        case .malformed: "malformed_request"
+        case .unauthorized: "unauthorized"
+        case .forbidden: "forbidden"
+        case .notFound: "not_found"
+        case .conflict: "conflict"
+        case .gone: "gone"
+        case .stale: "precondition_failed"
+        case .tooLarge: "content_too_large"
+        case .invalid: "unprocessable"
+        case .tooMany: "too_many_requests"
+        case .overloaded: "overloaded"
+        case .unavailable: "unavailable"
+        case .outcomeUnknown: "outcome_unknown"
+        case .storageFull: "storage_full"
+        }
+    }
+
+    var title: String {
+        switch self {
+        case .malformed: "The request is malformed"
+        case .unauthorized: "A valid credential is needed"
+        case .forbidden: "The credential does not allow this"
+        case .notFound: "Not found"
+        case .conflict: "The present state does not allow this"
+        case .gone: "It is gone for good"
+        case .stale: "It has changed since it was read"
+        case .tooLarge: "The request body is too large"
+        case .invalid: "The request was understood and is refused"
+        case .tooMany: "Too many"
+        case .overloaded: "The server is overloaded"
+        case .unavailable: "The store cannot be reached"
+        case .outcomeUnknown: "It may or may not have been stored"
+        case .storageFull: "The disk is full"
+        }
+    }
+
+    /// Whether the same request may succeed later without a change.
+    var isRetryable: Bool {
+        switch self {
+        case .tooMany, .overloaded, .unavailable, .outcomeUnknown, .storageFull: true
+        case .malformed, .unauthorized, .forbidden, .notFound, .conflict, .gone, .stale, .tooLarge, .invalid: false
+        }
+    }
+}
+
+extension Duration {
+    /// Seconds, a started one counted whole.
+    var wholeSecondsUp: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
+}

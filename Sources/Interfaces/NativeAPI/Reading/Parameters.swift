@@ -1,0 +1,57 @@
+import ChatModel
+import HTTPServer
+
+/// The query of a request, read strictly: a mistyped name is an error, because a filter silently left out would show,
+/// or delete, more than was meant.
+struct Parameters {
+    private let query: Query
+
+    /// - Parameter known: every name this route reads.
+    /// - Throws: `.malformed`, slug `unknown_parameter`, with the nearest known name.
+    init(_ query: Query, known: [String]) throws(ChatError) {
+        self.query = query
+        guard !query.isEmpty else { return }
+        for item in query.items where !known.contains(item.name) {
+            let nearest = Suggestion.nearest(to: item.name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+            throw ChatError(.malformed, "unknown query parameter '\(item.name)'\(nearest)", slug: "unknown_parameter")
+        }
+    }
+
+    /// The value of a parameter that may be given once.
+    func text(_ name: String) throws(ChatError) -> String? {
+        let values = query[all: name]
+        guard values.count < 2 else { throw Self.bad(name, "must be given once") }
+        return values.first
+    }
+
+    /// Every value of a parameter that may be repeated.
+    func texts(_ name: String) -> [String] { query[all: name] }
+
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
+        guard let text = try text(name) else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text), range.contains(value) else {
+            throw Self.bad(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// `true` or `false`; false when not given.
+    func flag(_ name: String) throws(ChatError) -> Bool {
+        switch try text(name) {
+        case nil, "false": false
+        case "true": true
+        default: throw Self.bad(name, "must be 'true' or 'false'")
+        }
+    }
+
+    func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
+        guard let text = try text(name) else { return nil }
+        guard let value = Timetoken(text: text) else { throw Self.bad(name, "must be a timetoken: 17 decimal digits") }
+        return value
+    }
+
+    /// A parameter that cannot be used, in the words every route uses.
+    static func bad(_ name: String, _ what: String) -> ChatError {
+        ChatError(.malformed, "query parameter '\(name)' \(what)", slug: "bad_parameter")
+    }
+}
