@@ -1,0 +1,115 @@
+"""A real gateway for real clients: one process per fixture, on a free port, in a temporary directory."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Queue
+
+import pytest
+import requests
+
+BINARY = os.environ["PARLEY_BINARY"]
+
+
+class Gateway:
+    """A running `parley serve --dev`; can be killed and started again on the same data and port."""
+
+    def __init__(self, data):
+        self.data = str(data)
+        self.address = "127.0.0.1:0"
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--dev", "--listen", self.address, "--data", self.data],
+            stderr=subprocess.PIPE, text=True)
+        log = []
+        for line in self.process.stderr:
+            log.append(line)
+            if match := re.search(r"listening on (http://(\S+:\d+))", line):
+                self.url, self.address = match.groups()
+                break
+        else:
+            raise AssertionError("the gateway did not start:\n" + "".join(log))
+        # Somebody has to read the pipe, or the gateway would wait for room in it.
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        return self
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(how)
+            return self.process.wait(timeout=30)
+        return None
+
+    def kill(self):
+        return self.stop(signal.SIGKILL)
+
+    def call(self, method, path, json=None, key="dev", **options):
+        headers = {"Authorization": f"Bearer {key}", **options.pop("headers", {})}
+        return requests.request(method, self.url + path, json=json, headers=headers, timeout=20, **options)
+
+    def emit(self, channel, data, type="order.paid", **fields):
+        answer = self.call("POST", f"/v1/channels/{channel}/events", {"type": type, "data": data, **fields})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+def gateway(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    yield gateway
+    assert gateway.stop() in (0, None), "a stop by SIGTERM ends with 0"
+
+
+class Receiver:
+    """A webhook consumer that keeps what it got."""
+
+    def __init__(self):
+        self.requests = Queue()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.requests.put((dict(self.headers.items()), body))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def receiver():
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(argument)
+    options.binary_location = "/usr/bin/chromium"
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+    driver.set_page_load_timeout(30)
+    driver.set_script_timeout(30)
+    yield driver
+    driver.quit()
