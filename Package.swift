@@ -56,7 +56,7 @@ let package = Package(
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
-        room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing"]),
+        room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", logging]),
         room(
             "Interfaces", "Webhooks",
             uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", logging]),

@@ -1,0 +1,20 @@
+public import ChatKit
+public import Logging
+
+/// Inbound hooks: posts of other services become events (`layout.md`, walk 1).
+public final class InboundService: Sendable {
+    /// Administration of sources.
+    public let registry: SourceRegistry
+    /// The way in.
+    public let gate: InboundGate
+
+    public init(service: ChatService, logger: Logger) {
+        registry = SourceRegistry(service: service)
+        gate = InboundGate(registry: registry)
+    }
+
+    /// Loads the sources and follows their changes until cancelled or until the engine closes. The chat service must be
+    /// running (its keyring loaded).
+    /// - Parameter whenReady: called once, when every source is known.
+    public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {}
+}

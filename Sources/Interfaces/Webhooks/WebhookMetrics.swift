@@ -1,0 +1,18 @@
+/// How outbound delivery stands.
+public struct WebhookMetrics: Sendable {
+    /// Attempts since the start by how they ended: `delivered`, or an error class of `conventions.md` 10.
+    public var attempts: [String: UInt64] = [:]
+    /// Attempts under way.
+    public var inFlight = 0
+    /// Deliveries put into the queue since the start.
+    public var planned: UInt64 = 0
+    /// Deliveries given up since the start.
+    public var dead: UInt64 = 0
+    /// How far the planner is behind the newest commit it has heard of, in 100 ns ticks; the greatest of all apps.
+    public var plannerLagTicks: UInt64 = 0
+    /// Registered webhooks, and those of them that are disabled.
+    public var webhooks = 0
+    public var disabledWebhooks = 0
+
+    public init() {}
+}

@@ -1,0 +1,28 @@
+public import HTTPClient
+public import Signing
+
+/// What a deployment decides about outbound delivery.
+public struct WebhookOptions: Sendable {
+    /// Checks a URL when it is registered; the client's guard checks the address of every connection.
+    public var addressGuard: AddressGuard
+    /// `user-agent` of every delivery: product and version.
+    public var userAgent: String
+    /// Attempts under way at once, over all webhooks. More than the client's connections only wait there.
+    public var attemptsInFlight: Int
+    /// Where ids and secrets come from.
+    public var random: any RandomSource
+    /// Numbers in 0..<1 that spread retries.
+    public var draw: @Sendable () -> Double
+
+    public init(
+        addressGuard: AddressGuard = AddressGuard(), userAgent: String = "Parley", attemptsInFlight: Int = 256,
+        random: any RandomSource = SystemRandomSource(),
+        draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) {
+        self.addressGuard = addressGuard
+        self.userAgent = userAgent
+        self.attemptsInFlight = attemptsInFlight
+        self.random = random
+        self.draw = draw
+    }
+}
