@@ -1,0 +1,30 @@
+/// A bounded cache: what was used since the last two turnovers stays. Cheaper than a true LRU, which would write on
+/// every hit; a hit here is one lookup.
+struct GenerationCache<Key: Hashable, Value> {
+    private var young: [Key: Value] = [:]
+    private var old: [Key: Value] = [:]
+    private let generation: Int
+
+    /// - Parameter capacity: at most this many entries; half of them are sure to be recent.
+    init(capacity: Int) { generation = max(1, capacity / 2) }
+
+    mutating func value(of key: Key) -> Value? {
+        if let value = young[key] { return value }
+        guard let value = old[key] else { return nil }
+        insert(value, for: key)
+        return value
+    }
+
+    mutating func insert(_ value: Value, for key: Key) {
+        if young.count >= generation {
+            old = young
+            young = Dictionary(minimumCapacity: generation)
+        }
+        young[key] = value
+    }
+
+    mutating func removeAll() {
+        young.removeAll(keepingCapacity: true)
+        old.removeAll(keepingCapacity: true)
+    }
+}

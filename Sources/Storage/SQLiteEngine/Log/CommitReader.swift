@@ -1,0 +1,68 @@
+import ChatModel
+import Locking
+import SQLite
+
+/// One consumer of the commits: where it stands, and how it goes on from there.
+final class CommitReader: Sendable {
+    /// Events read from the file at a time by one that fell behind.
+    private static let stride = 1000
+
+    private let memory: Memory
+    private let readers: Readers
+    private let position: Lock<Timetoken>
+
+    /// Stands at the newest commit: the first one it hands on is the next.
+    init(memory: Memory, readers: Readers) {
+        self.memory = memory
+        self.readers = readers
+        position = Lock(memory.tail.watermark)
+    }
+
+    /// The next commit; nil when the engine is closed or the task cancelled. For one task at a time.
+    func next() async -> Commit? {
+        while !Task.isCancelled {
+            let here = position.withLock { $0 }
+            switch memory.tail.slice(after: here, limit: 1) {
+            case .commits(let commits, _):
+                if let commit = advance(to: commits[0], from: here) { return commit }
+            case .behind:
+                guard let commit = await refill(after: here) else { return nil }
+                if !commit.events.isEmpty { return commit }
+            case .empty: await memory.tail.wait(after: here)
+            case .closed: return nil
+            }
+        }
+        return nil
+    }
+
+    /// Moves on, and cuts off what was handed on before. Nil when nothing is left of it.
+    private func advance(to commit: Commit, from here: Timetoken) -> Commit? {
+        position.withLock { $0 = commit.watermark }
+        let events = commit.events
+        guard let first = events.first else { return nil }
+        guard first.timetoken <= here else { return commit }
+        let rest = events[events.index(after: here)...]
+        return rest.isEmpty ? nil : Commit(events: Array(rest), watermark: commit.watermark)
+    }
+
+    /// Reads on from the file. Asks again after a failure: the sequence promises to be complete, not to be quick.
+    private func refill(after here: Timetoken) async -> Commit? {
+        while !Task.isCancelled {
+            let end = memory.tail.watermark
+            do {
+                var page = try await readers.run { (reader) throws(SQLiteFailure) in
+                    try reader.everything(after: here, upTo: end, limit: Self.stride)
+                }
+                page.merge(memory.passing.events(in: nil, after: here, upTo: page.position), limit: .max)
+                let reached = page.position
+                position.withLock { $0 = reached }
+                return Commit(events: page.items, watermark: reached)
+            } catch {
+                guard !memory.tail.isClosed else { return nil }
+                // Cancellation shows at the loop's head; the pause carries no other news.
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,79 @@
+import ChatModel
+import Locking
+
+/// Ephemeral events: in memory only, per space, for as long and as many as the limits say. A restart forgets them.
+final class PassingEvents: Sendable {
+    fileprivate struct Ring: Sendable {
+        var events: [Event] = []
+        var first = 0
+        var bytes = 0
+
+        mutating func dropOldest() {
+            bytes -= events[first].draft.weight
+            first += 1
+            if first > 256, first > events.count / 2 {
+                events.removeFirst(first)
+                first = 0
+            }
+        }
+    }
+
+    private let rings = Lock<[SpaceID: Ring]>([:])
+    private let age: Duration
+    private let capacity: Int
+
+    init(limits: Limits) {
+        age = limits.passingAge
+        capacity = limits.passingBytes
+    }
+
+    /// Takes the passing ones among `events`, which are newer than all before.
+    func add(_ events: [Event], now: Timetoken) {
+        rings.withLock { rings in
+            for event in events where event.retention == .passing {
+                rings[event.channel.space, default: Ring()].events.append(event)
+                rings[event.channel.space]!.bytes += event.draft.weight
+                expire(&rings[event.channel.space]!, now: now)
+            }
+        }
+    }
+
+    /// Lets go of what is too old also where nothing new comes.
+    func sweep(now: Timetoken) {
+        rings.withLock { rings in
+            for space in Array(rings.keys) {
+                expire(&rings[space]!, now: now)
+                if rings[space]!.events.count == rings[space]!.first { rings[space] = nil }
+            }
+        }
+    }
+
+    private func expire(_ ring: inout Ring, now: Timetoken) {
+        while ring.first < ring.events.count,
+            ring.bytes > capacity || ring.events[ring.first].timetoken.adding(age) < now
+        {
+            ring.dropOldest()
+        }
+    }
+
+    /// The events of one space, or of all, between the bounds (the upper one included), oldest first.
+    func events(in space: SpaceID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
+        let found = rings.withLock { rings in
+            if let space { return rings[space].map { [$0.between(position, end)] } ?? [] }
+            return rings.values.map { $0.between(position, end) }
+        }
+        return found.count == 1 ? found[0] : found.joined().sorted { $0.timetoken < $1.timetoken }
+    }
+
+    func event(at timetoken: Timetoken, in space: SpaceID) -> Event? {
+        events(in: space, after: Timetoken(max(timetoken.rawValue, 1) - 1), upTo: timetoken).first
+    }
+}
+
+extension PassingEvents.Ring {
+    fileprivate func between(_ position: Timetoken, _ end: Timetoken) -> [Event] {
+        let from = max(first, events.index(after: position))
+        let to = max(from, events.index(after: end))
+        return Array(events[from..<to])
+    }
+}

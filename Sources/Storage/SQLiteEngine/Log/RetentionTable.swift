@@ -1,0 +1,55 @@
+import ChatModel
+import Locking
+
+/// How far back each space may be read, asked for by every read: kept in memory beside the file.
+final class RetentionTable: Sendable {
+    /// What the file says of one space.
+    struct Entry: Sendable {
+        /// Nil: for ever.
+        var age: Duration?
+        /// The newest event that retention has removed from the file.
+        var floor: Timetoken = .zero
+        /// Removal has looked at everything up to here.
+        var swept: Timetoken = .zero
+        /// The furthest bound given to a reader. It never goes back, whatever the clock does: what was hidden once
+        /// must not come back.
+        var cutoff: Timetoken = .zero
+    }
+
+    /// The planner is waited for this long; past it a dead one would keep everything for ever.
+    private static let patience: Duration = .seconds(3 * 24 * 3600)
+
+    fileprivate struct State: Sendable {
+        var spaces: [SpaceID: Entry] = [:]
+        var cursors: [CursorName: Timetoken] = [:]
+    }
+
+    private let state = Lock(State())
+
+    /// Events at or below this position are hidden.
+    func cutoff(of space: SpaceID, now: Timetoken) -> Timetoken {
+        state.withLock { state in
+            guard let entry = state.spaces[space] else { return .zero }
+            guard let age = entry.age else { return entry.cutoff }
+            // Events a planner still needs are not expired before it has passed them.
+            let needed = max(state.cursors.values.min() ?? .distantFuture, now.adding(.zero - Self.patience))
+            let cutoff = max(entry.cutoff, min(now.adding(.zero - age), needed))
+            state.spaces[space]?.cutoff = cutoff
+            return cutoff
+        }
+    }
+
+    /// The spaces something may have to be removed from.
+    var limited: [SpaceID] { state.withLock { $0.spaces.filter { $0.value.age != nil }.map(\.key) } }
+
+    func entry(of space: SpaceID) -> Entry { state.withLock { $0.spaces[space] ?? Entry() } }
+
+    func update(_ space: SpaceID, _ change: @Sendable (inout Entry) -> Void) {
+        state.withLock { change(&$0.spaces[space, default: Entry()]) }
+    }
+
+    /// Where a planner stands. Zero for one that has not stood anywhere yet.
+    func cursor(_ name: CursorName) -> Timetoken { state.withLock { $0.cursors[name] ?? .zero } }
+
+    func move(_ name: CursorName, to position: Timetoken) { state.withLock { $0.cursors[name] = position } }
+}

@@ -1,0 +1,122 @@
+import ChatModel
+import Locking
+import SQLite
+
+/// The event log of one file (`EventLog`).
+struct SQLiteLog: EventLog {
+    let memory: Memory
+    let readers: Readers
+    let writing: Writing
+
+    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
+        for draft in drafts { try draft.check() }
+        let result = await withCheckedContinuation { continuation in
+            writing.submit(AppendWish(drafts, claim: claim, since: writing.uptime(), continuation))
+        }
+        return try result.get()
+    }
+
+    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { memory.tail.watermark }
+
+    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken {
+        let cutoff = memory.retention.cutoff(of: space, now: memory.now)
+        let entry = memory.retention.entry(of: space)
+        guard cutoff > entry.swept else { return entry.floor }
+        // Hidden already, not yet removed: what lies between tells whether anything was lost to a reader.
+        return try await readers.run { (reader) throws(SQLiteFailure) in
+            try reader.newest(of: space, after: entry.swept, upTo: cutoff) ?? entry.floor
+        }
+    }
+
+    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? {
+        let now = memory.now
+        let cutoff = memory.retention.cutoff(of: space, now: now)
+        guard timetoken > cutoff, timetoken <= memory.tail.watermark else { return nil }
+        let near = memory.tail.event(at: timetoken) ?? memory.passing.event(at: timetoken, in: space)
+        let found: Event? =
+            if let near {
+                near
+            } else {
+                try await readers.run { (reader) throws(SQLiteFailure) in try reader.event(at: timetoken, now: now) }
+            }
+        guard let found, found.channel.space == space, memory.isReadable(found, now: now, cutoff: cutoff) else {
+            return nil
+        }
+        return found
+    }
+
+    func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
+        try await ask(requests) { (reader, request, now, cutoff) throws(SQLiteFailure) in
+            try reader.history(request, now: now, cutoff: cutoff)
+        }
+    }
+
+    func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
+        try await ask(requests) { (reader, request, now, cutoff) throws(SQLiteFailure) in
+            try reader.count(request, now: now, cutoff: cutoff)
+        }
+    }
+
+    /// One snapshot for all requests.
+    private func ask<Answer: Sendable>(
+        _ requests: [HistoryRequest],
+        _ body: @escaping @Sendable (Reader, HistoryRequest, Timetoken, Timetoken) throws(SQLiteFailure) -> Answer
+    ) async throws(ChatError) -> [Answer] {
+        let watermark = memory.tail.watermark
+        let now = memory.now
+        return try await readers.run { [memory] (reader) throws(SQLiteFailure) in
+            try reader.inSnapshot { () throws(SQLiteFailure) in
+                var answers: [Answer] = []
+                for var request in requests {
+                    // Rows above the watermark may be committed already; their callers have not been answered.
+                    request.before = min(request.before, Timetoken(watermark.rawValue + 1))
+                    let cutoff = memory.retention.cutoff(of: request.channel.space, now: now)
+                    answers.append(try body(reader, request, now, cutoff))
+                }
+                return answers
+            }
+        }
+    }
+
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
+        let before = min(before, Timetoken(memory.tail.watermark.rawValue + 1))
+        var position = after
+        var hidden = 0
+        while true {
+            let turn = try await writing.run { [position] (writer) throws(SQLiteFailure) in
+                .success(try writer.delete(after: position, before: before, in: channel))
+            }
+            hidden += turn.visible
+            guard let next = turn.next else { return hidden }
+            position = next
+        }
+    }
+
+    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
+        try await writing.run { (writer) throws(SQLiteFailure) in
+            try writer.setRetention(age, of: space)
+            return .success(())
+        }
+    }
+
+    func committed() async -> CommitSequence {
+        let reader = CommitReader(memory: memory, readers: readers)
+        return CommitSequence { await reader.next() }
+    }
+}
+
+extension EventDraft {
+    /// Refuses what no table could hold. Sizes and rights were decided before; one bad draft must not reach a transaction that
+    /// others share.
+    fileprivate func check() throws(ChatError) {
+        guard (1...255).contains(channel.name.utf8.count), !channel.space.name.isEmpty else {
+            throw ChatError(.malformed, "channel must be 1 to 255 bytes long")
+        }
+        guard (1...64).contains(type.utf8.count) else {
+            throw ChatError(.malformed, "type must be 1 to 64 bytes long")
+        }
+        if let deduplicationKey, !(1...255).contains(deduplicationKey.utf8.count) {
+            throw ChatError(.malformed, "deduplication key must be 1 to 255 bytes long")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import ChatModel
+import Logging
+import Synchronization
+
+/// What the engine keeps in memory beside the file: shared by the writer, the readers and the callers.
+final class Memory: Sendable {
+    let tail: Tail
+    let passing: PassingEvents
+    let retention: RetentionTable
+    let clock: WallClock
+    let limits: Limits
+
+    init(settings: SQLiteEngineSettings, start: Timetoken, retention: RetentionTable) {
+        tail = Tail(capacity: settings.tailBytes, start: start)
+        passing = PassingEvents(limits: settings.limits)
+        self.retention = retention
+        clock = settings.clock
+        limits = settings.limits
+    }
+
+    /// The time for deciding what is over: the clock, but never before the newest event, so that a clock stepped back
+    /// does not bring back what had expired.
+    var now: Timetoken { max(clock.now, tail.watermark) }
+
+    /// Whether the event may still be shown.
+    func isReadable(_ event: Event, now: Timetoken, cutoff: Timetoken) -> Bool {
+        guard event.timetoken > cutoff else { return false }
+        guard let expires = event.draft.expires else { return true }
+        return expires > now
+    }
+}

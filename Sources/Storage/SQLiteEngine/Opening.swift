@@ -1,0 +1,63 @@
+import ChatModel
+import SQLite
+
+extension SQLiteEngineSettings {
+    /// The right to the file; nothing to hold in memory.
+    func lock() throws(SQLiteEngineFailure) -> FileLock? {
+        guard !isInMemory else { return nil }
+        do throws(FileLock.Refusal) {
+            return try FileLock(path: path + ".lock")
+        } catch {
+            switch error {
+            case .held: throw .inUse(path)
+            case .system(let number):
+                throw SQLiteEngineFailure(reason: .unusable, description: "cannot lock \(path).lock: errno \(number)")
+            }
+        }
+    }
+
+    /// The connection that writes, with its tables made or brought up to date.
+    func openWriter() throws(SQLiteFailure) -> Database {
+        let database = try Database(path: path, mode: .readWrite, busyTimeout: limits.storeDeadline)
+        try database.execute(Schema.writerPragmas + Schema.connectionPragmas)
+        try database.migrate(Schema.migrations)
+        if let pageLimit { try database.execute("PRAGMA max_page_count=\(pageLimit)") }
+        return database
+    }
+}
+
+extension Database {
+    /// The last timetoken that may have been given out.
+    func head() throws(SQLiteFailure) -> Timetoken {
+        Timetoken(
+            UInt64(try integer("SELECT max(tt, ifnull((SELECT max(tt) FROM event), 0)) FROM head WHERE lane = 0") ?? 0))
+    }
+}
+
+extension RetentionTable {
+    convenience init(reading database: Database) throws(SQLiteFailure) {
+        self.init()
+        let spaces = try database.prepare("SELECT name, retention, floor, swept FROM space")
+        try spaces.forEachRow { row in
+            let age = row.optionalInteger(1).map { Duration(ticks: $0) }
+            let floor = Timetoken(UInt64(row.integer(2)))
+            let swept = Timetoken(UInt64(row.integer(3)))
+            // What was hidden when it was removed stays hidden, whatever the clock says now.
+            update(SpaceID(row.text(0))) { $0 = Entry(age: age, floor: floor, swept: swept, cutoff: swept) }
+            return true
+        }
+        let cursors = try database.prepare("SELECT name, tt FROM cursor")
+        try cursors.forEachRow { row in
+            move(CursorName(row.text(0)), to: Timetoken(UInt64(row.integer(1))))
+            return true
+        }
+    }
+}
+
+extension Duration {
+    /// From 100 ns ticks.
+    init(ticks: Int64) {
+        let second = Int64(Timetoken.ticksPerSecond)
+        self = .seconds(ticks / second) + .nanoseconds(ticks % second * 100)
+    }
+}

@@ -1,0 +1,17 @@
+import ChatModel
+import Synchronization
+
+/// The one answer somebody awaits. The writer and the clerk's deadline may both want to give it: the first one does.
+final class Promise<Value: Sendable>: Sendable {
+    private let continuation: CheckedContinuation<Result<Value, ChatError>, Never>
+    private let isAnswered = Atomic(false)
+
+    init(_ continuation: CheckedContinuation<Result<Value, ChatError>, Never>) {
+        self.continuation = continuation
+    }
+
+    func answer(_ result: Result<Value, ChatError>) {
+        guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        continuation.resume(returning: result)
+    }
+}

@@ -1,0 +1,78 @@
+import ChatModel
+import JSON
+import SQLite
+
+/// How an event lies in a row: one list of columns for the statement that writes and those that read.
+enum EventRow {
+    static let columns = """
+        tt, ch, kind, type, sender, body, meta, expires, custom_type, schema_type, schema_version, cause, audience, \
+        origin, wire
+        """
+    static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+    /// Binds and runs ``insert``. The payload is read where it lies.
+    static func write(
+        _ draft: EventDraft, at timetoken: UInt64, channel: Int64, type: Int64, schemaType: Int64?,
+        with insert: Statement
+    ) throws(SQLiteFailure) {
+        insert.bind(Int64(timetoken), at: 1)
+        insert.bind(channel, at: 2)
+        insert.bind(draft.kind.rawValue, at: 3)
+        insert.bind(type, at: 4)
+        insert.bind(draft.user, at: 5)
+        if let meta = draft.meta { insert.bind(meta.bytes, at: 7) } else { insert.bindNull(at: 7) }
+        insert.bind((draft.expires?.rawValue).map(Int64.init), at: 8)
+        insert.bind(draft.customType, at: 9)
+        insert.bind(schemaType, at: 10)
+        insert.bind((draft.schema?.version).map(Int64.init), at: 11)
+        insert.bind(draft.cause, at: 12)
+        insert.bind(draft.audience.stored, at: 13)
+        insert.bind(draft.originDevice, at: 14)
+        if let wire = draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
+        try draft.data.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
+            insert.bindInPlace(bytes: bytes, at: 6)
+            try insert.run()
+        }
+    }
+
+    /// The event in the statement's current row, whose first columns are ``columns``.
+    static func read(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Event {
+        var draft = EventDraft(
+            channel: try names.channel(row.integer(1)), type: try names.type(row.integer(3)),
+            kind: EventKind(rawValue: Int(row.integer(2))) ?? .other, data: JSONText(trusted: row.bytes(5)),
+            user: row.optionalText(4), meta: row.optionalJSON(6))
+        draft.expires = row.optionalInteger(7).map { Timetoken(UInt64($0)) }
+        draft.customType = row.optionalText(8)
+        if let type = row.optionalInteger(9) {
+            draft.schema = SchemaReference(type: try names.type(type), version: Int(row.integer(10)))
+        }
+        draft.cause = row.optionalText(11)
+        draft.audience = Audience(stored: row.optionalText(12))
+        draft.originDevice = row.optionalText(13)
+        draft.wire = row.optionalJSON(14)
+        return Event(timetoken: Timetoken(UInt64(row.integer(0))), draft: draft)
+    }
+}
+
+extension Statement {
+    func optionalJSON(_ column: Int32) -> JSONText? { isNull(column) ? nil : JSONText(trusted: bytes(column)) }
+}
+
+extension Audience {
+    /// NULL for everyone; a rule's name behind a colon, so that no rule can be taken for a word of ours.
+    fileprivate var stored: String? {
+        switch self {
+        case .subscribers: nil
+        case .webhooks: "webhooks"
+        case .rule(let name): ":" + name
+        }
+    }
+
+    fileprivate init(stored: String?) {
+        switch stored {
+        case nil: self = .subscribers
+        case "webhooks": self = .webhooks
+        case let rule?: self = .rule(String(rule.dropFirst()))
+        }
+    }
+}

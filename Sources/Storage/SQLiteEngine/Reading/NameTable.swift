@@ -1,0 +1,97 @@
+import ChatModel
+import SQLite
+
+/// The numbers that stand for channels, spaces and types in the tables, as one connection sees them.
+///
+/// Only what is there is remembered: a channel not yet known to this connection may be made by the writer any moment.
+final class NameTable {
+    private var channelIDs = GenerationCache<ChannelID, Int64>(capacity: 65_536)
+    private var channels = GenerationCache<Int64, ChannelID>(capacity: 65_536)
+    private var typeIDs = GenerationCache<String, Int64>(capacity: 4096)
+    private var types = GenerationCache<Int64, String>(capacity: 4096)
+    private var spaceIDs = GenerationCache<SpaceID, Int64>(capacity: 4096)
+
+    private let findChannel: Statement
+    private let findChannelByID: Statement
+    private let findType: Statement
+    private let findTypeByID: Statement
+    private let findSpace: Statement
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        findChannel = try database.prepare("SELECT id FROM channel WHERE space=? AND name=?")
+        findChannelByID = try database.prepare(
+            "SELECT s.name, c.name FROM channel c JOIN space s ON s.id = c.space WHERE c.id=?")
+        findType = try database.prepare("SELECT id FROM type WHERE name=?")
+        findTypeByID = try database.prepare("SELECT name FROM type WHERE id=?")
+        findSpace = try database.prepare("SELECT id FROM space WHERE name=?")
+    }
+
+    func id(of channel: ChannelID) throws(SQLiteFailure) -> Int64? {
+        if let known = channelIDs.value(of: channel) { return known }
+        guard let space = try id(of: channel.space) else { return nil }
+        findChannel.bind(space, at: 1)
+        findChannel.bind(channel.name, at: 2)
+        guard let found = try findChannel.firstInteger() else { return nil }
+        channelIDs.insert(found, for: channel)
+        return found
+    }
+
+    func id(of space: SpaceID) throws(SQLiteFailure) -> Int64? {
+        if let known = spaceIDs.value(of: space) { return known }
+        findSpace.bind(space.name, at: 1)
+        guard let found = try findSpace.firstInteger() else { return nil }
+        spaceIDs.insert(found, for: space)
+        return found
+    }
+
+    func id(ofType name: String) throws(SQLiteFailure) -> Int64? {
+        if let known = typeIDs.value(of: name) { return known }
+        findType.bind(name, at: 1)
+        guard let found = try findType.firstInteger() else { return nil }
+        typeIDs.insert(found, for: name)
+        return found
+    }
+
+    /// The channel a row names. Rows and names are written together, so one that is missing means a damaged file.
+    func channel(_ id: Int64) throws(SQLiteFailure) -> ChannelID {
+        if let known = channels.value(of: id) { return known }
+        findChannelByID.bind(id, at: 1)
+        defer { findChannelByID.reset() }
+        let found =
+            try findChannelByID.step()
+            ? ChannelID(findChannelByID.text(1), in: SpaceID(findChannelByID.text(0)))
+            : ChannelID("", in: SpaceID(""))
+        channels.insert(found, for: id)
+        return found
+    }
+
+    func type(_ id: Int64) throws(SQLiteFailure) -> String {
+        if let known = types.value(of: id) { return known }
+        findTypeByID.bind(id, at: 1)
+        defer { findTypeByID.reset() }
+        let found = try findTypeByID.step() ? findTypeByID.text(0) : ""
+        types.insert(found, for: id)
+        return found
+    }
+
+    func remember(_ id: Int64, for channel: ChannelID) { channelIDs.insert(id, for: channel) }
+    func remember(_ id: Int64, for space: SpaceID) { spaceIDs.insert(id, for: space) }
+    func remember(_ id: Int64, forType name: String) { typeIDs.insert(id, for: name) }
+
+    /// After a rollback: names made in that transaction are not there.
+    func forget() {
+        channelIDs.removeAll()
+        channels.removeAll()
+        typeIDs.removeAll()
+        types.removeAll()
+        spaceIDs.removeAll()
+    }
+}
+
+extension Statement {
+    /// The first column of the first row, then resets; for statements that find one number.
+    func firstInteger() throws(SQLiteFailure) -> Int64? {
+        defer { reset() }
+        return try step() ? integer(0) : nil
+    }
+}

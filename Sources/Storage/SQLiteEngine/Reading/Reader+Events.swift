@@ -1,0 +1,134 @@
+import ChatModel
+import SQLite
+
+/// What a reader is asked: events of a set of channels, in time.
+struct EventsQuestion: Sendable {
+    let channels: ChannelSet
+    let after: Timetoken
+    /// Included; the watermark.
+    let upTo: Timetoken
+    let limit: Int
+    /// Decides what may be shown.
+    let now: Timetoken
+}
+
+extension Reader {
+    /// Rows of all channels looked at before the channels asked for are looked up one by one, and at most.
+    private static let glance = 500
+    private static let scanMost = 20_000
+    /// Channels that are read one by one; more are found by walking all events.
+    private static let separateMost = 500
+
+    /// Kept events in time order. Near the end of the log one walk over everything is cheapest; further back each channel
+    /// is sought by its index; and where there are too many of them the walk goes on, in bounded strides.
+    func events(_ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
+        let glance = try walk(question, most: Self.glance)
+        guard glance.hasMore, glance.items.count < question.limit else { return glance }
+        if let channels = try separate(question.channels) { return try merge(channels, question) }
+        return try walk(question, most: Self.scanMost)
+    }
+
+    /// Every kept event, whatever its channel, for those who fell behind the memory.
+    func everything(after position: Timetoken, upTo end: Timetoken, limit: Int) throws(SQLiteFailure) -> Page<Event> {
+        try walk(after: position, upTo: end, limit: limit, most: limit) { _ in true }
+    }
+
+    private func walk(_ question: EventsQuestion, most: Int) throws(SQLiteFailure) -> Page<Event> {
+        var isWanted = GenerationCache<Int64, Bool>(capacity: 8192)
+        return try walk(after: question.after, upTo: question.upTo, limit: question.limit, most: most) {
+            (row) throws(SQLiteFailure) in
+            if let expires = row.optionalInteger(7), UInt64(expires) <= question.now.rawValue { return false }
+            let channel = row.integer(1)
+            if let known = isWanted.value(of: channel) { return known }
+            let answer = question.channels.contains(try names.channel(channel))
+            isWanted.insert(answer, for: channel)
+            return answer
+        }
+    }
+
+    private func walk(
+        after position: Timetoken, upTo end: Timetoken, limit: Int, most: Int,
+        where isWanted: (Statement) throws(SQLiteFailure) -> Bool
+    ) throws(SQLiteFailure) -> Page<Event> {
+        var page = Page<Event>(items: [], position: end)
+        var seen = 0
+        statements.eventsByTime.bind(Int64(position.rawValue), at: 1)
+        statements.eventsByTime.bind(Int64(end.rawValue), at: 2)
+        var last = position
+        try statements.eventsByTime.forEachRow { (row) throws(SQLiteFailure) in
+            guard page.items.count < limit, seen < most else {
+                page.hasMore = true
+                page.position = last
+                return false
+            }
+            seen += 1
+            last = Timetoken(UInt64(row.integer(0)))
+            if try isWanted(row) { page.items.append(try EventRow.read(row, names)) }
+            return true
+        }
+        return page
+    }
+
+    /// The channels' numbers, if there are few enough to be read one by one; nil if not.
+    private func separate(_ channels: ChannelSet) throws(SQLiteFailure) -> [Int64]? {
+        guard !channels.isAll, channels.names.count <= Self.separateMost, let space = try names.id(of: channels.space)
+        else { return nil }
+        var ids: Set<Int64> = []
+        for name in channels.names {
+            if let id = try names.id(of: ChannelID(name, in: channels.space)) { ids.insert(id) }
+        }
+        for prefix in channels.prefixes {
+            statements.channelsBelow.bind(space, at: 1)
+            statements.channelsBelow.bind(prefix + "\u{1}", at: 2)  // a longer name: no channel has control characters
+            statements.channelsBelow.bind(prefix + "\u{10FFFF}", at: 3)
+            statements.channelsBelow.bind(Self.separateMost + 1, at: 4)
+            try statements.channelsBelow.forEachRow { row in
+                ids.insert(row.integer(0))
+                return true
+            }
+            guard ids.count <= Self.separateMost else { return nil }
+        }
+        return ids.count <= Self.separateMost ? Array(ids) : nil
+    }
+
+    private func merge(_ channels: [Int64], _ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
+        var times: [Int64] = []
+        for channel in channels {
+            let find = statements.channelTimes
+            find.bind(channel, at: 1)
+            find.bind(Int64(question.after.rawValue), at: 2)
+            find.bind(Int64(question.upTo.rawValue) + 1, at: 3)
+            find.bind(question.limit + 1, at: 4)
+            try find.forEachRow { row in
+                times.append(row.integer(0))
+                return true
+            }
+        }
+        times.sort()
+        var page = Page<Event>(items: [], hasMore: times.count > question.limit, position: question.upTo)
+        for time in times.prefix(question.limit) {
+            page.position = Timetoken(UInt64(time))
+            if let event = try event(at: page.position, now: question.now) { page.items.append(event) }
+        }
+        if !page.hasMore { page.position = question.upTo }
+        return page
+    }
+
+    /// One kept event, unless it has expired.
+    func event(at timetoken: Timetoken, now: Timetoken) throws(SQLiteFailure) -> Event? {
+        statements.event.bind(Int64(timetoken.rawValue), at: 1)
+        defer { statements.event.reset() }
+        guard try statements.event.step() else { return nil }
+        if let expires = statements.event.optionalInteger(7), UInt64(expires) <= now.rawValue { return nil }
+        return try EventRow.read(statements.event, names)
+    }
+
+    /// The newest kept event of a space between the bounds, the upper one included.
+    func newest(of space: SpaceID, after position: Timetoken, upTo end: Timetoken) throws(SQLiteFailure) -> Timetoken? {
+        guard let id = try names.id(of: space) else { return nil }
+        statements.newestOfSpace.bind(Int64(position.rawValue), at: 1)
+        statements.newestOfSpace.bind(Int64(end.rawValue), at: 2)
+        statements.newestOfSpace.bind(id, at: 3)
+        return try statements.newestOfSpace.firstInteger().map { Timetoken(UInt64($0)) }
+    }
+}

@@ -1,0 +1,88 @@
+import ChatModel
+import SQLite
+
+extension Reader {
+    /// Rows looked at for one page: a filter that nothing passes ends there, and the page says how far it came.
+    private static let historyMost = 20_000
+
+    /// One channel's kept events.
+    ///
+    /// - Parameter cutoff: events at or below it are hidden by retention.
+    func history(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Page<Event> {
+        var page = Page<Event>(items: [])
+        guard let channel = try names.id(of: request.channel) else { return page }
+        var sieve = Sieve(request, now: now)
+        let rows = request.order == .oldestFirst ? statements.historyUp : statements.historyDown
+        bind(rows, channel, request, cutoff)
+        var seen = 0
+        try rows.forEachRow { (row) throws(SQLiteFailure) in
+            guard page.items.count < request.limit, seen < Self.historyMost else {
+                page.hasMore = true
+                return false
+            }
+            seen += 1
+            page.position = Timetoken(UInt64(row.integer(0)))
+            if try sieve.lets(row, names) { page.items.append(try EventRow.read(row, names)) }
+            return true
+        }
+        return page
+    }
+
+    /// How many events ``history(_:now:cutoff:)`` would give without a limit.
+    func count(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Int {
+        guard let channel = try names.id(of: request.channel) else { return 0 }
+        var sieve = Sieve(request, now: now)
+        guard sieve.isOpen else {
+            var found = 0
+            bind(statements.historyUp, channel, request, cutoff)
+            try statements.historyUp.forEachRow { (row) throws(SQLiteFailure) in
+                if try sieve.lets(row, names) { found += 1 }
+                return true
+            }
+            return found
+        }
+        // The index alone answers; what has expired and is not yet removed is little, and has its own.
+        bind(statements.count, channel, request, cutoff)
+        bind(statements.countExpired, channel, request, cutoff)
+        statements.countExpired.bind(Int64(now.rawValue), at: 4)
+        return Int(try statements.count.firstInteger() ?? 0) - Int(try statements.countExpired.firstInteger() ?? 0)
+    }
+
+    private func bind(_ rows: Statement, _ channel: Int64, _ request: HistoryRequest, _ cutoff: Timetoken) {
+        rows.bind(channel, at: 1)
+        rows.bind(Int64(clamping: max(request.after, cutoff).rawValue), at: 2)
+        rows.bind(Int64(clamping: request.before.rawValue), at: 3)
+    }
+}
+
+/// The conditions of a request that no index answers, held against a row before it is read in full.
+private struct Sieve {
+    private let kinds: Set<EventKind>
+    private let types: [NamePattern]
+    private let user: [UInt8]?
+    private let now: Timetoken
+    /// What the patterns say of each type met so far.
+    private var verdicts: [Int64: Bool] = [:]
+
+    init(_ request: HistoryRequest, now: Timetoken) {
+        kinds = request.kinds
+        types = request.types
+        user = request.user.map { Array($0.utf8) }
+        self.now = now
+    }
+
+    /// True if only expiry is asked.
+    var isOpen: Bool { kinds.isEmpty && types.isEmpty && user == nil }
+
+    mutating func lets(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {
+        if let expires = row.optionalInteger(7), UInt64(expires) <= now.rawValue { return false }
+        if !kinds.isEmpty, !kinds.contains(where: { $0.rawValue == row.integer(2) }) { return false }
+        if let user, !row.withBytes(4, { $0.elementsEqual(user) }) { return false }
+        guard !types.isEmpty else { return true }
+        let type = row.integer(3)
+        if let verdict = verdicts[type] { return verdict }
+        let verdict = types.match(try names.type(type))
+        verdicts[type] = verdict
+        return verdict
+    }
+}

@@ -1,0 +1,82 @@
+import ChatModel
+import SQLite
+
+/// One connection that reads, on a thread of its own (in memory: the writer's connection, on its thread). Every statement
+/// is compiled once; those of filters and sorts are compiled when first needed and kept within bounds.
+final class Reader {
+    let database: Database
+    let names: NameTable
+    let statements: ReaderStatements
+    private var compiled = GenerationCache<String, Statement>(capacity: 64)
+
+    init(database: Database) throws(SQLiteFailure) {
+        self.database = database
+        names = try NameTable(database)
+        statements = try ReaderStatements(database)
+    }
+
+    /// Opens a file for reading only.
+    convenience init(path: String) throws(SQLiteFailure) {
+        let database = try Database(path: path, mode: .readOnly)
+        try database.execute(Schema.connectionPragmas)
+        try self.init(database: database)
+    }
+
+    /// Runs several statements on one view of the file.
+    func inSnapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
+        // In memory the writer's own thread reads, between its transactions: nothing can change meanwhile.
+        try statements.begin.run()
+        let value = try body()
+        try statements.commit.run()
+        return value
+    }
+
+    /// A statement whose text depends on the question.
+    func statement(_ sql: String) throws(SQLiteFailure) -> Statement {
+        if let known = compiled.value(of: sql) { return known }
+        let statement = try database.prepare(sql)
+        compiled.insert(statement, for: sql)
+        return statement
+    }
+}
+
+/// A reader's compiled statements.
+struct ReaderStatements {
+    let begin: Statement
+    let commit: Statement
+    let eventsByTime: Statement
+    let channelTimes: Statement
+    let event: Statement
+    let historyUp: Statement
+    let historyDown: Statement
+    let count: Statement
+    let countExpired: Statement
+    let newestOfSpace: Statement
+    let channelsBelow: Statement
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
+        let columns = EventRow.columns
+        begin = try prepare("BEGIN")
+        commit = try prepare("COMMIT")
+        eventsByTime = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt")
+        // Without the hint SQLite may walk the rowids of all channels for a narrow range of time.
+        let ofChannel = "FROM event INDEXED BY event_ch WHERE ch=?1 AND tt > ?2 AND tt < ?3"
+        channelTimes = try prepare("SELECT tt \(ofChannel) ORDER BY tt LIMIT ?4")
+        event = try prepare("SELECT \(columns) FROM event WHERE tt=?")
+        historyUp = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt")
+        historyDown = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt DESC")
+        count = try prepare("SELECT count(*) \(ofChannel)")
+        countExpired = try prepare(
+            """
+            SELECT count(*) FROM event INDEXED BY event_expires
+            WHERE expires IS NOT NULL AND expires <= ?4 AND ch=?1 AND tt > ?2 AND tt < ?3
+            """)
+        newestOfSpace = try prepare(
+            """
+            SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2
+            AND (SELECT space FROM channel WHERE id = ch) = ?3 ORDER BY tt DESC LIMIT 1
+            """)
+        channelsBelow = try prepare("SELECT id FROM channel WHERE space=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
+    }
+}

@@ -1,0 +1,162 @@
+import ChatModel
+import Locking
+import Logging
+import SQLite
+
+/// Threads that read, so that no read ever blocks the cooperative pool. Each has its own connection and snapshot.
+final class Readers: Sendable {
+    /// Who runs the jobs.
+    private enum Place: Sendable {
+        case pool(Monitor<Pool>)
+        /// In memory there is one connection, the writer's.
+        case writer(Intake)
+    }
+
+    fileprivate struct Pool: Sendable {
+        var jobs: [ReadJob] = []
+        var first = 0
+        var threads = 0
+        var isClosed = false
+        var closer: CheckedContinuation<Void, Never>?
+    }
+
+    /// Reads waiting for a connection; past it callers are refused at once.
+    private static let waitingMost = 20_000
+
+    private let place: Place
+    private let deadline: Duration
+    private let logger: Logger
+
+    /// Readers in memory: jobs for the writer, done between its batches.
+    init(inMemory intake: Intake, settings: SQLiteEngineSettings) {
+        place = .writer(intake)
+        deadline = settings.limits.storeDeadline
+        logger = settings.logger
+    }
+
+    /// Starts the threads, each with a connection of its own. Blocks until all are open.
+    init(settings: SQLiteEngineSettings) throws(SQLiteFailure) {
+        let monitor = Monitor(Pool())
+        place = .pool(monitor)
+        deadline = settings.limits.storeDeadline
+        logger = settings.logger
+        for number in 1...max(1, settings.readers) {
+            try start(number, settings.path, monitor)
+        }
+    }
+
+    private func start(_ number: Int, _ path: String, _ monitor: Monitor<Pool>) throws(SQLiteFailure) {
+        let opened = Monitor(Result<Void, SQLiteFailure>?.none)
+        let isStarted = startThread(name: "parley-read-\(number)") {
+            do throws(SQLiteFailure) {
+                let reader = try Reader(path: path)
+                monitor.withLock { $0.threads += 1 }
+                opened.withLock { $0 = .success(()) }
+                opened.wakeOne()
+                Self.work(reader, monitor)
+            } catch {
+                opened.withLock { $0 = .failure(error) }
+                opened.wakeOne()
+                return
+            }
+            // The connection is closed by now: the last one out says so.
+            let closer = monitor.withLock { pool in
+                pool.threads -= 1
+                return pool.threads == 0 ? pool.closer : nil
+            }
+            closer?.resume()
+        }
+        guard isStarted else { throw .noThread }
+        try opened.wait { result in result.map { .done($0) } ?? .sleep }.get()
+    }
+
+    private static func work(_ reader: Reader, _ monitor: Monitor<Pool>) {
+        while let job = monitor.wait(for: { $0.next() }) { job.run(reader) }
+    }
+
+    /// Runs `body` with a connection and gives back what it found.
+    ///
+    /// - Throws: `.overloaded` when too many reads wait, `.unavailable` when the store fails or takes longer than the
+    ///   deadline.
+    func run<Value: Sendable>(
+        _ body: @escaping @Sendable (Reader) throws(SQLiteFailure) -> Value
+    ) async throws(ChatError) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            let job = ReadJob(
+                run: { [deadline, logger] reader in
+                    continuation.resume(returning: Self.perform(body, reader, deadline, logger))
+                },
+                fail: { continuation.resume(returning: .failure($0)) })
+            if let refusal = offer(job) { job.fail(refusal) }
+        }
+        return try result.get()
+    }
+
+    private static func perform<Value>(
+        _ body: (Reader) throws(SQLiteFailure) -> Value, _ reader: Reader, _ deadline: Duration, _ logger: Logger
+    ) -> Result<Value, ChatError> {
+        reader.database.deadline = uptimeNanoseconds() + deadline.nanoseconds
+        defer { reader.database.deadline = nil }
+        do throws(SQLiteFailure) {
+            return .success(try body(reader))
+        } catch {
+            reader.database.rollback()
+            logger.error("read failed", metadata: ["failure": "\(error)"])
+            return .failure(ChatError(error))
+        }
+    }
+
+    private func offer(_ job: ReadJob) -> ChatError? {
+        switch place {
+        case .writer(let intake): return intake.offer(job)
+        case .pool(let monitor):
+            let refusal: ChatError? = monitor.withLock { pool in
+                guard !pool.isClosed else { return .closing }
+                guard pool.jobs.count - pool.first < Self.waitingMost else { return .overloaded }
+                pool.jobs.append(job)
+                return nil
+            }
+            if refusal == nil { monitor.wakeOne() }
+            return refusal
+        }
+    }
+
+    /// Lets the jobs that wait run to their end, then returns when every connection is closed.
+    func close() async {
+        guard case .pool(let monitor) = place else { return }
+        await withCheckedContinuation { continuation in
+            let isDone = monitor.withLock { pool in
+                pool.isClosed = true
+                if pool.threads > 0 { pool.closer = continuation }
+                return pool.threads == 0
+            }
+            monitor.wakeAll()
+            if isDone { continuation.resume() }
+        }
+    }
+}
+
+extension Readers.Pool {
+    fileprivate mutating func next() -> MonitorAnswer<ReadJob?> {
+        if first < jobs.count {
+            let job = jobs[first]
+            first += 1
+            if first > 64, first > jobs.count / 2 {
+                jobs.removeFirst(first)
+                first = 0
+            }
+            return .done(job)
+        }
+        jobs.removeAll(keepingCapacity: true)
+        first = 0
+        return isClosed ? .done(nil) : .sleep
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds; negative ones count as none.
+    var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        return seconds < 0 ? 0 : UInt64(seconds) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+    }
+}

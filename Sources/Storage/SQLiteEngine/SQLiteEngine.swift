@@ -1,0 +1,140 @@
+public import ChatModel
+import Locking
+import Logging
+import SQLite
+
+/// Every promise of `ChatModel/Contracts` kept in one SQLite file, or in memory (`engine.md` part II).
+///
+/// One thread writes, several read; callers wait in tasks and never block a thread of the cooperative pool. A file belongs
+/// to one engine at a time. ``close()`` must be called: the threads hold on to the engine until then.
+public final class SQLiteEngine: Sendable {
+    private let memory: Memory
+    private let readers: Readers
+    private let writing: Writing
+    private let condition: StoreCondition
+    private let closing: Closing
+
+    /// Opens the file, makes or migrates its tables, and starts the threads.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator: the file is in use, of a newer program, or unusable.
+    public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
+        let intake = Intake(limits: settings.limits)
+        let condition = StoreCondition()
+        let closing = Closing()
+        let opened = await withCheckedContinuation { continuation in
+            let isStarted = startThread(name: "parley-write") {
+                Self.write(settings, intake, condition, closing) { continuation.resume(returning: $0) }
+                closing.writerIsDone()
+            }
+            if !isStarted {
+                continuation.resume(returning: .failure(SQLiteEngineFailure(.noThread, path: settings.path)))
+            }
+        }
+        let parts = try opened.get()
+        memory = parts.memory
+        readers = parts.readers
+        self.condition = condition
+        self.closing = closing
+        let clerk = Clerk()
+        writing = Writing(intake: intake, clerk: clerk, uptime: settings.uptime)
+        let isWatching = clerk.start { [writing] in writing.expire(after: settings.limits.storeDeadline) }
+        guard isWatching else {
+            await close()
+            throw SQLiteEngineFailure(.noThread, path: settings.path)
+        }
+    }
+
+    private struct Parts: Sendable {
+        let memory: Memory
+        let readers: Readers
+    }
+
+    /// The writer's thread, from opening the file to closing it.
+    private static func write(
+        _ settings: SQLiteEngineSettings, _ intake: Intake, _ condition: StoreCondition, _ closing: Closing,
+        opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
+    ) {
+        do throws(SQLiteEngineFailure) {
+            // Let go of last of all: after the connection is closed.
+            let lock = try settings.lock()
+            do throws(SQLiteFailure) {
+                try open(settings, intake, condition, closing, opened)
+            } catch {
+                throw SQLiteEngineFailure(error, path: settings.path)
+            }
+            _ = consume lock
+        } catch {
+            opened(.failure(error))
+        }
+    }
+
+    /// Returns when the writer has finished; throws only before `opened` was called.
+    private static func open(
+        _ settings: SQLiteEngineSettings, _ intake: Intake, _ condition: StoreCondition, _ closing: Closing,
+        _ opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
+    ) throws(SQLiteFailure) {
+        let database = try settings.openWriter()
+        let memory = Memory(
+            settings: settings, start: try database.head(), retention: try RetentionTable(reading: database))
+        let writer = try Writer(
+            database: database, memory: memory, intake: intake, condition: condition, settings: settings)
+        let readers =
+            settings.isInMemory
+            ? Readers(inMemory: intake, settings: settings) : try Readers(settings: settings)
+        let own = try Reader(database: database)
+        opened(.success(Parts(memory: memory, readers: readers)))
+        writer.run(reader: own, drained: closing.writerIsDrained)
+    }
+}
+
+extension SQLiteEngine {
+    public var log: any EventLog { SQLiteLog(memory: memory, readers: readers, writing: writing) }
+
+    public func health() async -> EngineHealth {
+        if closing.hasBegun { return .unavailable("the store is closed") }
+        if case .failed(let error) = condition.current {
+            // What failed may work again: only a commit can tell.
+            do throws(ChatError) {
+                try await writing.run { _ in .success(()) }
+            } catch let latest {
+                return .unavailable(latest.code == .storageFull ? latest.message : error.message)
+            }
+        }
+        let waiting = writing.intake.waiting
+        if waiting.drafts > memory.limits.waitingDrafts / 2 {
+            return .degraded("\(waiting.drafts) events wait for the store")
+        }
+        return .ready
+    }
+
+    /// Removes at once what is too old, instead of when its turn comes. For operators and tests.
+    public func removeOutlived() async throws(ChatError) {
+        let result = await withCheckedContinuation { continuation in
+            writing.submit(HousekeepingWish(since: writing.uptime(), promise: Promise(continuation)))
+        }
+        try result.get()
+    }
+
+    public func close() async {
+        guard closing.begin() else { return await closing.end() }
+        // Accepted work is done and answered, then the reads that wait, then nothing is left to ask.
+        writing.intake.drain()
+        await closing.drained()
+        memory.tail.close()
+        await readers.close()
+        await writing.clerk.stop()
+        writing.intake.finish()
+        await closing.end()
+    }
+}
+
+extension Writing {
+    /// Answers what has waited too long; says when to look again.
+    func expire(after deadline: Duration) -> UInt64? {
+        let now = uptime()
+        let (unstored, unknown, isBusy) = intake.overdue(since: now - min(now, deadline.nanoseconds))
+        for wish in unstored { wish.fail(.storeUnavailable) }
+        for wish in unknown { wish.fail(.outcomeUnknown) }
+        return isBusy ? Clerk.nextTick : nil
+    }
+}

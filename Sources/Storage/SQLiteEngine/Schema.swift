@@ -1,0 +1,73 @@
+import SQLite
+
+/// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
+enum Schema {
+    /// Each step leads one version further; a released step is never edited.
+    static let migrations = [version1]
+
+    /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
+    static let connectionPragmas = """
+        PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;
+        """
+
+    /// What the writer sets beside, before the first table: the page size of a new file, and the write-ahead log.
+    static let writerPragmas = """
+        PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=268435456;
+        """
+
+    private static let version1 = """
+        -- The last number given out or reserved. Lane 0: timetokens. Lane -1: directory revisions.
+        CREATE TABLE head(lane INTEGER PRIMARY KEY, tt INTEGER NOT NULL);
+        INSERT INTO head VALUES (0, 0), (-1, 0);
+
+        -- retention: ticks, NULL for ever. floor: the newest event retention has removed. swept: looked at up to here.
+        CREATE TABLE space(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, retention INTEGER,
+            floor INTEGER NOT NULL DEFAULT 0, swept INTEGER NOT NULL DEFAULT 0);
+        CREATE TABLE channel(
+            id INTEGER PRIMARY KEY, space INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(space, name));
+        CREATE TABLE type(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+        -- Columns that are mostly NULL stand last: a NULL costs one byte, a JSON text of them would be parsed per read.
+        CREATE TABLE event(
+            tt INTEGER PRIMARY KEY, ch INTEGER NOT NULL, kind INTEGER NOT NULL, type INTEGER NOT NULL, sender TEXT,
+            body BLOB NOT NULL, meta BLOB, expires INTEGER, custom_type TEXT, schema_type INTEGER,
+            schema_version INTEGER, cause TEXT, audience TEXT, origin TEXT, wire BLOB);
+        CREATE INDEX event_ch ON event(ch);  -- the rowid is its hidden last column: (ch, tt) for free
+        CREATE INDEX event_expires ON event(expires) WHERE expires IS NOT NULL;
+
+        -- until grows with insertion, so its index is written at the right edge only.
+        CREATE TABLE seen(
+            ch INTEGER NOT NULL, key TEXT NOT NULL, tt INTEGER NOT NULL, until INTEGER NOT NULL,
+            PRIMARY KEY(ch, key)) WITHOUT ROWID;
+        CREATE INDEX seen_until ON seen(until);
+        CREATE TABLE claim(
+            space INTEGER NOT NULL, key BLOB NOT NULL, print BLOB NOT NULL, tts BLOB NOT NULL, note BLOB NOT NULL,
+            until INTEGER NOT NULL, PRIMARY KEY(space, key)) WITHOUT ROWID;
+        CREATE INDEX claim_until ON claim(until);
+
+        CREATE TABLE record(
+            space TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, revision INTEGER NOT NULL,
+            updated INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY(space, kind, id)) WITHOUT ROWID;
+        CREATE INDEX record_parent ON record(space, kind, parent, id);
+        CREATE INDEX record_revision ON record(revision);
+        -- Records that are no more, so that who follows changes hears of it.
+        CREATE TABLE removed(
+            revision INTEGER NOT NULL, space TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL,
+            PRIMARY KEY(revision, space, kind, id)) WITHOUT ROWID;
+
+        CREATE TABLE cursor(name TEXT PRIMARY KEY, tt INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE endpoint(
+            id INTEGER PRIMARY KEY, space TEXT NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL,
+            concurrency INTEGER NOT NULL, UNIQUE(space, name));
+        -- state: 0 waiting, 1 delivered, 2 dead. The key holds each (event, endpoint) pair to one row.
+        CREATE TABLE delivery(
+            tt INTEGER NOT NULL, ep INTEGER NOT NULL, id TEXT NOT NULL, type INTEGER NOT NULL, channel TEXT NOT NULL,
+            state INTEGER NOT NULL, due INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
+            manual INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL, reason TEXT, attempts BLOB, body BLOB,
+            PRIMARY KEY(tt, ep)) WITHOUT ROWID;
+        CREATE UNIQUE INDEX delivery_id ON delivery(id);
+        CREATE INDEX delivery_due ON delivery(ep, due) WHERE state = 0;
+        CREATE INDEX delivery_dead ON delivery(ep) WHERE state = 2;
+        """
+}

@@ -1,0 +1,172 @@
+import ChatModel
+import Locking
+import SQLite
+
+/// Removes what is too old, a little per turn, on the writer's thread. A turn is one short transaction; between turns the
+/// wishes that wait go first, unless removal has been kept waiting for too long.
+final class Housekeeper {
+    /// The kinds of removal, in the order of a round.
+    private enum Chore: CaseIterable { case outlived, expired, repeats }
+
+    /// Uptime of the next turn.
+    private(set) var nextTurn: UInt64
+    /// A turn that is due goes before the wishes after this long: else a store busy without a break would never shrink.
+    let patience: UInt64 = 1_000_000_000
+
+    private let interval: UInt64
+    private let statements: HousekeepingStatements
+    /// The chores this round has left.
+    private var left = Chore.allCases[...]
+    /// Who asked for a whole round now.
+    private var waiting: [Promise<Void>] = []
+
+    init(interval: Duration, statements: HousekeepingStatements) {
+        self.interval = interval.nanoseconds
+        nextTurn = uptimeNanoseconds() + self.interval
+        self.statements = statements
+    }
+
+    /// Does a whole round as soon as it may, then answers.
+    func hurry(_ promise: Promise<Void>) {
+        waiting.append(promise)
+        left = Chore.allCases[...]
+        nextTurn = 0
+    }
+
+    /// One stretch of one chore.
+    func turn(on writer: Writer) {
+        guard let chore = left.first else { return rest(.success(())) }
+        if left.count == Chore.allCases.count { writer.memory.passing.sweep(now: writer.memory.now) }
+        do throws(TurnFailure) {
+            var isMoreLeft = false
+            try writer.maintain { (writer) throws(SQLiteFailure) in isMoreLeft = try remove(chore, writer) }
+            if !isMoreLeft { left = left.dropFirst() }
+            nextTurn = uptimeNanoseconds()
+            if left.isEmpty { rest(.success(())) }
+        } catch {
+            // The store is in trouble; removal comes back with the next round.
+            rest(.failure(error.answer))
+        }
+    }
+
+    /// - Returns: whether more of this kind is left.
+    private func remove(_ chore: Chore, _ writer: Writer) throws(SQLiteFailure) -> Bool {
+        switch chore {
+        case .outlived: try statements.removeOutlived(writer)
+        case .expired: try statements.removeExpired(writer)
+        case .repeats: try statements.forget(writer)
+        }
+    }
+
+    private func rest(_ result: Result<Void, ChatError>) {
+        left = Chore.allCases[...]
+        nextTurn = uptimeNanoseconds() + interval
+        for promise in waiting { promise.answer(result) }
+        waiting = []
+    }
+}
+
+/// The statements of removal, each bounded to one turn's rows.
+struct HousekeepingStatements {
+    private let strideEnd: Statement
+    private let newestOutlived: Statement
+    private let removeOutlived: Statement
+    private let noteSwept: Statement
+    private let removeExpired: Statement
+    private let forgetting: [Statement]
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
+        let rows = Writer.turnRows
+        let ofSpace = "tt > ?1 AND tt <= ?2 AND (SELECT space FROM channel WHERE id = event.ch) = ?3"
+        strideEnd = try prepare(
+            "SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt LIMIT 1 OFFSET \(rows - 1)")
+        newestOutlived = try prepare("SELECT tt FROM event WHERE \(ofSpace) ORDER BY tt DESC LIMIT 1")
+        removeOutlived = try prepare("DELETE FROM event WHERE \(ofSpace)")
+        noteSwept = try prepare("UPDATE space SET swept=?1, floor=?2 WHERE id=?3")
+        removeExpired = try prepare(
+            """
+            DELETE FROM event WHERE tt IN (SELECT tt FROM event INDEXED BY event_expires
+            WHERE expires IS NOT NULL AND expires <= ?1 LIMIT \(rows))
+            """)
+        forgetting = [
+            try prepare(
+                "DELETE FROM seen WHERE (ch, key) IN (SELECT ch, key FROM seen WHERE until <= ?1 LIMIT \(rows))"),
+            try prepare(
+                "DELETE FROM claim WHERE (space, key) IN (SELECT space, key FROM claim WHERE until <= ?1 LIMIT \(rows))"
+            ),
+        ]
+    }
+
+    /// Events past their space's retention. Goes on from where the last round ended, so that spaces that keep for ever are
+    /// not walked over again each time.
+    func removeOutlived(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+        for space in writer.memory.retention.limited {
+            let cutoff = writer.memory.retention.cutoff(of: space, now: writer.now)
+            let entry = writer.memory.retention.entry(of: space)
+            guard cutoff > entry.swept, let id = try writer.names.id(of: space) else { continue }
+            let from = Int64(entry.swept.rawValue)
+            strideEnd.bind(from, at: 1)
+            strideEnd.bind(Int64(cutoff.rawValue), at: 2)
+            let end = try strideEnd.firstInteger() ?? Int64(cutoff.rawValue)
+            for statement in [newestOutlived, removeOutlived] {
+                statement.bind(from, at: 1)
+                statement.bind(end, at: 2)
+                statement.bind(id, at: 3)
+            }
+            let floor = try newestOutlived.firstInteger() ?? Int64(entry.floor.rawValue)
+            try removeOutlived.run()
+            noteSwept.bind(end, at: 1)
+            noteSwept.bind(floor, at: 2)
+            noteSwept.bind(id, at: 3)
+            try noteSwept.run()
+            writer.effects.append { [retention = writer.memory.retention] in
+                retention.update(space) { entry in
+                    entry.swept = Timetoken(UInt64(end))
+                    entry.floor = Timetoken(UInt64(floor))
+                }
+            }
+            return true
+        }
+        return false
+    }
+
+    /// Events past their own `expires`.
+    func removeExpired(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+        removeExpired.bind(Int64(writer.now.rawValue), at: 1)
+        try removeExpired.run()
+        return writer.database.changes == Writer.turnRows
+    }
+
+    /// Repeats whose window is over.
+    func forget(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+        var isMoreLeft = false
+        for statement in forgetting {
+            statement.bind(Int64(writer.now.rawValue), at: 1)
+            try statement.run()
+            if writer.database.changes == Writer.turnRows { isMoreLeft = true }
+        }
+        return isMoreLeft
+    }
+}
+
+/// Asks for a whole round of removal now.
+final class HousekeepingWish: Wish {
+    let since: UInt64
+    private let promise: Promise<Void>
+
+    init(since: UInt64, promise: Promise<Void>) {
+        self.since = since
+        self.promise = promise
+    }
+
+    var drafts: Int { 0 }
+    var bytes: Int { 0 }
+    var needsTransaction: Bool { false }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) {
+        writer.effects.append { [promise] in writer.housekeeper.hurry(promise) }
+    }
+
+    func fail(_ error: ChatError) { promise.answer(.failure(error)) }
+}

@@ -1,0 +1,195 @@
+import ChatModel
+import Locking
+
+/// Where callers leave their wishes and the writer picks them up, all that wait at once. Bounded: past the limits callers
+/// are refused at once, because a queue that only grows answers nobody in time.
+final class Intake: Sendable {
+    /// At most this much goes into one transaction, so that no batch makes its callers wait long.
+    fileprivate static let batchDrafts = 2000
+    fileprivate static let batchBytes = 4 * 1024 * 1024
+
+    /// What the writer is to do next.
+    enum Order: Sendable {
+        case batch([any Wish])
+        case reads([ReadJob])
+        case housekeeping
+        /// Everything accepted is done; write the last things down.
+        case drained
+        case finish
+    }
+
+    fileprivate struct State: Sendable {
+        var wishes: [any Wish] = []
+        var reads: [ReadJob] = []
+        var drafts = 0
+        var bytes = 0
+        /// The batch being worked on, and since when; nil between batches.
+        var flight: Flight?
+        var isWatched = false
+        var phase = Phase.open
+    }
+
+    fileprivate struct Flight: Sendable {
+        let wishes: [any Wish]
+        var isCommitting = false
+        var isGivenUp = false
+    }
+
+    fileprivate enum Phase: Sendable { case open, draining, drained, finishing }
+
+    private let monitor = Monitor(State())
+    private let limits: Limits
+
+    init(limits: Limits) { self.limits = limits }
+
+    // MARK: Callers
+
+    /// - Returns: why the wish was not taken; nil if it was. `isFirst`: nobody watches the deadlines yet.
+    ///
+    /// Wishes without drafts come from the engine's own parts (deliveries, cursors), whose number is bounded by leases and
+    /// planners; refusing them would repeat what has already been sent.
+    func offer(_ wish: any Wish) -> (refusal: ChatError?, isFirst: Bool) {
+        let answer: (refusal: ChatError?, isFirst: Bool) = monitor.withLock { state in
+            guard state.phase == .open else { return (.closing, false) }
+            if wish.drafts > 0, !state.wishes.isEmpty || state.flight != nil {
+                guard state.drafts + wish.drafts <= limits.waitingDrafts,
+                    state.bytes + wish.bytes <= limits.waitingBytes
+                else { return (.overloaded, false) }
+            }
+            state.wishes.append(wish)
+            state.drafts += wish.drafts
+            state.bytes += wish.bytes
+            defer { state.isWatched = true }
+            return (nil, !state.isWatched)
+        }
+        if answer.refusal == nil { monitor.wakeOne() }
+        return answer
+    }
+
+    /// A read for the writer's own connection: in memory there is no other.
+    func offer(_ read: ReadJob) -> ChatError? {
+        let refusal: ChatError? = monitor.withLock { state in
+            guard state.phase == .open || state.phase == .draining else { return .closing }
+            guard state.reads.count < limits.waitingDrafts else { return .overloaded }
+            state.reads.append(read)
+            return nil
+        }
+        if refusal == nil { monitor.wakeOne() }
+        return refusal
+    }
+
+    /// No new wishes; the writer is told `.drained` when the accepted ones are done.
+    func drain() {
+        monitor.withLock { if $0.phase == .open { $0.phase = .draining } }
+        monitor.wakeOne()
+    }
+
+    /// Nothing more will be asked of the writer.
+    func finish() {
+        monitor.withLock { $0.phase = .finishing }
+        monitor.wakeOne()
+    }
+
+    // MARK: The writer
+
+    /// Sleeps until there is something to do. Wishes go before housekeeping, unless that is overdue.
+    ///
+    /// - Parameter housekeepingAt: uptime of the next turn; overdue by `patience` it goes first.
+    func next(housekeepingAt: UInt64, patience: UInt64) -> Order {
+        monitor.wait { state in
+            let now = uptimeNanoseconds()
+            if !state.reads.isEmpty {
+                defer { state.reads = [] }
+                return .done(.reads(state.reads))
+            }
+            if state.phase == .open, now >= housekeepingAt, state.wishes.isEmpty || now - housekeepingAt > patience {
+                return .done(.housekeeping)
+            }
+            if !state.wishes.isEmpty { return .done(.batch(state.takeBatch())) }
+            switch state.phase {
+            case .open: return .sleepUntil(housekeepingAt)
+            case .draining:
+                state.phase = .drained
+                return .done(.drained)
+            case .drained: return .sleep
+            case .finishing: return .done(.finish)
+            }
+        }
+    }
+
+    /// The writer is about to commit. False if the batch was given up: then it must be rolled back, because its callers
+    /// were told that nothing is stored.
+    func mayCommit() -> Bool {
+        monitor.withLock { state in
+            guard state.flight?.isGivenUp != true else { return false }
+            state.flight?.isCommitting = true
+            return true
+        }
+    }
+
+    /// The batch is over, one way or the other.
+    func land() { monitor.withLock { $0.flight = nil } }
+
+    // MARK: The clerk
+
+    /// Takes back what has waited since before `moment`.
+    ///
+    /// - Returns: wishes that were not begun or whose commit was not sent; wishes whose commit is under way; and whether
+    ///   anything still waits, so that the clerk looks again.
+    func overdue(since moment: UInt64) -> (unstored: [any Wish], unknown: [any Wish], isBusy: Bool) {
+        monitor.withLock { state in
+            var unstored: [any Wish] = []
+            var unknown: [any Wish] = []
+            let late = state.wishes.prefix { $0.since < moment }.count
+            if late > 0 {
+                unstored = Array(state.wishes.prefix(late))
+                state.wishes.removeFirst(late)
+                for wish in unstored { state.leave(wish) }
+            }
+            if let flight = state.flight, !flight.isGivenUp, let oldest = flight.wishes.first, oldest.since < moment {
+                if flight.isCommitting {
+                    unknown = flight.wishes.filter { $0.since < moment }
+                } else {
+                    unstored += flight.wishes
+                    state.flight?.isGivenUp = true
+                }
+            }
+            state.isWatched = !state.wishes.isEmpty || state.flight != nil
+            return (unstored, unknown, state.isWatched)
+        }
+    }
+
+    /// Wishes waiting now, for health and figures.
+    var waiting: (drafts: Int, bytes: Int) { monitor.withLock { ($0.drafts, $0.bytes) } }
+}
+
+extension Intake.State {
+    fileprivate mutating func takeBatch() -> [any Wish] {
+        var batch: [any Wish]
+        if max(drafts, wishes.count) <= Intake.batchDrafts, bytes <= Intake.batchBytes {
+            batch = wishes
+            wishes = []
+            drafts = 0
+            bytes = 0
+        } else {
+            var takenDrafts = 0
+            var takenBytes = 0
+            let count =
+                wishes.prefix { wish in
+                    takenDrafts += max(1, wish.drafts)
+                    takenBytes += wish.bytes
+                    return takenDrafts <= Intake.batchDrafts && takenBytes <= Intake.batchBytes
+                }.count
+            batch = Array(wishes.prefix(max(1, count)))
+            wishes.removeFirst(batch.count)
+            for wish in batch { leave(wish) }
+        }
+        flight = Intake.Flight(wishes: batch)
+        return batch
+    }
+
+    fileprivate mutating func leave(_ wish: any Wish) {
+        drafts -= wish.drafts
+        bytes -= wish.bytes
+    }
+}

@@ -1,0 +1,78 @@
+import ChatModel
+import SQLite
+
+/// What somebody wants written, waiting for the writer. Handed over whole; nobody touches it in between.
+protocol Wish: AnyObject, Sendable {
+    /// Against the bounds of the intake and of one batch.
+    var drafts: Int { get }
+    var bytes: Int { get }
+    /// When it came, on the engine's uptime clock.
+    var since: UInt64 { get }
+    /// False if memory alone changes: a batch of such wishes costs no commit.
+    var needsTransaction: Bool { get }
+    /// Does the work inside the batch's transaction. Answers through `writer.answers`, never before the commit. May run twice:
+    /// a batch that one wish spoiled is rolled back and its wishes run one by one.
+    func perform(on writer: Writer) throws(SQLiteFailure)
+    /// Answers with an error, unless an answer was given.
+    func fail(_ error: ChatError)
+}
+
+/// Drafts to append.
+final class AppendWish: Wish {
+    let draftsToPlace: [EventDraft]
+    let claim: Claim?
+    let bytes: Int
+    let since: UInt64
+    let needsTransaction: Bool
+    private let promise: Promise<AppendOutcome>
+
+    init(
+        _ drafts: [EventDraft], claim: Claim?, since: UInt64,
+        _ continuation: CheckedContinuation<Result<AppendOutcome, ChatError>, Never>
+    ) {
+        draftsToPlace = drafts
+        self.claim = claim
+        self.since = since
+        bytes = drafts.reduce(0) { $0 + $1.weight }
+        needsTransaction = claim != nil || drafts.contains { $0.retention == .kept || $0.deduplicationKey != nil }
+        promise = Promise(continuation)
+    }
+
+    var drafts: Int { draftsToPlace.count }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) {
+        let result = try writer.append(draftsToPlace, claim: claim)
+        writer.answers.append { [promise] in promise.answer(result) }
+    }
+
+    func fail(_ error: ChatError) { promise.answer(.failure(error)) }
+}
+
+/// Any other piece of work for the writer.
+final class WriterJob<Value: Sendable>: Wish {
+    let drafts: Int
+    let bytes: Int
+    let since: UInt64
+    let needsTransaction: Bool
+    private let body: @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
+    private let promise: Promise<Value>
+
+    init(
+        drafts: Int = 0, bytes: Int = 0, since: UInt64, needsTransaction: Bool = true, promise: Promise<Value>,
+        _ body: @escaping @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
+    ) {
+        self.drafts = drafts
+        self.bytes = bytes
+        self.since = since
+        self.needsTransaction = needsTransaction
+        self.promise = promise
+        self.body = body
+    }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) {
+        let result = try body(writer)
+        writer.answers.append { [promise] in promise.answer(result) }
+    }
+
+    func fail(_ error: ChatError) { promise.answer(.failure(error)) }
+}

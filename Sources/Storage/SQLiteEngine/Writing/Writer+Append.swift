@@ -1,0 +1,147 @@
+import ChatModel
+import JSON
+import SQLite
+
+extension Writer {
+    /// Gives the drafts their places, all of them or, when the claim speaks against it, none.
+    func append(_ drafts: [EventDraft], claim: Claim?) throws(SQLiteFailure) -> Result<AppendOutcome, ChatError> {
+        if let claim, let earlier = try find(claim) {
+            guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
+            return .success(try repeated(earlier, drafts))
+        }
+        var placed: [Appended] = []
+        placed.reserveCapacity(drafts.count)
+        for draft in drafts { placed.append(try place(draft)) }
+        if let claim { try remember(claim, placed.map(\.event.timetoken)) }
+        return .success(AppendOutcome(events: placed))
+    }
+
+    private func place(_ draft: EventDraft) throws(SQLiteFailure) -> Appended {
+        let timetoken = nextTimetoken()
+        if let key = draft.deduplicationKey, let first = try firstSighting(of: key, draft.channel, timetoken) {
+            return Appended(event: try event(at: first, insteadOf: draft), isDuplicate: true)
+        }
+        if draft.retention == .kept { try insert(draft, at: timetoken) }
+        let event = Event(timetoken: Timetoken(timetoken), draft: draft)
+        add(event)
+        return Appended(event: event, isDuplicate: false)
+    }
+
+    private func insert(_ draft: EventDraft, at timetoken: UInt64) throws(SQLiteFailure) {
+        let schemaType: Int64? =
+            if let schema = draft.schema { try id(ofType: schema.type) } else { nil }
+        try EventRow.write(
+            draft, at: timetoken, channel: try id(of: draft.channel), type: try id(ofType: draft.type),
+            schemaType: schemaType, with: statements.insertEvent)
+    }
+
+    // MARK: Repeats
+
+    /// Notes the key with its timetoken, unless it was seen within the window: then the first one's timetoken.
+    private func firstSighting(
+        of key: String, _ channel: ChannelID, _ timetoken: UInt64
+    ) throws(SQLiteFailure) -> Timetoken? {
+        let channel = try id(of: channel)
+        statements.see.bind(channel, at: 1)
+        statements.see.bind(key, at: 2)
+        statements.see.bind(Int64(timetoken), at: 3)
+        statements.see.bind(Int64(Timetoken(timetoken).adding(memory.limits.repeatWindow).rawValue), at: 4)
+        statements.see.bind(Int64(now.rawValue), at: 5)
+        try statements.see.run()
+        guard database.changes == 0 else { return nil }
+        statements.findSeen.bind(channel, at: 1)
+        statements.findSeen.bind(key, at: 2)
+        return try statements.findSeen.firstInteger().map { Timetoken(UInt64($0)) }
+    }
+
+    /// The first event of a repeat. One that is gone (deleted, expired, a passing one of long ago) is told with its
+    /// timetoken and the repeat's content: the sender asks where it is, not what it said.
+    private func event(at timetoken: Timetoken, insteadOf draft: EventDraft) throws(SQLiteFailure) -> Event {
+        if let event = events.event(at: timetoken) ?? memory.tail.event(at: timetoken) { return event }
+        statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
+        defer { statements.findEvent.reset() }
+        if try statements.findEvent.step() { return try EventRow.read(statements.findEvent, names) }
+        return memory.passing.event(at: timetoken, in: draft.channel.space) ?? Event(timetoken: timetoken, draft: draft)
+    }
+
+    // MARK: Claims
+
+    private struct EarlierClaim {
+        let fingerprint: [UInt8]
+        let timetokens: [Timetoken]
+        let note: JSONText
+    }
+
+    private func find(_ claim: Claim) throws(SQLiteFailure) -> EarlierClaim? {
+        let find = statements.findClaim
+        find.bind(try id(of: claim.space), at: 1)
+        find.bind(claim.key, at: 2)
+        find.bind(Int64(now.rawValue), at: 3)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        return EarlierClaim(
+            fingerprint: find.bytes(0), timetokens: [Timetoken](packed: find.bytes(1)),
+            note: JSONText(trusted: find.bytes(2)))
+    }
+
+    private func remember(_ claim: Claim, _ timetokens: [Timetoken]) throws(SQLiteFailure) {
+        let insert = statements.insertClaim
+        insert.bind(try id(of: claim.space), at: 1)
+        insert.bind(claim.key, at: 2)
+        insert.bind(claim.fingerprint, at: 3)
+        insert.bind(timetokens.packed, at: 4)
+        insert.bind(claim.note.bytes, at: 5)
+        insert.bind(Int64(claim.until.rawValue), at: 6)
+        try insert.run()
+    }
+
+    /// The same request again: its drafts stand in for events that are gone.
+    private func repeated(_ claim: EarlierClaim, _ drafts: [EventDraft]) throws(SQLiteFailure) -> AppendOutcome {
+        var events: [Appended] = []
+        for (timetoken, draft) in zip(claim.timetokens, drafts) {
+            events.append(Appended(event: try event(at: timetoken, insteadOf: draft), isDuplicate: true))
+        }
+        return AppendOutcome(events: events, repeatedNote: claim.note)
+    }
+
+    // MARK: Names
+
+    /// The number of a channel, made if the channel is new.
+    func id(of channel: ChannelID) throws(SQLiteFailure) -> Int64 {
+        if let known = try names.id(of: channel) { return known }
+        statements.insertChannel.bind(try id(of: channel.space), at: 1)
+        statements.insertChannel.bind(channel.name, at: 2)
+        try statements.insertChannel.run()
+        names.remember(database.lastInsertedRow, for: channel)
+        return database.lastInsertedRow
+    }
+
+    func id(of space: SpaceID) throws(SQLiteFailure) -> Int64 {
+        if let known = try names.id(of: space) { return known }
+        statements.insertSpace.bind(space.name, at: 1)
+        try statements.insertSpace.run()
+        names.remember(database.lastInsertedRow, for: space)
+        return database.lastInsertedRow
+    }
+
+    func id(ofType name: String) throws(SQLiteFailure) -> Int64 {
+        if let known = try names.id(ofType: name) { return known }
+        statements.insertType.bind(name, at: 1)
+        try statements.insertType.run()
+        names.remember(database.lastInsertedRow, forType: name)
+        return database.lastInsertedRow
+    }
+}
+
+extension [Timetoken] {
+    /// Eight bytes each, lowest first.
+    fileprivate var packed: [UInt8] {
+        flatMap { timetoken in (0..<8).map { UInt8(truncatingIfNeeded: timetoken.rawValue >> (8 * $0)) } }
+    }
+
+    fileprivate init(packed bytes: [UInt8]) {
+        self = stride(from: 0, to: bytes.count - bytes.count % 8, by: 8).map { start in
+            Timetoken((0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << (8 * UInt64($1)) })
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import ChatModel
+import SQLite
+
+extension Writer {
+    /// One stretch of a deletion.
+    struct DeletedStretch: Sendable {
+        /// Of the rows removed, those a reader could have seen.
+        var visible = 0
+        /// Where to go on; nil when all is done.
+        var next: Timetoken?
+    }
+
+    /// Rows removed in one turn: others wait for it.
+    static let turnRows = 2000
+
+    /// Removes the first events of a channel between the bounds. The rows go at once: a mark on them would have to be asked
+    /// for by every read, and a second pass would have to remove them anyway.
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletedStretch {
+        guard let id = try names.id(of: channel) else { return DeletedStretch() }
+        let cutoff = memory.retention.cutoff(of: channel.space, now: now)
+        let find = statements.findDoomed
+        find.bind(id, at: 1)
+        find.bind(Int64(clamping: after.rawValue), at: 2)
+        find.bind(Int64(clamping: before.rawValue), at: 3)
+        find.bind(Self.turnRows, at: 4)
+        var stretch = DeletedStretch()
+        var doomed: [Int64] = []
+        let time = now
+        try find.forEachRow { row in
+            doomed.append(row.integer(0))
+            let isExpired = row.optionalInteger(1).map { UInt64($0) <= time.rawValue } ?? false
+            if !isExpired, UInt64(row.integer(0)) > cutoff.rawValue { stretch.visible += 1 }
+            return true
+        }
+        for timetoken in doomed {
+            statements.deleteEvent.bind(timetoken, at: 1)
+            try statements.deleteEvent.run()
+        }
+        let gone = Set(doomed)
+        effects.append { [memory] in
+            memory.tail.remove { $0.retention == .kept && gone.contains(Int64($0.timetoken.rawValue)) }
+        }
+        if doomed.count == Self.turnRows, let last = doomed.last { stretch.next = Timetoken(UInt64(last)) }
+        return stretch
+    }
+
+    /// Notes how long a space's events are kept; readers hold to it from the commit on.
+    func setRetention(_ age: Duration?, of space: SpaceID) throws(SQLiteFailure) {
+        statements.setRetention.bind(age?.timetokenTicks, at: 1)
+        statements.setRetention.bind(try id(of: space), at: 2)
+        try statements.setRetention.run()
+        effects.append { [memory] in
+            memory.retention.update(space) { $0.age = age }
+        }
+    }
+}

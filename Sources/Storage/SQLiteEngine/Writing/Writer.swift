@@ -1,0 +1,263 @@
+import ChatModel
+import Logging
+import SQLite
+
+/// The one connection that writes, on a thread of its own. Each turn takes all that waits into one transaction: while a
+/// commit waits for the disk the next batch gathers, so a busy store pays for the disk once per batch (group commit).
+final class Writer {
+    /// Timetokens are reserved this far ahead in the file, so that one that was given out is never given again: not
+    /// after a crash either, with the clock stepped back.
+    private static let reserve = Timetoken.ticksPerSecond
+
+    let database: Database
+    let names: NameTable
+    let statements: WriterStatements
+    let memory: Memory
+    let logger: Logger
+    let housekeeper: Housekeeper
+    private let intake: Intake
+    private let condition: StoreCondition
+
+    /// The last timetoken given out; it never goes back, a rolled back batch leaves a gap.
+    private(set) var last: UInt64
+    /// The file says that timetokens up to here may have been given out.
+    private var reserved: UInt64
+    /// The last directory revision given out, and the one in the file.
+    var revision: UInt64
+
+    // MARK: One turn's own
+
+    /// The clock, read once per turn.
+    private(set) var now: Timetoken = .zero
+    /// What got a place in this turn, in order.
+    private(set) var events: [Event] = []
+    /// What changes in memory once the turn is committed, in order, before anyone is answered.
+    var effects: [() -> Void] = []
+    /// Wakes the callers, last of all.
+    var answers: [() -> Void] = []
+
+    init(
+        database: Database, memory: Memory, intake: Intake, condition: StoreCondition, settings: SQLiteEngineSettings
+    ) throws(SQLiteFailure) {
+        self.database = database
+        self.memory = memory
+        self.intake = intake
+        self.condition = condition
+        logger = settings.logger
+        housekeeper = Housekeeper(
+            interval: settings.housekeepingInterval, statements: try HousekeepingStatements(database))
+        names = try NameTable(database)
+        statements = try WriterStatements(database)
+        last = memory.tail.watermark.rawValue
+        reserved = last
+        revision = UInt64(try database.integer("SELECT tt FROM head WHERE lane = -1") ?? 0)
+    }
+
+    /// Works until the intake says finish. Calls `drained` when everything it was ever given is done.
+    func run(reader: Reader, drained: () -> Void) {
+        while true {
+            switch intake.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.patience) {
+            case .batch(let wishes): process(wishes)
+            case .reads(let jobs): for job in jobs { job.run(reader) }
+            case .housekeeping: housekeeper.turn(on: self)
+            case .drained:
+                settle()
+                drained()
+            case .finish: return
+            }
+        }
+    }
+
+    // MARK: Batches
+
+    private func process(_ wishes: [any Wish]) {
+        do throws(TurnFailure) {
+            try turn(wishes)
+        } catch {
+            recover(from: error, wishes)
+        }
+        intake.land()
+        checkpointIfLong()
+    }
+
+    /// Runs the wishes in one transaction, if any of them needs one, and makes them visible.
+    func turn(_ wishes: [any Wish]) throws(TurnFailure) {
+        begin()
+        let drafts = wishes.reduce(0) { $0 + $1.drafts }
+        let mayReach = max(last, now.rawValue) + UInt64(drafts) + 1
+        let isDurable = mayReach > reserved && drafts > 0 || wishes.contains { $0.needsTransaction }
+        guard isDurable else {
+            do throws(SQLiteFailure) {
+                for wish in wishes { try wish.perform(on: self) }
+            } catch {
+                throw TurnFailure(error)
+            }
+            publish()
+            return
+        }
+        let before = reserved
+        do throws(TurnFailure) {
+            try inTransaction { () throws(SQLiteFailure) in
+                if mayReach > reserved { try reserve(upTo: mayReach + Self.reserve) }
+                for wish in wishes { try wish.perform(on: self) }
+            }
+        } catch {
+            reserved = before
+            throw error
+        }
+        publish()
+    }
+
+    /// A transaction of the engine's own, between batches.
+    func maintain(_ body: (Writer) throws(SQLiteFailure) -> Void) throws(TurnFailure) {
+        begin()
+        do throws(TurnFailure) {
+            try inTransaction { () throws(SQLiteFailure) in try body(self) }
+        } catch {
+            report(error)
+            throw error
+        }
+        publish()
+        checkpointIfLong()
+    }
+
+    private func begin() {
+        now = max(memory.clock.now, Timetoken(last))
+        events = []
+        effects.removeAll(keepingCapacity: true)
+        answers.removeAll(keepingCapacity: true)
+    }
+
+    private func inTransaction(_ body: () throws(SQLiteFailure) -> Void) throws(TurnFailure) {
+        do throws(SQLiteFailure) {
+            try statements.begin.run()
+            try body()
+        } catch {
+            abandon()
+            throw TurnFailure(error)
+        }
+        guard intake.mayCommit() else {
+            abandon()
+            throw TurnFailure.givenUp
+        }
+        do throws(SQLiteFailure) {
+            try statements.commit.run()
+        } catch {
+            abandon()
+            throw TurnFailure(error, inCommit: true)
+        }
+        condition.note(.works)
+    }
+
+    /// Takes the transaction back, with what this side remembers of it.
+    private func abandon() {
+        database.rollback()
+        names.forget()
+        revision = committedRevision
+    }
+
+    private func publish() {
+        committedRevision = revision
+        if !events.isEmpty {
+            memory.passing.add(events, now: now)
+            memory.tail.publish(Commit(events: events, watermark: Timetoken(last)))
+        }
+        for effect in effects { effect() }
+        for answer in answers { answer() }
+        effects.removeAll(keepingCapacity: true)
+        answers.removeAll(keepingCapacity: true)
+        events = []
+    }
+
+    private lazy var committedRevision = revision
+
+    /// A failure of the store fails everybody; one that a single wish may have caused (a value too large, a constraint)
+    /// makes each wish run alone, so that only the guilty one fails.
+    private func recover(from failure: TurnFailure, _ wishes: [any Wish]) {
+        guard failure.isOneWishesFault, wishes.count > 1 else {
+            report(failure)
+            for wish in wishes { wish.fail(failure.answer) }
+            return
+        }
+        for wish in wishes {
+            do throws(TurnFailure) {
+                try turn([wish])
+            } catch {
+                report(error)
+                wish.fail(error.answer)
+            }
+        }
+    }
+
+    private func report(_ failure: TurnFailure) {
+        logger.error("commit failed", metadata: ["failure": "\(failure)"])
+        condition.note(.failed(failure.answer))
+    }
+
+    // MARK: Timetokens
+
+    /// Gives out the next timetoken: the time, or one more than the last.
+    func nextTimetoken() -> UInt64 {
+        last = max(last + 1, now.rawValue)
+        return last
+    }
+
+    func add(_ event: Event) { events.append(event) }
+
+    private func reserve(upTo bound: UInt64) throws(SQLiteFailure) {
+        statements.setHead.bind(Int64(bound), at: 1)
+        statements.setHead.bind(0, at: 2)
+        try statements.setHead.run()
+        reserved = bound
+    }
+
+    /// The last act: the head exactly, so that the next start goes on from here and not from the reserve, and an empty log.
+    private func settle() {
+        do throws(TurnFailure) {
+            begin()
+            try inTransaction { () throws(SQLiteFailure) in try reserve(upTo: last) }
+        } catch {
+            report(error)
+        }
+    }
+
+    // MARK: Checkpoints
+
+    /// Pages of write-ahead log at which they are copied into the file, and at which readers are made to let go of it.
+    private static let longLog = 16_000
+    private static let tooLongLog = 64_000
+
+    private func checkpointIfLong() {
+        guard database.walPages >= Self.longLog else { return }
+        do throws(SQLiteFailure) {
+            try database.checkpoint(database.walPages >= Self.tooLongLog ? .restart : .passive)
+        } catch  where error.kind == .busy {
+            // A reader still holds an old snapshot; its deadline ends it, and the next batch tries again.
+        } catch {
+            report(TurnFailure(error))
+        }
+    }
+}
+
+/// Why a turn did not become durable.
+struct TurnFailure: Error, CustomStringConvertible {
+    /// What its callers are told.
+    let answer: ChatError
+    let isOneWishesFault: Bool
+    let description: String
+
+    init(_ failure: SQLiteFailure, inCommit isCommitting: Bool = false) {
+        answer = ChatError(failure, inCommit: isCommitting)
+        isOneWishesFault = !isCommitting && [.tooLarge, .constraint, .other].contains(failure.kind)
+        description = failure.description
+    }
+
+    private init(answer: ChatError, description: String) {
+        self.answer = answer
+        isOneWishesFault = false
+        self.description = description
+    }
+
+    static let givenUp = TurnFailure(
+        answer: .storeUnavailable, description: "the batch passed its deadline before it could be committed")
+}

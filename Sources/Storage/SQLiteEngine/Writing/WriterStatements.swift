@@ -1,0 +1,45 @@
+import SQLite
+
+/// The writer's compiled statements.
+struct WriterStatements {
+    let begin: Statement
+    let commit: Statement
+    let setHead: Statement
+    let insertSpace: Statement
+    let insertChannel: Statement
+    let insertType: Statement
+    let insertEvent: Statement
+    let findEvent: Statement
+    let see: Statement
+    let findSeen: Statement
+    let findClaim: Statement
+    let insertClaim: Statement
+    let findDoomed: Statement
+    let deleteEvent: Statement
+    let setRetention: Statement
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        begin = try database.prepare("BEGIN IMMEDIATE")
+        commit = try database.prepare("COMMIT")
+        setHead = try database.prepare("UPDATE head SET tt=? WHERE lane=?")
+        insertSpace = try database.prepare("INSERT INTO space(name) VALUES (?)")
+        insertChannel = try database.prepare("INSERT INTO channel(space, name) VALUES (?,?)")
+        insertType = try database.prepare("INSERT INTO type(name) VALUES (?)")
+        insertEvent = try database.prepare(EventRow.insert)
+        findEvent = try database.prepare("SELECT \(EventRow.columns) FROM event WHERE tt=?")
+        // Touches nothing while the first sighting holds; after its window the key is free again.
+        see = try database.prepare(
+            """
+            INSERT INTO seen(ch, key, tt, until) VALUES (?1,?2,?3,?4)
+            ON CONFLICT(ch, key) DO UPDATE SET tt=?3, until=?4 WHERE until <= ?5
+            """)
+        findSeen = try database.prepare("SELECT tt FROM seen WHERE ch=? AND key=?")
+        findClaim = try database.prepare("SELECT print, tts, note FROM claim WHERE space=? AND key=? AND until > ?")
+        insertClaim = try database.prepare(
+            "INSERT OR REPLACE INTO claim(space, key, print, tts, note, until) VALUES (?,?,?,?,?,?)")
+        findDoomed = try database.prepare(
+            "SELECT tt, expires FROM event INDEXED BY event_ch WHERE ch=? AND tt > ? AND tt < ? ORDER BY tt LIMIT ?")
+        deleteEvent = try database.prepare("DELETE FROM event WHERE tt=?")
+        setRetention = try database.prepare("UPDATE space SET retention=? WHERE id=?")
+    }
+}
