@@ -44,7 +44,7 @@ public struct SignedMessage {
     /// The value of a header field, without white space around it; `nil` if absent or empty.
     public func header(_ name: String) -> String? {
         guard let value = lookUp(name) else { return nil }
-        let trimmed = value.trimmingBlanks()
+        let trimmed = value[...].trimmingBlanks()
         return trimmed.isEmpty ? nil : String(trimmed)
     }
 
@@ -55,13 +55,12 @@ public struct SignedMessage {
     }
 }
 
-extension StringProtocol {
+extension Substring {
     /// Without spaces and tabs at either end (RFC 9110, 5.6.3).
-    func trimmingBlanks() -> SubSequence {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
-            return self[endIndex...]
-        }
-        return self[first...last]
+    func trimmingBlanks() -> Substring {
+        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        guard let first = utf8.firstIndex(where: { !isBlank($0) }), let last = utf8.lastIndex(where: { !isBlank($0) })
+        else { return self[endIndex...] }
+        return self[first..<utf8.index(after: last)]
     }
 }
