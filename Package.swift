@@ -74,17 +74,22 @@ let package = Package(
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .executableTarget(
-            name: "parley",
-            dependencies: [
+        room(
+            "App", "ParleyCommands",
+            uses: [
                 "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "Signing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
-            ],
-            path: "Sources/App/parley", swiftSettings: strict),
+            ]),
+        .executableTarget(
+            name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict),
 
-        tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON"]),
+        tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON", "Locking"]),
+        tests("GatewayTests", uses: ["Gateway"]),
         tests("HouseRulesTests", uses: []),
+        tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("JSONTests", uses: ["JSON"]),
+        tests("ParleyTests", uses: ["ChatModel", "HTTPClient", "JSON", "ParleyCommands", "Signing"]),
         tests("SQLiteTests", uses: ["SQLite"]),
+        tests("SigningTests", uses: ["Signing"]),
     ]
 )

@@ -38,7 +38,7 @@ public struct LineLogHandler: LogHandler {
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x7F }
         return isPlain ? text : "\"\(escaped(text))\""
     }

@@ -1,0 +1,93 @@
+import ChatKit
+import ChatModel
+import Dashboard
+import HTTPClient
+import HTTPServer
+import InboundHooks
+import Logging
+import NativeAPI
+import Webhooks
+
+/// The rooms, introduced to each other. The only place that knows all of them.
+struct Assembly: Sendable {
+    let configuration: Configuration
+    let loop: Loop
+    let service: ChatService
+    let client: Client
+    let webhooks: WebhookService
+    let inbound: InboundService
+    let api: NativeAPI
+
+    init(_ configuration: Configuration, engine: any Engine, loop: Loop, logger: Logger) throws {
+        self.configuration = configuration
+        self.loop = loop
+        service = ChatService(engine: engine, limits: configuration.limits, executor: loop)
+        let guarding = AddressGuard(allowing: try Self.allowedNetworks(configuration))
+        let userAgent = "Parley/\(GatewayServer.version)"
+        client = try Client(options: ClientOptions(userAgent: userAgent, addressGuard: guarding))
+        webhooks = WebhookService(
+            service: service, client: client,
+            options: WebhookOptions(addressGuard: guarding, userAgent: userAgent), logger: Logger(label: "webhooks"))
+        inbound = InboundService(service: service, logger: Logger(label: "sources"))
+        api = NativeAPI(service: service, webhooks: webhooks, inbound: inbound, loop: loop)
+    }
+
+    /// Says on every stream that the gateway goes and that the client should come back.
+    var sayGoodbye: @Sendable () async -> Void {
+        { [api] in await api.drainStreams() }
+    }
+
+    /// Adds every route and listens.
+    func listen() async throws -> Server {
+        var router = Router(problemBaseURL: configuration.publicURL, cors: corsPolicy)
+        api.addRoutes(to: &router)
+        Dashboard.addRoutes(to: &router)
+        let server = Server(options: serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
+        try await server.start()
+        return server
+    }
+
+    /// The address people and programs on this machine use.
+    func url(of server: Server) -> String {
+        let scheme = configuration.tlsCertificate.isEmpty ? "http" : "https"
+        let host = configuration.listenHost.contains(":") ? "[\(configuration.listenHost)]" : configuration.listenHost
+        return "\(scheme)://\(host):\(server.address?.port ?? UInt16(configuration.listenPort))"
+    }
+
+    private var corsPolicy: CORSPolicy {
+        let origins = configuration.corsOrigins
+        if origins.isEmpty { return CORSPolicy() }
+        return CORSPolicy(origins: origins.contains("*") ? .any : .listed(Set(origins)))
+    }
+
+    private var serverOptions: ServerOptions {
+        var options = ServerOptions(host: configuration.listenHost, port: UInt16(configuration.listenPort))
+        let limits = configuration.limits
+        options.limits.connections = configuration.connections
+        options.limits.connectionsPerAddress = Self.limit(configuration.connectionsPerAddress)
+        options.limits.streams = limits.streamsInGateway
+        options.limits.streamsPerAddress = Self.limit(limits.streamsPerAddress)
+        options.deadlines.drain = limits.drain
+        if !configuration.tlsCertificate.isEmpty {
+            options.tls = ServerOptions.TLSFiles(
+                certificatePath: configuration.tlsCertificate, keyPath: configuration.tlsKey)
+        }
+        return options
+    }
+
+    /// Zero in the settings means that there is no limit.
+    private static func limit(_ setting: Int) -> Int? { setting == 0 ? nil : setting }
+
+    private static func allowedNetworks(_ configuration: Configuration) throws(SettingError) -> [AddressBlock] {
+        var networks = configuration.webhookAllow
+        if configuration.isDevelopment { networks += ["127.0.0.0/8", "::1/128"] }
+        var blocks: [AddressBlock] = []
+        for network in networks {
+            guard let block = AddressBlock(network) else {
+                throw SettingError("webhook.allow: '\(network)' is no network; write 10.20.0.0/16 or fd00::/8")
+            }
+            blocks.append(block)
+        }
+        return blocks
+    }
+}

@@ -1,0 +1,51 @@
+import Glibc
+import Logging
+import UnixSignals
+
+/// `parley serve`: the gateway as a process of its own, with log, signals and greeting.
+public enum GatewayProcess {
+    /// Serves until SIGTERM or SIGINT. SIGHUP reads the configuration again and takes over what can change.
+    ///
+    /// - Parameter reload: loads the configuration as it was loaded at the start.
+    public static func serve(
+        _ loaded: LoadedConfiguration, reload: @escaping @Sendable () throws -> LoadedConfiguration
+    ) async throws {
+        LoggingSystem.bootstrap { LineLogHandler(label: $0) }
+        apply(loaded.configuration)
+        let logger = Logger(label: "gateway")
+        for warning in loaded.warnings { logger.warning("\(warning)") }
+        raiseDescriptorLimit(logger)
+        let configuration = loaded.configuration
+        if configuration.isDevelopment {
+            logger.warning("dev mode: well-known keys, loopback only; not for anything that matters")
+        }
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        try await GatewayServer(configuration, logger: logger).run(
+            whenListening: { url in
+                if configuration.isDevelopment { Greeting.lines(url: url).forEach(Terminal.say) }
+                Terminal.say("listening on \(url)")
+            },
+            until: {
+                for await signal in signals {
+                    guard signal == .sighup else { return }
+                    do { apply(try reload().configuration) } catch { logger.error("not reloaded: \(error)") }
+                }
+            })
+    }
+
+    /// What a running gateway takes over: the settings marked reloadable.
+    private static func apply(_ configuration: Configuration) {
+        let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
+        LineLogHandler.threshold.withLock { $0 = level }
+    }
+
+    /// Streams are descriptors: the soft limit of many shells (1024) would be the limit of streams.
+    private static func raiseDescriptorLimit(_ logger: Logger) {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 {
+            logger.warning("cannot raise the limit of open files: \(String(cString: strerror(errno)))")
+        }
+    }
+}

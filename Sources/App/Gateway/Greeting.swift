@@ -1,0 +1,22 @@
+import ChatKit
+
+/// What a person sees when the gateway starts in a terminal.
+enum Greeting {
+    /// Three lines to paste (`product.md` 3); they work as they stand in dev mode.
+    static func lines(url: String) -> [String] {
+        [
+            "watch   curl -N -H 'Authorization: Bearer dev' '\(url)/v1/stream?channel=demo'",
+            "emit    curl -H 'Authorization: Bearer dev' --json '{\"text\":\"hello\"}' \(url)/v1/channels/demo/messages",
+            "look    \(url)/",
+        ]
+    }
+
+    /// The first key of a gateway that is not for trying: shown once, stored nowhere.
+    static func firstKey(_ issued: IssuedApp, isGiven: Bool) -> [String] {
+        isGiven
+            ? ["made app '\(issued.app.name)' with the given admin key"]
+            : [
+                "made app '\(issued.app.name)'; its admin key, shown only now:", "", "    \(issued.admin.text)", "",
+            ]
+    }
+}

@@ -1,0 +1,107 @@
+import Testing
+
+@testable import Gateway
+
+@Suite("The configuration") struct ConfigurationTests {
+    func load(
+        _ yaml: String? = nil, environment: [String: String] = [:], flags: [(name: String, value: String)] = []
+    ) throws(SettingError) -> LoadedConfiguration {
+        try ConfigurationLoader.load(
+            file: yaml.map { ("parley.yaml", $0) }, environment: environment, flags: flags)
+    }
+
+    func refusal(
+        _ yaml: String? = nil, environment: [String: String] = [:], flags: [(name: String, value: String)] = []
+    ) -> String {
+        do {
+            _ = try load(yaml, environment: environment, flags: flags)
+            return ""
+        } catch { return error.description }
+    }
+
+    @Test("takes flags before environment before file before defaults, and remembers where from")
+    func precedence() throws {
+        let loaded = try load(
+            "listen: 127.0.0.1:1\ndata: from-file\nlimits:\n  data_bytes: 100\n",
+            environment: ["PARLEY_LISTEN": "127.0.0.1:2", "PARLEY_LIMITS_DATA_BYTES": "200"],
+            flags: [("listen", "127.0.0.1:3")])
+        #expect(loaded.configuration.listenPort == 3)
+        #expect(loaded.configuration.limits.dataBytes == 200)
+        #expect(loaded.configuration.dataDirectory == "from-file")
+        #expect(loaded.configuration.limits.metaBytes == 8192)
+        let origins = try ["listen", "limits.data_bytes", "data", "limits.meta_bytes"].map {
+            loaded.origin(of: try #require(Settings.named($0)))
+        }
+        #expect(origins == [.flag, .environment, .file, .default])
+    }
+
+    @Test("reads lists from YAML and from text alike")
+    func lists() throws {
+        #expect(
+            try load("webhook:\n  allow: [10.0.0.0/8, fd00::/8]").configuration.webhookAllow == [
+                "10.0.0.0/8", "fd00::/8",
+            ])
+        #expect(
+            try load(environment: ["PARLEY_WEBHOOK_ALLOW": "10.0.0.0/8, fd00::/8"]).configuration.webhookAllow
+                == ["10.0.0.0/8", "fd00::/8"])
+    }
+
+    @Test("suggests the nearest name for an unknown one")
+    func suggestions() {
+        #expect(refusal("lisen: 127.0.0.1:1").contains("did you mean 'listen'?"))
+        #expect(refusal("limits:\n  data_byte: 1").contains("did you mean 'limits.data_bytes'?"))
+        #expect(refusal(flags: [("dta", "x")]).contains("did you mean 'data'?"))
+    }
+
+    @Test("passes over unknown variables with a warning: Kubernetes sets some of that form")
+    func variables() throws {
+        let loaded = try load(environment: [
+            "PARLEY_PORT": "tcp://10.0.0.1:8080", "PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_URL": "http://x",
+            "PARLEY_KEY": "k", "HOME": "/",
+        ])
+        #expect(loaded.warnings.count == 2)
+        #expect(loaded.configuration.listenPort == 8080)
+    }
+
+    @Test(
+        "refuses values out of range, in words",
+        arguments: [
+            ("limits.data_bytes", "0"), ("limits.data_bytes", "many"), ("listen", "8080"),
+            ("listen", "127.0.0.1:70000"),
+            ("dev", "perhaps"), ("log_level", "loud"), ("public_url", "example.com"),
+        ])
+    func ranges(_ name: String, _ value: String) {
+        #expect(refusal(flags: [(name, value)]).contains(name))
+    }
+
+    @Test("refuses a file that is no YAML or no settings", arguments: ["a: [1", "just text", "limits: 5", "- a"])
+    func brokenFiles(_ text: String) { #expect(!refusal(text).isEmpty) }
+
+    @Test("allows dev mode on a loopback address only")
+    func devMode() throws {
+        _ = try load(flags: [("dev", "true"), ("listen", "[::1]:0")])
+        #expect(refusal(flags: [("dev", "true"), ("listen", "0.0.0.0:8080")]).contains("loopback"))
+    }
+
+    @Test("wants certificate and key together")
+    func tls() { #expect(refusal(flags: [("tls.key", "key.pem")]).contains("tls.certificate")) }
+
+    @Test("shows no secret")
+    func secrets() throws {
+        let loaded = try load(environment: ["PARLEY_ADMIN_KEY": "hush"])
+        let setting = try #require(Settings.named("admin_key"))
+        #expect(setting.text(in: loaded.configuration) == "••••")
+        #expect(loaded.configuration.adminKey == "hush")
+    }
+
+    @Test("reads back every default as it shows it")
+    func roundTrip() throws {
+        let standard = Configuration()
+        for setting in Settings.all {
+            var copy = standard
+            try setting.read(&copy, setting.show(standard))
+            #expect(setting.show(copy) == setting.show(standard), "\(setting.name)")
+        }
+        #expect(Set(Settings.all.map(\.name)).count == Settings.all.count)
+    }
+}
