@@ -1,49 +1,38 @@
 public import ChatModel
 
-/// The events of a selection between two positions, read from the store in bounded pages.
+/// The events of a selection between two positions, read from the store page by page.
 ///
 /// History and live are joined by whoever owns the live side, in this order: attach to the hub, note in one turn the
-/// hub's position and the live side's mark, read with this sequence up to that position, go live at the mark. Nothing is
-/// missing, because everything above the position is behind the mark; nothing comes twice, because nothing at or below
-/// it is.
-public struct CatchUp: AsyncSequence, Sendable {
-    public typealias Element = [Event]
-    public typealias Failure = ChatError
+/// hub's position and the live side's mark, read with this up to that position, go live at the mark. Nothing is missing,
+/// because everything above the position is behind the mark; nothing comes twice, because nothing at or below it is.
+public struct CatchUp: Sendable {
+    private let log: any EventLog
+    public let selection: Selection
+    /// Where reading ends, inclusive.
+    public let upTo: Timetoken
+    /// Everything up to here has been read.
+    public private(set) var position: Timetoken
 
-    let log: any EventLog
-    let selection: Selection
-    let after: Timetoken
-    let upTo: Timetoken
-    let pageSize: Int
+    init(log: any EventLog, selection: Selection, after: Timetoken, upTo: Timetoken) {
+        self.log = log
+        self.selection = selection
+        self.upTo = upTo
+        position = after
+    }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(catchUp: self, position: after) }
+    /// Whether there is nothing left to read.
+    public var isOver: Bool { position >= upTo }
 
-    public struct Iterator: AsyncIteratorProtocol {
-        let catchUp: CatchUp
-        var position: Timetoken
-
-        /// The next page that holds something; nil when everything up to the end has been looked at.
-        public mutating func next() async throws(ChatError) -> [Event]? {
-            try await page(nil)
-        }
-
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ChatError) -> [Event]? {
-            try await page(actor)
-        }
-
-        private mutating func page(_ actor: isolated (any Actor)?) async throws(ChatError) -> [Event]? {
-            while position < catchUp.upTo {
-                let page = try await catchUp.log.events(
-                    in: catchUp.selection.channels, after: position, limit: catchUp.pageSize)
-                position = page.position
-                let wanted = page.items.filter {
-                    $0.timetoken <= catchUp.upTo && catchUp.selection.admits(FilterSubject($0))
-                }
-                if !wanted.isEmpty { return wanted }
-                if !page.hasMore { return nil }
-            }
-            return nil
-        }
+    /// Reads on and looks at no more than `limit` events of the selection's channels.
+    ///
+    /// The page holds those that are wanted, oldest first; it may be empty though more are to come, so that a filter
+    /// that admits little costs a bounded step at a time.
+    public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
+        guard !isOver else { return [] }
+        let page = try await log.events(in: selection.channels, after: position, limit: limit)
+        // A last page is complete up to the log's watermark, which is never below the hub's position.
+        position = page.hasMore ? page.position : max(page.position, upTo)
+        return page.items.filter { $0.timetoken <= upTo && selection.admits(FilterSubject($0)) }
     }
 }
 
@@ -53,12 +42,18 @@ public struct Resumption: Sendable, Equatable {
     public var from: Timetoken
     /// True when the position lies before what is still kept, or in the future: the reader has a gap.
     public var hasGap: Bool
+
+    public init(requested: String, from: Timetoken, hasGap: Bool) {
+        self.requested = requested
+        self.from = from
+        self.hasGap = hasGap
+    }
 }
 
 extension Chat {
     /// The events of a selection after one position up to another.
     public func catchUp(_ selection: Selection, after: Timetoken, upTo: Timetoken) -> CatchUp {
-        CatchUp(log: log, selection: selection, after: after, upTo: upTo, pageSize: limits.pageMost)
+        CatchUp(log: log, selection: selection, after: after, upTo: upTo)
     }
 
     /// Reads a cursor as clients send it: a timetoken, `earliest`, or `latest`.
@@ -67,17 +62,20 @@ extension Chat {
     /// another installation, or of a restored copy) resumes now. Both are gaps, and are said.
     /// - Throws: `.malformed` for anything else.
     public func resume(at cursor: String) async throws(ChatError) -> Resumption {
-        let floor = try await log.floor(of: space)
-        let watermark = try await log.watermark(of: space)
         switch cursor {
-        case "earliest": return Resumption(requested: cursor, from: floor, hasGap: false)
-        case "latest": return Resumption(requested: cursor, from: watermark, hasGap: false)
+        case "earliest":
+            return Resumption(requested: cursor, from: try await log.floor(of: space), hasGap: false)
+        case "latest":
+            return Resumption(requested: cursor, from: try await log.watermark(of: space), hasGap: false)
         default:
             guard let asked = Timetoken(text: cursor) else {
                 throw ChatError(
                     .malformed, "the cursor must be one this gateway gave out, 'earliest' or 'latest'",
                     slug: "bad_cursor")
             }
+            // The floor first: it is never above a watermark that is read later.
+            let floor = try await log.floor(of: space)
+            let watermark = try await log.watermark(of: space)
             let from = min(max(asked, floor), watermark)
             return Resumption(requested: cursor, from: from, hasGap: from != asked)
         }

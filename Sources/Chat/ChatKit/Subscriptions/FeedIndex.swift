@@ -28,18 +28,20 @@ struct FeedIndex {
         if channels.isAll { Self.drop(feed, &all, channels.space) }
     }
 
-    /// Calls `visit` with every feed whose channels contain `channel`; with one that has several ways to it, several
-    /// times.
+    /// Calls `visit` once with every feed whose channels contain `channel`: once, because a selection holds no channel
+    /// that another part of it covers already.
     func visit(_ channel: ChannelID, _ visit: (Feed) -> Void) {
         exact[channel]?.forEach(visit)
         if !channel.isSystem { all[channel.space]?.forEach(visit) }
         guard !below.isEmpty else { return }
-        let name = channel.name
+        // Bytes, as patterns are matched: a dot with a combining mark behind it is no `Character` of its own.
+        let name = channel.name.utf8
         var end = name.startIndex
-        while let dot = name[end...].firstIndex(of: ".") {
+        while let dot = name[end...].firstIndex(of: UInt8(ascii: ".")) {
             end = name.index(after: dot)
             guard end < name.endIndex else { return }
-            below[Prefixed(space: channel.space, prefix: String(name[..<end]))]?.forEach(visit)
+            let prefix = String(Substring(name[..<end]))
+            below[Prefixed(space: channel.space, prefix: prefix)]?.forEach(visit)
         }
     }
 

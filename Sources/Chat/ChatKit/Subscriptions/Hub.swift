@@ -5,16 +5,28 @@ public import ChatModel
 /// An actor on the executor it is handed, which for a gateway is the streaming loop: what follows from a commit happens
 /// in one turn of that loop, and code that is already there enters with `assumeIsolated`.
 public actor Hub {
+    /// What is handed out in one turn at most. A commit may hold thousands of events, and everything else on the
+    /// executor waits meanwhile; byte logs of streams also want to be sent before they are overwritten.
+    private enum Turn {
+        static let events = 256
+        static let weight = 256 * 1024
+    }
+
     private let log: any EventLog
     private let executor: any SerialExecutor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Everything up to here has been handed to the feeds; later events will be.
+    /// Everything up to here has been handed to the feeds; later events will be. Means something while `isRunning`.
     public private(set) var position: Timetoken = .zero
+    /// Whether committed events reach the feeds. Nobody may attach before: what was committed until then would neither
+    /// be read from the store nor handed out.
+    public private(set) var isRunning = false
+
     private var feeds: [Selection: Feed] = [:]
     private var index = FeedIndex()
-    /// Feeds with events of the running commit. A member, so that its memory is used again.
+    /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
+    private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
 
     init(log: any EventLog, executor: any SerialExecutor) {
         self.log = log
@@ -23,35 +35,57 @@ public actor Hub {
 
     /// Hands out commits until cancelled or until the engine closes.
     func run(whenReady: @Sendable () -> Void) async throws(ChatError) {
+        defer { stopped() }
         let commits = await log.committed()
-        // Commits between the line above and the next come by the sequence too: `publish` drops what lies below.
+        // Commits between the line above and the next come by the sequence too: `handOut` drops what lies below.
         position = try await log.watermark(of: .gateway)
+        isRunning = true
         whenReady()
-        for await commit in commits { publish(commit) }
+        for await commit in commits { await publish(commit) }
     }
 
+    private func stopped() {
+        isRunning = false
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+        waiters = []
+    }
+}
+
+// MARK: - For subscribers
+
+extension Hub {
     /// Attaches a sink to the feed of a selection. From this moment it gets every event above `position`.
     public func attach(_ sink: any FeedSink, to selection: Selection) {
-        feed(for: selection).sinks.append(sink)
+        feed(for: selection).attach(sink)
     }
 
     /// Detaches; the feed goes with its last sink.
     public func detach(_ sink: any FeedSink, from selection: Selection) {
         guard let feed = feeds[selection] else { return }
-        feed.sinks.removeAll { $0 === sink }
-        guard feed.sinks.isEmpty else { return }
+        feed.detach(sink)
+        guard feed.isEmpty else { return }
         feeds[selection] = nil
         index.remove(feed)
+    }
+
+    /// Returns true once `position` has come to `target`, false when the hub is not running or stops before.
+    ///
+    /// Whoever was told a position by the log may be ahead of the hub for a moment: the poster of an event knows its
+    /// timetoken before the hub has seen the commit. Joining the live side before that moment is over would hand such a
+    /// reader the event again.
+    public func reach(_ target: Timetoken) async -> Bool {
+        guard isRunning, position < target else { return isRunning }
+        return await withCheckedContinuation { waiters.append((target, $0)) }
     }
 
     /// The sinks an event would reach now, for dry runs.
     public func reach(of event: Event) -> [any FeedSink] {
         let subject = FilterSubject(event)
-        var found: [ObjectIdentifier: Feed] = [:]
+        var found: [any FeedSink] = []
         index.visit(event.channel) { feed in
-            if feed.selection.admitsBesideChannel(subject) { found[ObjectIdentifier(feed)] = feed }
+            if feed.selection.admitsBesideChannel(subject) { found += feed.allSinks }
         }
-        return found.values.flatMap(\.sinks)
+        return found
     }
 
     public var feedCount: Int { feeds.count }
@@ -63,24 +97,53 @@ public actor Hub {
         index.insert(feed)
         return feed
     }
+}
 
-    private func publish(_ commit: Commit) {
+// MARK: - Handing out
+
+extension Hub {
+    private func publish(_ commit: Commit) async {
+        var rest = commit.events[...]
+        repeat {
+            let part = Self.turn(of: rest)
+            rest = rest[part.endIndex...]
+            handOut(part, upTo: rest.isEmpty ? commit.watermark : part.last?.timetoken ?? commit.watermark)
+            if !rest.isEmpty { await Task.yield() }
+        } while !rest.isEmpty
+    }
+
+    /// The next events that go together: at least one.
+    private static func turn(of events: ArraySlice<Event>) -> ArraySlice<Event> {
+        var weight = 0
+        var end = events.startIndex
+        while end < events.endIndex, end - events.startIndex < Turn.events, weight < Turn.weight {
+            weight += events[end].draft.weight
+            end += 1
+        }
+        return events[..<end]
+    }
+
+    private func handOut(_ events: ArraySlice<Event>, upTo: Timetoken) {
         let seen = position
-        for event in commit.events where event.timetoken > seen { match(event) }
-        position = max(seen, commit.watermark)
-        let reached = touched
+        if !feeds.isEmpty {
+            for event in events where event.timetoken > seen { match(event) }
+        }
+        position = max(seen, upTo)
+        for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
-        for feed in reached { feed.flush() }
+        if !waiters.isEmpty { wake() }
     }
 
     private func match(_ event: Event) {
         let subject = FilterSubject(event)
         index.visit(event.channel) { feed in
-            // A feed with several ways to a channel is visited several times, and takes the event once.
-            if let last = feed.pending.last, last === event { return }
             guard feed.selection.admitsBesideChannel(subject) else { return }
-            if feed.pending.isEmpty { touched.append(feed) }
-            feed.pending.append(event)
+            if feed.add(event) { touched.append(feed) }
         }
+    }
+
+    private func wake() {
+        for waiter in waiters where waiter.target <= position { waiter.continuation.resume(returning: true) }
+        waiters.removeAll { $0.target <= position }
     }
 }

@@ -9,25 +9,39 @@ public final class Outbox: FeedSink {
     private struct State {
         var waiting: [Event] = []
         var isOver = false
+        var hasOverflown = false
         var reader: CheckedContinuation<Void, Never>?
+
+        var isReady: Bool { !waiting.isEmpty || isOver }
     }
 
     private let state = Lock(State())
     private let capacity: Int
 
+    /// - Parameter capacity: in events; see `Limits.listenerBacklog`.
     public init(capacity: Int) { self.capacity = capacity }
+
+    /// Whether events were dropped because nobody fetched what was waiting: those up to the last one handed out are
+    /// complete, the rest is in the log.
+    public var hasOverflown: Bool { state.withLock { $0.hasOverflown } }
 
     public func take(_ events: [Event]) {
         let reader = state.withLock { state in
-            if state.waiting.count + events.count > capacity { state.isOver = true }
-            if !state.isOver { state.waiting.append(contentsOf: events) }
+            guard !state.isOver else { return nil as CheckedContinuation<Void, Never>? }
+            if state.waiting.count + events.count > capacity {
+                // Not a part of them either: what is waiting must stay without a hole.
+                state.isOver = true
+                state.hasOverflown = true
+            } else {
+                state.waiting.append(contentsOf: events)
+            }
             defer { state.reader = nil }
             return state.reader
         }
         reader?.resume()
     }
 
-    /// Wakes the reader for good: what is waiting can still be read.
+    /// Wakes the reader for good: what is waiting can still be fetched.
     public func close() {
         let reader = state.withLock { state in
             state.isOver = true
@@ -37,28 +51,38 @@ public final class Outbox: FeedSink {
         reader?.resume()
     }
 
-    /// What is waiting, at once if there is something, else as soon as there is; nil when closed or overflown.
-    /// One reader at a time.
-    public func batch() async -> [Event]? {
-        while true {
-            let (events, isOver) = state.withLock { state in
-                defer { state.waiting.removeAll(keepingCapacity: true) }
-                return (state.waiting, state.isOver)
-            }
-            if !events.isEmpty { return events }
-            if isOver || Task.isCancelled { return nil }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let isReady = state.withLock { state in
-                        if !state.waiting.isEmpty || state.isOver { return true }
-                        state.reader = continuation
-                        return false
-                    }
-                    if isReady { continuation.resume() }
-                }
-            } onCancel: {
-                close()
-            }
+    /// What is waiting, without waiting for more.
+    public func drain() -> [Event] {
+        state.withLock { state in
+            let events = state.waiting
+            state.waiting = []
+            return events
         }
+    }
+
+    /// Returns when something is waiting, or nothing will come any more. Cancelling the task closes the outbox. One
+    /// reader at a time.
+    public func ready() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    guard !state.isReady else { return true }
+                    precondition(state.reader == nil, "An outbox has one reader at a time")
+                    state.reader = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            close()
+        }
+    }
+
+    /// What is waiting, at once if there is something, else as soon as there is; nil when closed or overflown and
+    /// everything has been fetched. One reader at a time.
+    public func batch() async -> [Event]? {
+        await ready()
+        let events = drain()
+        return events.isEmpty ? nil : events
     }
 }
