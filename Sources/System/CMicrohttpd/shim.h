@@ -1,3 +1,52 @@
 // The door to GNU libmicrohttpd. Wrappers stand here only for what Swift cannot express.
 #pragma once
 #include <microhttpd.h>
+#include <stdio.h>
+
+// `MHD_get_connection_info` and `MHD_get_daemon_info` are variadic.
+
+static inline int shim_connection_descriptor(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == NULL ? -1 : info->connect_fd;
+}
+
+static inline void *shim_connection_context(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+static inline size_t shim_connection_header_size(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info == NULL ? 0 : info->header_size;
+}
+
+static inline int shim_daemon_epoll_descriptor(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info == NULL ? -1 : info->epoll_fd;
+}
+
+// `MHD_start_daemon` is variadic, and what follows the handler is a list of options anyway.
+static inline struct MHD_Daemon *shim_start_daemon(
+    unsigned int flags, MHD_AccessHandlerCallback handler, void *context, struct MHD_OptionItem *options) {
+    return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+// Swift cannot be called with a `va_list`: the message is printed here and handed on as text.
+
+struct shim_log_sink {
+    void *context;
+    void (*write)(void *context, const char *message);
+};
+
+static inline void shim_log(void *sink, const char *format, va_list arguments) {
+    const struct shim_log_sink *to = (const struct shim_log_sink *)sink;
+    char message[512];
+    vsnprintf(message, sizeof message, format, arguments);
+    to->write(to->context, message);
+}
+
+static inline struct MHD_OptionItem shim_logger_option(struct shim_log_sink *sink) {
+    struct MHD_OptionItem option = {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)&shim_log, sink};
+    return option;
+}

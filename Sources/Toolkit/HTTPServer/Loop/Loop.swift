@@ -25,6 +25,8 @@ public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     let delivery = Delivery()
     private(set) var sources: SourceTable
     private(set) var timers = TimerHeap()
+    /// When this turn began: good enough for deadlines, and free.
+    private(set) var turnTime = MonotonicTime.now
     private var drivers: [any LoopDriver] = []
     private var afterTurn: [() -> Void] = []
 
@@ -87,7 +89,7 @@ extension Loop {
     }
 
     /// Ends the thread and waits for it, unless called on the loop, where it only asks. Jobs that are waiting run
-    /// before the end; executor jobs that come later run on the thread that brings them, so no task is left hanging.
+    /// before the end; those that come later run on the thread that brings them, so that nobody is left waiting.
     public func stop() {
         stopping.store(true, ordering: .sequentiallyConsistent)
         ring()
@@ -122,6 +124,7 @@ extension Loop {
     private func turn(_ events: UnsafeMutableBufferPointer<epoll_event>) {
         let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), waitMilliseconds())
         asleep.store(false, ordering: .sequentiallyConsistent)
+        turnTime = .now
         for index in 0..<max(0, Int(count)) {
             dispatch(events[index])
         }
@@ -182,6 +185,15 @@ extension Loop {
         }
     }
 
+    /// Runs waiting jobs now, in their order, until `isDone` or `limit` of them have run. For a caller who is about to
+    /// wait for one of them: the wait would cost more than the jobs.
+    func runJobs(atMost limit: Int, until isDone: () -> Bool) {
+        for _ in 0..<limit {
+            guard !isDone(), nextRunning < running.count || takeJobs() else { return }
+            runJobs(limit: 1)
+        }
+    }
+
     private func perform(_ work: Inbox.Work) {
         switch work {
         case .job(let job):
@@ -207,7 +219,7 @@ extension Loop {
         owner.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// Runs `job` on the loop, after those posted before, from any thread. Dropped once the loop has ended.
+    /// Runs `job` on the loop, after those posted before, from any thread.
     public func post(_ job: @escaping @Sendable () -> Void) {
         add(.closure(job))
     }
@@ -217,7 +229,12 @@ extension Loop {
     /// - Returns: a handle to call it off; the timer fires also when the handle is let go.
     @discardableResult
     public func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> LoopTimer {
-        let timer = LoopTimer(deadline: MonotonicTime.now + delay, job: job)
+        schedule(at: MonotonicTime.now + delay, job)
+    }
+
+    @discardableResult
+    func schedule(at deadline: MonotonicTime, _ job: @escaping @Sendable () -> Void) -> LoopTimer {
+        let timer = LoopTimer(deadline: deadline, job: job)
         if isCurrent {
             timers.insert(timer)
         } else {
@@ -265,8 +282,8 @@ extension Loop {
         write(alarm, &one, 8)
     }
 
-    /// After the thread's end whoever brings a job runs it, one thread at a time, so that a task that still waits for
-    /// this executor comes to its end.
+    /// After the thread's end whoever brings a job runs it, one thread at a time, so that what still waits for this
+    /// executor comes to its end.
     private func drainAfterEnd() {
         let me = UInt(pthread_self())
         while true {
@@ -274,7 +291,7 @@ extension Loop {
                 return
             }
             while let work = inbox.withLock({ $0.work.isEmpty ? nil : $0.work.removeFirst() }) {
-                if case .job = work { perform(work) }
+                perform(work)
             }
             owner.store(0, ordering: .sequentiallyConsistent)
             if inbox.withLock({ $0.work.isEmpty }) { return }
@@ -327,6 +344,15 @@ extension Loop {
     /// Watches a descriptor; the source is told which of `events` happened, until it is removed.
     func watch(_ descriptor: Int32, for events: UInt32, _ source: any LoopSource) throws(ServerError) -> SourceID {
         try sources.add(descriptor, events: events, source)
+    }
+
+    /// A place in the table for a source without a descriptor of its own.
+    func place(_ source: any LoopSource) -> SourceID {
+        sources.place(source)
+    }
+
+    func displace(_ id: SourceID) {
+        sources.remove(id, descriptor: -1)
     }
 
     func unwatch(_ id: SourceID, descriptor: Int32) {

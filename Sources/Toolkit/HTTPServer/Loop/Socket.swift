@@ -7,6 +7,9 @@ enum Socket {
     @inline(__always)
     static var sendFlags: Int32 { 0x40 | 0x4000 }
 
+    /// `MSG_PEEK`
+    static var peek: Int32 { 0x2 }
+
     /// Sends two pieces of memory in one call.
     static func send(_ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Int {
         var parts = (

@@ -44,22 +44,27 @@ struct SourceTable {
     }
 
     mutating func add(_ descriptor: Int32, events: UInt32, _ source: any LoopSource) throws(ServerError) -> SourceID {
-        let slot = free.popLast() ?? UInt32(places.count)
-        if slot == places.count { places.append(Place(source: nil, generation: 0)) }
-        let id = SourceID(slot: slot, generation: places[Int(slot)].generation)
+        let id = place(source)
         var event = epoll_event(events: events, data: epoll_data_t(u64: id.tag))
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
-            free.append(slot)
-            throw ServerError.last("epoll_ctl")
+            let error = ServerError.last("epoll_ctl")
+            remove(id, descriptor: -1)
+            throw error
         }
-        places[Int(slot)].source = source
         return id
+    }
+
+    mutating func place(_ source: any LoopSource) -> SourceID {
+        let slot = free.popLast() ?? UInt32(places.count)
+        if slot == places.count { places.append(Place(source: nil, generation: 0)) }
+        places[Int(slot)].source = source
+        return SourceID(slot: slot, generation: places[Int(slot)].generation)
     }
 
     mutating func remove(_ id: SourceID, descriptor: Int32) {
         guard places[Int(id.slot)].generation == id.generation else { return }
         // The descriptor may be shared with a duplicate that lives on, so closing it would not be enough.
-        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+        if descriptor >= 0 { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
         places[Int(id.slot)] = Place(source: nil, generation: id.generation &+ 1)
         free.append(id.slot)
     }

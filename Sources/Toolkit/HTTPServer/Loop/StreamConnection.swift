@@ -58,7 +58,7 @@ public final class StreamConnection: @unchecked Sendable {
     private var state = State.open
     private var reason: CloseReason?
     private var closeHandler: (@Sendable (CloseReason) -> Void)?
-    private var releaseHandler: (() -> Void)?
+    private var releaseHandler: ((StreamConnection) -> Void)?
 
     private var broadcast: Broadcast?
     private var entryIndex = 0
@@ -74,7 +74,7 @@ public final class StreamConnection: @unchecked Sendable {
 
     init(
         id: UInt64, loop: Loop, outlet: any StreamOutlet, request: Request.Head, limits: Limits,
-        onRelease: @escaping () -> Void
+        onRelease: @escaping (StreamConnection) -> Void
     ) {
         self.id = id
         self.loop = loop
@@ -308,6 +308,12 @@ extension StreamConnection: LoopSource {
         broadcast.resume(at: entryIndex)
     }
 
+    /// Sends the answer's header, which counts as no block of the stream.
+    func begin(with header: [UInt8]) {
+        guard case .took(let count) = outlet.write(header[...]), count < header.count else { return }
+        backlog.append(contentsOf: header[count...])
+    }
+
     /// Its entry in the broadcast is now at another place.
     func moved(to index: Int) {
         entryIndex = index
@@ -374,7 +380,7 @@ extension StreamConnection: LoopSource {
         loop.delivery.statistics.closed += 1
         resumePages(.failure(Closed(reason: reason)))
         loop.afterThisTurn { [self] in
-            releaseHandler?()
+            releaseHandler?(self)
             releaseHandler = nil
             closeHandler?(reason)
             closeHandler = nil

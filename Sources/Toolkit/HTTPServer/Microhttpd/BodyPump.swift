@@ -1,3 +1,75 @@
-final class BodyPump: Sendable {
-    func next() async throws -> [UInt8]? { nil }
+/// Carries a streamed body from the connection to the handler, piece by piece.
+///
+/// Holds little: when it is full the connection waits, and TCP makes the client wait.
+final class BodyPump: @unchecked Sendable {
+    // Safe to share: touched only by the loop's thread; `next` goes there first.
+
+    /// How much may lie here before the connection has to wait.
+    static let capacity = 64 * 1024
+
+    private let loop: Loop
+    private var pieces: [UInt8] = []
+    private var outcome: Result<Void, any Error>?
+    private var waiting: CheckedContinuation<[UInt8]?, any Error>?
+    /// Called when there is room again after it was full.
+    var onRoom: (() -> Void)?
+
+    init(loop: Loop) {
+        self.loop = loop
+    }
+
+    var isFull: Bool { pieces.count >= Self.capacity }
+
+    func push(_ piece: [UInt8]) {
+        if let waiting {
+            self.waiting = nil
+            waiting.resume(returning: piece)
+        } else {
+            pieces.append(contentsOf: piece)
+        }
+    }
+
+    func finish() { end(.success(())) }
+
+    func fail(_ error: any Error) { end(.failure(error)) }
+
+    private func end(_ outcome: Result<Void, any Error>) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
+        onRoom = nil
+        guard let waiting else { return }
+        self.waiting = nil
+        waiting.resume(with: outcome.map { nil })
+    }
+
+    /// The next piece; `nil` at the end of the body.
+    func next() async throws -> [UInt8]? {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            if loop.isCurrent {
+                take(continuation)
+            } else {
+                loop.post { self.take(continuation) }
+            }
+        }
+    }
+
+    private func take(_ continuation: CheckedContinuation<[UInt8]?, any Error>) {
+        if !pieces.isEmpty {
+            let wasFull = isFull
+            let piece = pieces
+            pieces = []
+            continuation.resume(returning: piece)
+            if wasFull { onRoom?() }
+        } else if let outcome {
+            continuation.resume(with: outcome.map { nil })
+        } else if waiting != nil {
+            continuation.resume(throwing: SecondReader())
+        } else {
+            waiting = continuation
+        }
+    }
+
+    /// A body is read once, by one task.
+    struct SecondReader: Error {}
 }

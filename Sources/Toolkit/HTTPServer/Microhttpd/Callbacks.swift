@@ -1,0 +1,58 @@
+internal import CMicrohttpd
+import Glibc
+
+/// The library's way into Swift. All of them run on the loop's thread, inside `MHD_run` or `MHD_stop_daemon`.
+///
+/// The context is the ``Engine``, which outlives its daemon. A connection's context is its ``Peer`` and a request's slot
+/// its ``Exchange``; each is retained when put there and released in the one callback that takes it away.
+enum Callbacks {
+    private static func engine(_ context: UnsafeMutableRawPointer?) -> Engine {
+        Unmanaged<Engine>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// A connection begins or ends.
+    static let connection: MHD_NotifyConnectionCallback = { context, connection, slot, code in
+        guard let connection, let slot else { return }
+        if code == .CONNECTION_NOTIFY_STARTED {
+            guard let peer = engine(context).connectionStarted(connection) else { return }
+            slot.pointee = Unmanaged.passRetained(peer).toOpaque()  // released below
+        } else if let raw = slot.pointee {
+            slot.pointee = nil
+            let peer = Unmanaged<Peer>.fromOpaque(raw).takeRetainedValue()  // retained above
+            engine(context).connectionEnded(peer)
+        }
+    }
+
+    /// A request line has arrived: the target, before the library cuts it at the question mark.
+    static let requestLine:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
+            context, target, connection in
+            guard let target, let connection, let raw = shim_connection_context(connection) else { return nil }
+            let peer = Unmanaged<Peer>.fromOpaque(raw).takeUnretainedValue()
+            let exchange = Exchange(engine: engine(context), peer: peer, connection: connection, target: target)
+            return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`
+        }
+
+    static let access: MHD_AccessHandlerCallback = { _, connection, path, method, version, data, size, slot in
+        guard let raw = slot?.pointee, let size else { return .NO }
+        return Unmanaged<Exchange>.fromOpaque(raw)._withUnsafeGuaranteedRef { exchange in
+            guard exchange.hasBegun else { return exchange.begin(path: path!, method: method!, version: version!) }
+            return size.pointee > 0 ? exchange.upload(data!, size) : exchange.ready()
+        }
+    }
+
+    static let completed: MHD_RequestCompletedCallback = { _, _, slot, code in
+        guard let raw = slot?.pointee else { return }
+        slot?.pointee = nil
+        Unmanaged<Exchange>.fromOpaque(raw).takeRetainedValue().completed(code)  // retained in `requestLine`
+    }
+
+    static let unescape:
+        @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<CChar>?) -> Int = {
+            _, _, text in text.map { strlen($0) } ?? 0
+        }
+
+    static let log: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> Void = { context, message in
+        if let message { engine(context).log(message) }
+    }
+}

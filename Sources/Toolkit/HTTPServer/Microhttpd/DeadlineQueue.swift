@@ -1,0 +1,48 @@
+/// Connections that all have the same time to get on, in the order in which their time runs out.
+///
+/// Because the time is the same for all, the last one in is the last one out, and both are a matter of two pointers: no
+/// heap, no allocation, however often a connection moves. The queue does not keep its members alive; they take
+/// themselves out.
+struct DeadlineQueue {
+    let allowance: Duration
+    private(set) var first: Unmanaged<Peer>?
+    private var last: Unmanaged<Peer>?
+    private(set) var count = 0
+
+    init(allowance: Duration) {
+        self.allowance = allowance
+    }
+
+    /// The time of the one whose turn is next.
+    var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
+
+    mutating func append(_ peer: Peer, now: MonotonicTime) {
+        peer.deadline = now + allowance
+        peer.previous = last
+        peer.next = nil
+        let new = Unmanaged.passUnretained(peer)
+        if let last {
+            last._withUnsafeGuaranteedRef { $0.next = new }
+        } else {
+            first = new
+        }
+        last = new
+        count += 1
+    }
+
+    mutating func remove(_ peer: Peer) {
+        if let previous = peer.previous {
+            previous._withUnsafeGuaranteedRef { $0.next = peer.next }
+        } else {
+            first = peer.next
+        }
+        if let next = peer.next {
+            next._withUnsafeGuaranteedRef { $0.previous = peer.previous }
+        } else {
+            last = peer.previous
+        }
+        peer.previous = nil
+        peer.next = nil
+        count -= 1
+    }
+}

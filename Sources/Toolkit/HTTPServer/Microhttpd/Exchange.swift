@@ -1,0 +1,315 @@
+internal import CMicrohttpd
+import Glibc
+
+/// One request and its answer, from the request line to the last byte.
+///
+/// libmicrohttpd calls it: `begin` with the header, `upload` with pieces of body, `ready` when the request is complete
+/// and again whenever the connection was resumed. The handler runs as a task on the loop, immediately: if it finishes
+/// without a real wait the answer is queued in the same call, otherwise the connection is suspended until `decide`.
+final class Exchange: @unchecked Sendable {
+    // Safe to share: touched only by the loop's thread; its task runs there too.
+
+    let engine: Engine
+    let peer: Peer
+    let connection: OpaquePointer
+    private let target: [UInt8]
+
+    private(set) var hasBegun = false
+    var head: Request.Head?
+    private var plan: Router.Plan?
+    private var query = Query()
+    private var fields = HeadFields()
+    private var intake: BodyIntake?
+    private var pump: BodyPump?
+    private var task: Task<Void, Never>?
+    /// The answer, once it is known. Before the body has ended the rest of it is thrown away.
+    private var decision: Response?
+    private var drained = 0
+    private var isSuspended = false
+    private var isAbandoned = false
+    private var isOver = false
+
+    /// - Parameter target: the library's memory; copied.
+    init(engine: Engine, peer: Peer, connection: OpaquePointer, target: UnsafePointer<CChar>) {
+        self.engine = engine
+        self.peer = peer
+        self.connection = connection
+        self.target = Array(
+            UnsafeRawBufferPointer(start: target, count: strlen(target)))
+        peer.exchange = self
+        engine.move(peer, to: .header)
+    }
+}
+
+// MARK: - The library's calls
+
+extension Exchange {
+    /// The header is complete. An answer queued here would cost the connection (the library closes it), so only
+    /// refusals that want just that are given here.
+    func begin(
+        path: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
+    ) -> MHD_Result {
+        hasBegun = true
+        engine.requestBegan()
+        let headerSize = shim_connection_header_size(connection)
+        let method = HTTPMethod(rawValue: String(cString: method))
+        var reader = HeadReader(connection, size: headerSize)
+        reader.checkFraming(version: version)
+        let parts = RequestTarget(target)
+        let head = Request.Head(
+            id: reader.requestID ?? engine.makeRequestID(), method: method, path: parts.path,
+            queryText: parts.queryText, headers: reader.headers, remoteAddress: peer.address,
+            isSecure: engine.isSecure, receivedAt: .now)
+        self.head = head
+        fields = reader.fields
+        query = parts.query
+        let plan = engine.router.plan(method: method, path: parts.path, headers: head.headers)
+        self.plan = plan
+        if let problem = fields.framingProblem { return refuse(problem) }
+        if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
+        // The library takes the version from behind the last space; a NUL inside the line ends its idea of the target.
+        let isWhole = version == path + target.count + 1
+        if let problem = isWhole ? parts.problem : .malformedRequest("The request target holds a NUL") {
+            decision = response(to: problem)
+        }
+        guard fields.hasBody else { return .YES }
+        return beginBody(plan, head)
+    }
+
+    /// Some of the body, and when it returns, how much of it is left.
+    func upload(_ data: UnsafePointer<CChar>, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
+        let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
+        guard !isAbandoned else { return .NO }
+        guard decision == nil, let intake else { return discard(size) }
+        let (used, verdict) = intake.offer(bytes)
+        engine.receivedBody(used)
+        size.pointee -= used
+        switch verdict {
+        case .goOn:
+            return keepsPace(intake) ? .YES : refuse(.requestTimeout)
+        case .wait:
+            suspend()
+            return .YES
+        case .refuse(let problem):
+            pump?.fail(problem)
+            return refuse(problem)
+        }
+    }
+
+    /// The request is complete, or was waited for: answers if it can.
+    func ready() -> MHD_Result {
+        guard !isAbandoned else { return .NO }
+        if decision == nil { finishBody() }
+        if decision == nil, task == nil { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
+        // A handler that only asked an actor of this loop is done as soon as that has had its turn.
+        if decision == nil { engine.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
+        guard !isAbandoned else { return .NO }
+        guard let decision else {
+            suspend()
+            return .YES
+        }
+        return reply(decision)
+    }
+
+    /// The library is done with this request, well or not. The connection may be gone after it.
+    func completed(_ code: MHD_RequestTerminationCode) {
+        guard !isOver else { return }
+        isOver = true
+        task?.cancel()
+        task = nil
+        pump?.fail(CancellationError())
+        pump = nil
+        intake = nil
+        if hasBegun { engine.requestEnded() }
+        peer.exchange = nil
+        if code == .REQUEST_TERMINATED_COMPLETED_OK { engine.move(peer, to: .idle) }
+    }
+}
+
+// MARK: - Body
+
+extension Exchange {
+    private func beginBody(_ plan: Router.Plan, _ head: Request.Head) -> MHD_Result {
+        let limit = plan.bodyPolicy.limit
+        if let length = fields.contentLength, length > UInt64(limit) {
+            // Before anything of it is read: a client that asks first (Expect) need not send it at all.
+            return refuse(.contentTooLarge(limit: limit))
+        }
+        engine.move(peer, to: .body)
+        guard decision == nil else { return .YES }
+        var inflate: Inflate?
+        if let coding = fields.contentEncoding {
+            do {
+                inflate = try Inflate(coding: coding)
+            } catch {
+                return refuse(.overloaded("No memory to decompress the body"))
+            }
+            guard inflate != nil else { return refuse(.unsupportedContentEncoding(coding)) }
+        }
+        if case .streamed = plan.bodyPolicy {
+            let pump = BodyPump(loop: engine.loop)
+            pump.onRoom = { [unowned self] in resume() }
+            self.pump = pump
+        }
+        intake = BodyIntake(
+            limit: limit, inflate: inflate, pump: pump, expected: fields.contentLength, engine: engine)
+        if let pump { startHandler(body: RequestBody(pump: pump)) }
+        guard let decision, decision.isSmall, !fields.isShort else { return .YES }
+        return refuse(decision)
+    }
+
+    private func finishBody() {
+        guard let intake else { return }
+        if let problem = intake.finish(), pump == nil { decision = response(to: problem) }
+    }
+
+    /// The answer is known before the body has ended: reads on for a while so that the connection can be kept.
+    private func discard(_ size: UnsafeMutablePointer<Int>) -> MHD_Result {
+        drained += size.pointee
+        engine.receivedBody(size.pointee)
+        size.pointee = 0
+        guard drained > Router.refusedBodyLimit, let decision, decision.isSmall else {
+            engine.move(peer, to: .body)
+            return .YES
+        }
+        return refuse(decision)
+    }
+
+    /// Whether the body comes fast enough to be waited for.
+    private func keepsPace(_ intake: BodyIntake) -> Bool {
+        engine.move(peer, to: .body)
+        guard let head else { return true }
+        let taken = ContinuousClock.now - head.receivedAt
+        guard taken > engine.options.deadlines.bodyGrace, pump == nil else { return true }
+        return Double(intake.wireLength) >= taken / .seconds(1) * Double(engine.options.deadlines.bodyMinimumRate)
+    }
+
+    private func oversize(headerSize: Int, method: HTTPMethod) -> Problem? {
+        let limits = engine.options.limits
+        // Method, two spaces, target, "HTTP/1.1".
+        let lineSize = method.rawValue.utf8.count + target.count + 10
+        if lineSize > limits.requestLineBytes { return .targetTooLong(limit: limits.requestLineBytes) }
+        return headerSize - lineSize > limits.headerBytes ? .headersTooLarge(limit: limits.headerBytes) : nil
+    }
+}
+
+// MARK: - Handler
+
+extension Exchange {
+    private func startHandler(body: RequestBody) {
+        guard let head, let plan else { return }
+        var request = Request(head: head, query: query, body: body)
+        request.parameters = plan.parameters
+        engine.move(peer, to: pump == nil ? .working : .body)
+        engine.handlerBegan()
+        task = Task.immediate(executorPreference: engine.loop) { [self] in
+            do {
+                decide(try await plan.handler(request))
+            } catch {
+                failed(error)
+            }
+            engine.handlerEnded()
+        }
+        // A task that is over already need not be kept.
+        if decision != nil { task = nil }
+    }
+
+    private func failed(_ error: any Error) {
+        if error is CancellationError, isOver || isAbandoned { return }
+        guard let problem = error as? Problem else {
+            engine.logFailure(error, of: head)
+            return decide(response(to: .internalError))
+        }
+        decide(response(to: problem))
+    }
+
+    private func decide(_ response: Response) {
+        guard !isOver, decision == nil else { return }
+        decision = response
+        resume()
+    }
+
+    private func suspend() {
+        guard !isSuspended else { return }
+        isSuspended = true
+        engine.move(peer, to: .working)
+        engine.suspended(self)
+        MHD_suspend_connection(connection)
+    }
+
+    private func resume() {
+        guard isSuspended, !isOver else { return }
+        isSuspended = false
+        engine.resumed(self)
+        if pump != nil { engine.move(peer, to: .body) }
+        MHD_resume_connection(connection)
+    }
+
+    /// The client has closed its side while we were at work: nobody is there to read an answer.
+    func clientLeft() {
+        guard isSuspended else { return }
+        task?.cancel()
+        pump?.fail(CancellationError())
+    }
+
+    /// The server stops and waits no longer: the library is told to drop the connection.
+    func abandon() {
+        isAbandoned = true
+        task?.cancel()
+        pump?.fail(CancellationError())
+        resume()
+    }
+
+    func response(to problem: Problem) -> Response {
+        problem.response(baseURL: engine.router.problemBaseURL, requestID: head?.id ?? "")
+    }
+}
+
+// MARK: - Answer
+
+extension Exchange {
+    /// Answers and ends the connection without reading what the client may still be sending.
+    private func refuse(_ problem: Problem) -> MHD_Result { refuse(response(to: problem)) }
+
+    private func refuse(_ response: Response) -> MHD_Result {
+        decision = response
+        let complete = finished(response)
+        guard !engine.isSecure else {
+            return engine.queue(complete, isHead: head?.method == .head, on: self, closing: true)
+        }
+        return engine.takeOver(peer, saying: complete, isHead: head?.method == .head)
+    }
+
+    private func reply(_ response: Response) -> MHD_Result {
+        guard let head else { return .NO }
+        if case .stream(let opening) = response.body, head.method != .head {
+            return engine.openStream(opening, for: self, headers: finished(response).headers)
+        }
+        let complete = finished(response)
+        engine.move(peer, to: .reply)
+        return engine.queue(complete, isHead: head.method == .head, on: self, closing: false)
+    }
+
+    /// With what every answer carries; counted and observed.
+    func finished(_ response: Response) -> Response {
+        guard let head, let plan else { return response }
+        return engine.router.finished(response, for: head, plan: plan)
+    }
+}
+
+extension Response {
+    /// Whether the whole answer is in memory.
+    fileprivate var isSmall: Bool {
+        switch body {
+        case .empty, .bytes, .fixed: true
+        case .pieces, .stream: false
+        }
+    }
+}
+
+extension HeadFields {
+    /// Whether the body is known to be short enough to be read and thrown away.
+    fileprivate var isShort: Bool {
+        !isChunked && (contentLength ?? 0) <= UInt64(Router.refusedBodyLimit)
+    }
+}

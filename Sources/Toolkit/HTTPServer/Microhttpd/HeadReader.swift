@@ -1,0 +1,171 @@
+internal import CMicrohttpd
+import Glibc
+
+/// What the server itself has to know of a header, picked out while the fields are copied.
+struct HeadFields {
+    var contentLength: UInt64?
+    var isChunked = false
+    var contentEncoding: String?
+    var isExpectingContinue = false
+    /// Why the request cannot be trusted to begin and end where it seems to; such a connection is not used again.
+    var framingProblem: Problem?
+    fileprivate var hosts = 0
+    fileprivate var lengths = 0
+    fileprivate var transferEncodings = 0
+    fileprivate var requestID: String?
+
+    var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+}
+
+/// Reads a request's header out of libmicrohttpd's memory, which is good only until the answer is queued.
+struct HeadReader {
+    var fields = HeadFields()
+    var headers = Headers()
+
+    /// Copies the fields of a connection's request.
+    init(_ connection: OpaquePointer, size: Int) {
+        headers.reserve(fields: 12, bytes: min(size, 64 * 1024))
+        withUnsafeMutablePointer(to: &self) { reader in
+            _ = MHD_get_connection_values_n(
+                connection, .HEADER_KIND,
+                { context, _, name, nameLength, value, valueLength in
+                    let reader = context!.assumingMemoryBound(to: HeadReader.self)
+                    reader.pointee.take(
+                        name: UnsafeRawBufferPointer(start: name, count: nameLength),
+                        value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
+                    return .YES
+                }, reader)
+        }
+    }
+
+    private mutating func take(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        headers.append(name: name, value: value)
+        guard name.allSatisfy(Self.isToken), !name.isEmpty else {
+            return refuse("A header field has no valid name")
+        }
+        switch name.count {
+        case 4 where Self.equals(name, "host"): fields.hosts += 1
+        case 6 where Self.equals(name, "expect"): takeExpectation(Self.text(value))
+        case 12 where Self.equals(name, "x-request-id"): fields.requestID = RequestID.accepted(Self.text(value))
+        case 14 where Self.equals(name, "content-length"): takeLength(Self.text(value))
+        case 16 where Self.equals(name, "content-encoding"): takeCoding(Self.text(value))
+        case 17 where Self.equals(name, "transfer-encoding"): takeTransferEncoding(Self.text(value))
+        default: break
+        }
+        if value.contains(where: { ASCII.isControl($0) && $0 != 0x09 }) {
+            refuse("A header field holds a control character")
+        }
+    }
+
+    private mutating func takeLength(_ text: String) {
+        fields.lengths += 1
+        guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let length = UInt64(text) else {
+            return refuse("Content-Length is not a number")
+        }
+        if let earlier = fields.contentLength, earlier != length { refuse("Content-Length was given twice") }
+        fields.contentLength = length
+    }
+
+    private mutating func takeTransferEncoding(_ text: String) {
+        fields.transferEncodings += 1
+        fields.isChunked = true
+        if text.lowercased() != "chunked" { refuse("Transfer-Encoding must be 'chunked'") }
+    }
+
+    private mutating func takeCoding(_ text: String) {
+        let coding = text.lowercased()
+        guard coding != "identity", !coding.isEmpty else { return }
+        fields.contentEncoding = fields.contentEncoding.map { $0 + ", " + coding } ?? coding
+    }
+
+    private mutating func takeExpectation(_ text: String) {
+        if text.lowercased() == "100-continue" {
+            fields.isExpectingContinue = true
+        } else {
+            fields.framingProblem =
+                fields.framingProblem
+                ?? Problem(status: 417, code: "expectation_failed", title: "The expectation cannot be met")
+        }
+    }
+
+    private mutating func refuse(_ detail: String) {
+        fields.framingProblem = fields.framingProblem ?? .malformedRequest(detail)
+    }
+
+    /// What only all fields together show: a request that two servers in a row would cut at different places
+    /// (RFC 9112, 6.3, 11.2), and the one host it must be for (RFC 9112, 3.2).
+    mutating func checkFraming(version: UnsafePointer<CChar>) {
+        let isHTTP10 = strcmp(version, "HTTP/1.0") == 0
+        if fields.transferEncodings > 0, fields.lengths > 0 {
+            refuse("Content-Length and Transfer-Encoding exclude each other")
+        }
+        if fields.transferEncodings > 1 || (isHTTP10 && fields.transferEncodings > 0) {
+            refuse("Transfer-Encoding cannot be used like this")
+        }
+        if fields.hosts > 1 || (fields.hosts == 0 && !isHTTP10) {
+            refuse("A request needs exactly one Host field")
+        }
+    }
+
+    /// The client's request id, when it sent one that can be repeated.
+    var requestID: String? { fields.requestID }
+
+    private static func equals(_ name: UnsafeRawBufferPointer, _ wanted: StaticString) -> Bool {
+        memcmp(name.baseAddress!, wanted.utf8Start, name.count) == 0
+            || strncasecmp(
+                name.baseAddress!.assumingMemoryBound(to: CChar.self),
+                UnsafeRawPointer(wanted.utf8Start).assumingMemoryBound(to: CChar.self), name.count) == 0
+    }
+
+    private static func text(_ value: UnsafeRawBufferPointer) -> String {
+        var value = value[...]
+        while let last = value.last, ASCII.isBlank(last) { value.removeLast() }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    /// RFC 9110, 5.6.2
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+}
+
+/// A request target taken apart (RFC 9112, 3.2).
+struct RequestTarget {
+    let path: String
+    let queryText: String
+    let query: Query
+    /// What is wrong with it; the rest is then empty, but for the path.
+    let problem: Problem?
+
+    init(_ target: [UInt8]) {
+        var rest = target[...]
+        if rest.first != 0x2F, let path = Self.pathOfAbsoluteForm(rest) { rest = path }
+        let mark = rest.firstIndex(of: 0x3F) ?? rest.endIndex
+        path = String(decoding: rest[..<mark], as: UTF8.self)
+        queryText = mark == rest.endIndex ? "" : String(decoding: rest[(mark + 1)...], as: UTF8.self)
+        let query = Query(parsing: mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...])
+        self.query = query ?? Query()
+        if target.contains(where: { ASCII.isControl($0) || $0 == 0x20 }) {
+            problem = .malformedRequest("The request target holds a space or a control character")
+        } else if rest.first != 0x2F, rest != [0x2A] {
+            problem = .malformedRequest("The request target must begin with a slash")
+        } else {
+            problem = query == nil ? .malformedRequest("The query cannot be decoded") : nil
+        }
+    }
+
+    /// `http://host/path` as a proxy would be sent (RFC 9112, 3.2.2: servers must accept it).
+    private static func pathOfAbsoluteForm(_ target: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        for scheme in ["http://", "https://"] where target.count > scheme.utf8.count {
+            let start = target.startIndex + scheme.utf8.count
+            guard target[..<start].elementsEqual(scheme.utf8, by: { ASCII.lowercased($0) == $1 }) else { continue }
+            guard let slash = target[start...].firstIndex(of: 0x2F) else { return [0x2F] }
+            return target[slash...]
+        }
+        return nil
+    }
+}

@@ -1,0 +1,88 @@
+internal import CMicrohttpd
+import Glibc
+
+/// A stream on a connection that libmicrohttpd keeps, because it holds the TLS session.
+///
+/// The library fetches bytes when the client has room; while there are none the connection is suspended. Slower than a
+/// socket of our own, and the same to everybody above.
+final class LibraryOutlet: StreamOutlet {
+    let descriptor: Int32 = -1
+    private(set) var slot: UInt32 = 0
+    private let engine: Engine
+    private let peer: Peer
+    private var place: SourceID?
+    private var connection: StreamConnection?
+    private var ending: StreamConnection.CloseReason?
+    private var isSuspended = false
+    private var isFreed = false
+
+    init(exchange: Exchange) {
+        engine = exchange.engine
+        peer = exchange.peer
+    }
+
+    func attach(_ connection: StreamConnection) {
+        self.connection = connection
+        let place = engine.loop.place(connection)
+        self.place = place
+        slot = place.slot
+        peer.stream = connection
+        engine.move(peer, to: .working)
+    }
+
+    func makeResponse() -> OpaquePointer? {
+        let context = Unmanaged.passRetained(self)  // released in the free callback, or below
+        let response = MHD_create_response_from_callback(
+            .max, 32 * 1024,
+            { context, _, buffer, room in
+                Unmanaged<LibraryOutlet>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, room) }
+            }, context.toOpaque(),
+            { Unmanaged<LibraryOutlet>.fromOpaque($0!).takeRetainedValue().freed() })
+        if response == nil { context.release() }
+        return response
+    }
+
+    private func read(into buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
+        let count = connection?.pull(into: UnsafeMutableRawPointer(buffer), room: room) ?? 0
+        if count > 0 { return count }
+        if let ending { return ending == .finished ? -1 : -2 }  // MHD_CONTENT_READER_END_OF_STREAM, …_WITH_ERROR
+        isSuspended = true
+        engine.suspended(self)
+        MHD_suspend_connection(peer.connection)
+        return 0
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>) -> StreamWrite {
+        wake()
+        return .took(0)
+    }
+
+    func wake() {
+        guard isSuspended, !isFreed else { return }
+        isSuspended = false
+        engine.resumed(self)
+        MHD_resume_connection(peer.connection)
+    }
+
+    func close(_ reason: StreamConnection.CloseReason) {
+        guard ending == nil else { return }
+        ending = reason
+        if let place { engine.loop.displace(place) }
+        place = nil
+        connection = nil
+        peer.stream = nil
+        wake()
+    }
+
+    private func freed() {
+        isFreed = true
+        connection?.close(.peerGone)
+    }
+}
+
+extension LibraryOutlet: Parked {
+    func abandon() {
+        connection?.close(.drained)
+        wake()
+    }
+}

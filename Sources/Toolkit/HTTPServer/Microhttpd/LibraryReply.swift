@@ -1,0 +1,78 @@
+internal import CMicrohttpd
+import Glibc
+
+/// An answer in libmicrohttpd's form. Its reference is given up when this value ends; the library holds its own while
+/// it sends.
+struct LibraryReply: ~Copyable {
+    private let response: OpaquePointer
+    private let status: UInt32
+    private let connection: OpaquePointer
+    let knownLength: Int
+
+    init?(_ answer: Response, isHead: Bool, exchange: Exchange) {
+        let made: OpaquePointer?
+        switch answer.body {
+        case .empty:
+            knownLength = 0
+            made =
+                answer.status == 304
+                ? Self.withoutLength() : MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+        case .bytes(let bytes):
+            knownLength = bytes.count
+            made = bytes.withUnsafeBytes { bytes in
+                // The library copies; its parameter lacks the const.
+                MHD_create_response_from_buffer(
+                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+            }
+        case .fixed(let text):
+            knownLength = text.utf8CodeUnitCount
+            made = MHD_create_response_from_buffer(
+                text.utf8CodeUnitCount, UnsafeMutableRawPointer(mutating: text.utf8Start), .RESPMEM_PERSISTENT)
+        case .pieces(let pieces):
+            knownLength = 0
+            made = isHead ? Self.withoutLength() : PieceSource(pieces, exchange: exchange).makeResponse()
+        case .stream:
+            knownLength = 0
+            made = Self.withoutLength()
+        }
+        guard let made else { return nil }
+        response = made
+        status = UInt32(clamping: answer.status)
+        connection = exchange.connection
+        add(answer.headers)
+    }
+
+    /// The answer of a stream that the library carries.
+    init?(_ answer: Response, outlet: LibraryOutlet, exchange: Exchange) {
+        guard let made = outlet.makeResponse() else { return nil }
+        response = made
+        status = UInt32(clamping: answer.status)
+        connection = exchange.connection
+        knownLength = 0
+        add(answer.headers)
+    }
+
+    deinit {
+        MHD_destroy_response(response)
+    }
+
+    func add(_ name: String, _ value: String) {
+        MHD_add_response_header(response, name, value)
+    }
+
+    /// What would split the header is left out: a C string ends at a NUL, so that has to be looked for here.
+    private func add(_ headers: [(name: String, value: String)]) {
+        for header in headers where RawReply.isSafe(header.name) && RawReply.isSafe(header.value) {
+            MHD_add_response_header(response, header.name, header.value)
+        }
+    }
+
+    func queue() -> MHD_Result {
+        MHD_queue_response(connection, status, response)
+    }
+
+    /// An answer whose header says no length: one that has no body although it might have one (304, HEAD of a stream).
+    private static func withoutLength() -> OpaquePointer? {
+        MHD_create_response_from_callback(.max, 1, { _, _, _, _ in -1 }, nil, nil)
+    }
+}

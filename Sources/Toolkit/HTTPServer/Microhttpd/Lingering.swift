@@ -1,0 +1,80 @@
+internal import CLinux
+import Glibc
+
+/// A socket that has one thing left to say.
+///
+/// Closing a socket with unread input resets the connection, and a client that is still sending its too large body would
+/// lose the very answer that tells it so (RFC 9112, 9.6). So: write the answer, close our half, read and throw away what
+/// still comes, within bounds, then close.
+final class Lingering: LoopSource {
+    private static let discardLimit = 1024 * 1024
+
+    private let descriptor: Int32
+    private let loop: Loop
+    private let onClose: () -> Void
+    private var unsent: ArraySlice<UInt8>
+    private var discarded = 0
+    private var source: SourceID?
+    private var isClosed = false
+
+    /// Takes the descriptor over.
+    static func begin(
+        descriptor: Int32, loop: Loop, reply: [UInt8], deadline: Duration, onClose: @escaping () -> Void
+    ) {
+        let lingering = Lingering(descriptor: descriptor, loop: loop, reply: reply, onClose: onClose)
+        guard lingering.write() else { return lingering.close() }
+        do {
+            let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+            lingering.source = try loop.watch(descriptor, for: events, lingering)
+        } catch {
+            return lingering.close()
+        }
+        loop.schedule(after: deadline) { lingering.close() }
+    }
+
+    private init(descriptor: Int32, loop: Loop, reply: [UInt8], onClose: @escaping () -> Void) {
+        self.descriptor = descriptor
+        self.loop = loop
+        self.onClose = onClose
+        unsent = reply[...]
+    }
+
+    func ready(_ events: UInt32) {
+        guard !isClosed else { return }
+        if events & EPOLLERR.rawValue != 0 || !write() || !discard() { close() }
+    }
+
+    /// False when the connection is dead.
+    private func write() -> Bool {
+        guard !unsent.isEmpty else { return true }
+        let sent = unsent.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
+        if sent < 0 { return errno == EAGAIN || errno == EINTR }
+        unsent = unsent.dropFirst(sent)
+        if unsent.isEmpty { shutdown(descriptor, Int32(SHUT_WR)) }
+        return true
+    }
+
+    /// False when the client has ended its side or sends too much.
+    private func discard() -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in
+            while discarded < Self.discardLimit {
+                let count = recv(descriptor, buffer.baseAddress, buffer.count, Socket.sendFlags)
+                if count < 0 { return errno == EAGAIN || errno == EINTR }
+                if count == 0 { return false }
+                discarded += count
+            }
+            return false
+        }
+    }
+
+    private func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        if let source { loop.unwatch(source, descriptor: descriptor) }
+        source = nil
+        Glibc.close(descriptor)
+        onClose()
+    }
+}
+
+extension Lingering: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.

@@ -1,0 +1,120 @@
+internal import CLinux
+import Glibc
+
+/// The listening socket. Ours rather than libmicrohttpd's, so that a server at its limit makes room or says 503, where
+/// the library would leave newcomers waiting behind connections that do nothing.
+final class Listener: LoopSource {
+    private static let acceptsPerTurn = 64
+    /// How long accepting rests when the process has no descriptors left.
+    private static let rest = Duration.milliseconds(100)
+
+    let address: Server.Address
+    private let descriptor: Int32
+    private let loop: Loop
+    private let accepted: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
+    private let exhausted: (Int32) -> Void
+    private var source: SourceID?
+    private var isClosed = false
+
+    /// - Parameters:
+    ///   - accepted: takes a connected socket over; false when no more should be taken in this turn.
+    ///   - exhausted: told the `errno` when sockets cannot be accepted for want of resources.
+    init(
+        options: ServerOptions, loop: Loop, accepted: @escaping (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool,
+        exhausted: @escaping (Int32) -> Void
+    ) throws(ServerError) {
+        self.loop = loop
+        self.accepted = accepted
+        self.exhausted = exhausted
+        let endpoint = try SocketAddress(host: options.host, port: options.port)
+        let descriptor = try Self.bind(endpoint, backlog: options.backlog)
+        self.descriptor = descriptor
+        address = Server.Address(
+            host: options.host.isEmpty ? endpoint.host : options.host, port: Self.port(of: descriptor))
+        do {
+            source = try loop.watch(descriptor, for: EPOLLIN.rawValue, self)
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        if let source { loop.unwatch(source, descriptor: descriptor) }
+        source = nil
+        Glibc.close(descriptor)
+    }
+
+    func ready(_ events: UInt32) {
+        for _ in 0..<Self.acceptsPerTurn {
+            var storage = sockaddr_storage()
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            let goesOn = withUnsafeMutablePointer(to: &storage) { storage in
+                storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    let socket = shim_accept(descriptor, address, &length)
+                    return socket < 0 ? failed(errno) : accepted(socket, address, length)
+                }
+            }
+            guard goesOn else { return }
+        }
+    }
+
+    private func failed(_ code: Int32) -> Bool {
+        switch code {
+        case EINTR, ECONNABORTED: return true
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+            exhausted(code)
+            pause()
+            return false
+        default: return false
+        }
+    }
+
+    /// The socket stays readable while nothing can be accepted: without a rest the loop would spin.
+    private func pause() {
+        if let source { loop.unwatch(source, descriptor: descriptor) }
+        source = nil
+        // Strong: the listener lives as long as its engine.
+        loop.schedule(after: Self.rest) { [self] in resume() }
+    }
+
+    private func resume() {
+        guard !isClosed, source == nil else { return }
+        do {
+            source = try loop.watch(descriptor, for: EPOLLIN.rawValue, self)
+        } catch {
+            pause()
+        }
+    }
+
+    private static func bind(_ endpoint: SocketAddress, backlog: Int32) throws(ServerError) -> Int32 {
+        let descriptor = socket(
+            endpoint.family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ServerError.last("socket") }
+        Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        // "Every address" means IPv4 as well.
+        if endpoint.family == AF_INET6 { Socket.set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+        let isBound = endpoint.withPointer { Glibc.bind(descriptor, $0, $1) } == 0
+        guard isBound, listen(descriptor, backlog) == 0 else {
+            let error = ServerError.last(isBound ? "listen" : "bind")
+            Glibc.close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    private static func port(of descriptor: Int32) -> UInt16 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard getsockname(descriptor, address, &length) == 0 else { return 0 }
+                return SocketAddress.port(of: address)
+            }
+        }
+    }
+}
+
+extension Listener: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.

@@ -1,0 +1,133 @@
+internal import CLinux
+internal import CMicrohttpd
+import Glibc
+
+/// One HTTP connection, as long as libmicrohttpd has it.
+final class Peer {
+    /// What it is doing, which decides how long it may take.
+    enum Phase: Int, CaseIterable {
+        /// A request's line and header are being read.
+        case header
+        /// Open, between two requests.
+        case idle
+        /// A request's body is being read.
+        case body
+        /// An answer is being written.
+        case reply
+        /// We are at work: no deadline.
+        case working
+    }
+
+    unowned let engine: Engine
+    let connection: OpaquePointer
+    let descriptor: Int32
+    let address: RemoteAddress
+    /// Set by ``PeerQueues`` only.
+    fileprivate(set) var phase = Phase.working
+    var deadline = MonotonicTime(nanoseconds: .max)
+    var previous: Unmanaged<Peer>?
+    var next: Unmanaged<Peer>?
+
+    /// The request that is under way; let go in its completion callback, which always comes.
+    var exchange: Exchange?
+    /// The stream it has become, when the library carries that.
+    var stream: StreamConnection?
+    /// We have cut it or taken its socket over; nothing more is to be said on it.
+    var isSilenced = false
+    private var source: SourceID?
+    private var lastAcknowledged: UInt64 = 0
+
+    init(engine: Engine, connection: OpaquePointer, descriptor: Int32, address: RemoteAddress) {
+        self.engine = engine
+        self.connection = connection
+        self.descriptor = descriptor
+        self.address = address
+    }
+
+    /// A connection that waits for us is out of the library's sight, so its end is watched for here; registered once,
+    /// edge-triggered, it costs nothing per request.
+    func watch() throws(ServerError) {
+        let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        source = try engine.loop.watch(descriptor, for: events, self)
+    }
+
+    func unwatch() {
+        if let source { engine.loop.unwatch(source, descriptor: descriptor) }
+        source = nil
+    }
+
+    /// Ends the connection: the library sees the end of the stream and tidies up.
+    func cut() {
+        isSilenced = true
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Says something in plain HTTP if that is possible, then ends the connection. Only while nothing is being written.
+    func cut(saying reply: [UInt8]) {
+        if !engine.isSecure {
+            // Best effort: a client that does not read gets nothing.
+            _ = reply.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
+        }
+        cut()
+    }
+
+    /// Whether the client has taken anything worth mentioning since the last time somebody asked.
+    func hasTakenMore() -> Bool {
+        let acknowledged = shim_tcp_bytes_acked(descriptor)
+        defer { lastAcknowledged = acknowledged }
+        return acknowledged &- lastAcknowledged >= 1024
+    }
+
+    /// Whether the client has sent anything at all since it connected.
+    var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
+}
+
+extension Peer: LoopSource {
+    /// The client has closed its side, or both.
+    func ready(_ events: UInt32) {
+        stream?.close(.peerGone)
+        exchange?.clientLeft()
+    }
+}
+
+/// Where every connection stands, one queue for each phase with a deadline.
+struct PeerQueues {
+    private var queues: [DeadlineQueue]
+
+    init(_ deadlines: ServerOptions.Deadlines) {
+        queues = [
+            DeadlineQueue(allowance: deadlines.header), DeadlineQueue(allowance: deadlines.keepAliveIdle),
+            DeadlineQueue(allowance: deadlines.bodyIdle), DeadlineQueue(allowance: deadlines.replyIdle),
+        ]
+    }
+
+    /// Puts a connection into a phase, at the end of its queue, also when it is in it already.
+    mutating func move(_ peer: Peer, to phase: Peer.Phase, now: MonotonicTime) {
+        leave(peer)
+        peer.phase = phase
+        if phase != .working { queues[phase.rawValue].append(peer, now: now) }
+    }
+
+    mutating func leave(_ peer: Peer) {
+        if peer.phase != .working { queues[peer.phase.rawValue].remove(peer) }
+        peer.phase = .working
+    }
+
+    /// The connection that has been in this phase the longest.
+    func longest(in phase: Peer.Phase) -> Peer? {
+        queues[phase.rawValue].first?.takeUnretainedValue()
+    }
+
+    /// One whose time is up.
+    func expired(at now: MonotonicTime) -> Peer? {
+        for queue in queues {
+            if let next = queue.next, next <= now { return queue.first?.takeUnretainedValue() }
+        }
+        return nil
+    }
+
+    /// The nearest deadline of all.
+    var nextDeadline: MonotonicTime? { queues.compactMap(\.next).min() }
+
+    func count(in phase: Peer.Phase) -> Int { queues[phase.rawValue].count }
+}

@@ -1,0 +1,130 @@
+internal import CMicrohttpd
+import Glibc
+import Logging
+
+/// Feeds libmicrohttpd a body that is made while it is sent.
+///
+/// A task asks for the next piece only when the last one has been taken; the connection is suspended while there is
+/// nothing to take.
+final class PieceSource: @unchecked Sendable {
+    // Safe to share: touched only by the loop's thread; its task runs there too.
+
+    private let pieces: ResponseBody.Pieces
+    private let engine: Engine
+    private let peer: Peer
+    private var task: Task<Void, Never>?
+    private var piece: [UInt8] = []
+    private var taken = 0
+    private var producer: CheckedContinuation<Void, any Error>?
+    private var outcome: Result<Void, any Error>?
+    private var isSuspended = false
+
+    init(_ pieces: ResponseBody.Pieces, exchange: Exchange) {
+        self.pieces = pieces
+        engine = exchange.engine
+        peer = exchange.peer
+    }
+
+    func makeResponse() -> OpaquePointer? {
+        let context = Unmanaged.passRetained(self)  // released in the free callback, or below
+        let response = MHD_create_response_from_callback(
+            .max, 32 * 1024,
+            { context, _, buffer, room in
+                Unmanaged<PieceSource>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, room) }
+            }, context.toOpaque(),
+            { Unmanaged<PieceSource>.fromOpaque($0!).takeRetainedValue().freed() })
+        if response == nil { context.release() }
+        return response
+    }
+
+    private func read(into buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
+        if task == nil { start() }
+        if taken == piece.count, let producer {
+            self.producer = nil
+            producer.resume()
+            engine.loop.runJobs(atMost: 16) { self.taken < self.piece.count || self.outcome != nil }
+        }
+        if taken < piece.count {
+            let count = min(room, piece.count - taken)
+            piece.withUnsafeBytes {
+                UnsafeMutableRawPointer(buffer).copyMemory(from: $0.baseAddress! + taken, byteCount: count)
+            }
+            taken += count
+            engine.move(peer, to: .reply)
+            return count
+        }
+        switch outcome {
+        case .success: return -1  // MHD_CONTENT_READER_END_OF_STREAM
+        case .failure: return -2  // MHD_CONTENT_READER_END_WITH_ERROR
+        case nil:
+            isSuspended = true
+            engine.move(peer, to: .working)
+            engine.suspended(self)
+            MHD_suspend_connection(peer.connection)
+            return 0
+        }
+    }
+
+    private func start() {
+        task = Task.immediate(executorPreference: engine.loop) { [self] in
+            do {
+                try await pieces.forEach { try await self.offer($0) }
+                end(.success(()))
+            } catch {
+                end(.failure(error))
+            }
+        }
+    }
+
+    private func offer(_ piece: [UInt8]) async throws {
+        try Task.checkCancellation()
+        guard !piece.isEmpty else { return }
+        try await withCheckedThrowingContinuation { continuation in
+            if engine.loop.isCurrent {
+                take(piece, continuation)
+            } else {
+                engine.loop.post { self.take(piece, continuation) }
+            }
+        }
+    }
+
+    private func take(_ piece: [UInt8], _ continuation: CheckedContinuation<Void, any Error>) {
+        guard outcome == nil else { return continuation.resume(throwing: CancellationError()) }
+        self.piece = piece
+        taken = 0
+        producer = continuation
+        resume()
+    }
+
+    private func end(_ outcome: Result<Void, any Error>) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
+        if case .failure(let error) = outcome, !(error is CancellationError) {
+            engine.logger.error("answer broken off", metadata: ["error": "\(error)"])
+        }
+        resume()
+    }
+
+    private func resume() {
+        guard isSuspended else { return }
+        isSuspended = false
+        engine.resumed(self)
+        engine.move(peer, to: .reply)
+        MHD_resume_connection(peer.connection)
+    }
+
+    /// Sent, or the client is gone.
+    private func freed() {
+        if outcome == nil { outcome = .failure(CancellationError()) }
+        task?.cancel()
+        producer?.resume(throwing: CancellationError())
+        producer = nil
+    }
+}
+
+extension PieceSource: Parked {
+    func abandon() {
+        end(.failure(CancellationError()))
+        task?.cancel()
+    }
+}

@@ -1,0 +1,77 @@
+internal import CMicrohttpd
+import Glibc
+
+/// Answers printed by hand, for sockets that libmicrohttpd has given up or cannot answer on: streams, refusals in the
+/// middle of a body, requests that never came.
+enum RawReply {
+    /// The header of an answer that ends with its connection, with its closing empty line.
+    static func head(
+        status: Int, headers: [(name: String, value: String)], contentLength: Int?, date: HTTPDate
+    ) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(512)
+        append("HTTP/1.1 \(status) \(String(cString: MHD_get_reason_phrase_for(UInt32(status))))", to: &output)
+        append("Date: " + date.text, to: &output)
+        append("Connection: close", to: &output)
+        for header in headers where isSafe(header.name) && isSafe(header.value) && !header.value.isEmpty {
+            append(header.name + ": " + header.value, to: &output)
+        }
+        if let contentLength { append("Content-Length: \(contentLength)", to: &output) }
+        output.append(0x0D)
+        output.append(0x0A)
+        return output
+    }
+
+    /// A whole answer.
+    static func message(
+        status: Int, headers: [(name: String, value: String)], body: [UInt8], isHead: Bool, date: HTTPDate
+    ) -> [UInt8] {
+        let head = head(status: status, headers: headers, contentLength: body.count, date: date)
+        return isHead ? head : head + body
+    }
+
+    private static func append(_ line: String, to output: inout [UInt8]) {
+        output.append(contentsOf: line.utf8)
+        output.append(0x0D)
+        output.append(0x0A)
+    }
+
+    /// A line break in a field would begin another one.
+    static func isSafe(_ text: String) -> Bool {
+        !text.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+    }
+}
+
+/// The time of day as HTTP prints it (RFC 9110, 5.6.7), made once a second.
+struct HTTPDate {
+    private var second: time_t = -1
+    private(set) var text = ""
+
+    /// The text for now.
+    mutating func updated() -> HTTPDate {
+        let now = time(nil)
+        guard now != second else { return self }
+        second = now
+        text = Self.format(now)
+        return self
+    }
+
+    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    static func format(_ time: time_t) -> String {
+        var time = time
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        let day = days[Int(parts.tm_wday)]
+        let month = months[Int(parts.tm_mon)]
+        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { two(Int($0)) }.joined(separator: ":")
+        return "\(day), \(two(Int(parts.tm_mday))) \(month) \(1900 + Int(parts.tm_year)) \(clock) GMT"
+    }
+
+    private static func two(_ number: Int) -> String {
+        number < 10 ? "0\(number)" : String(number)
+    }
+}

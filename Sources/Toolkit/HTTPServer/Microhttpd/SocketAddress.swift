@@ -1,0 +1,54 @@
+internal import CLinux
+import Glibc
+
+/// An address and port as the kernel wants them.
+struct SocketAddress {
+    let host: String
+    let family: Int32
+    private var v4 = sockaddr_in()
+    private var v6 = sockaddr_in6()
+
+    /// - Parameter host: an IP address, `localhost`, or empty for all addresses of both families.
+    init(host: String, port: UInt16) throws(ServerError) {
+        let text = host.isEmpty ? "::" : host == "localhost" ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }
+        self.host = text
+        if inet_pton(AF_INET, text, &v4.sin_addr) == 1 {
+            family = AF_INET
+            v4.sin_family = sa_family_t(AF_INET)
+            v4.sin_port = port.bigEndian
+        } else if inet_pton(AF_INET6, text, &v6.sin6_addr) == 1 {
+            family = AF_INET6
+            v6.sin6_family = sa_family_t(AF_INET6)
+            v6.sin6_port = port.bigEndian
+        } else {
+            throw .unknownHost(host)
+        }
+    }
+
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        family == AF_INET ? Self.lend(v4, body) : Self.lend(v6, body)
+    }
+
+    private static func lend<Address, Result>(
+        _ address: Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        withUnsafeBytes(of: address) { bytes in
+            body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+    }
+
+    static func port(of address: UnsafePointer<sockaddr>) -> UInt16 {
+        // The port is at the same place in both families.
+        UnsafeRawPointer(address).load(fromByteOffset: 2, as: UInt16.self).bigEndian
+    }
+
+    static func remote(_ address: UnsafePointer<sockaddr>) -> RemoteAddress {
+        let raw = UnsafeRawPointer(address)
+        guard Int32(address.pointee.sa_family) == AF_INET6 else {
+            return RemoteAddress(v4: raw.load(fromByteOffset: 4, as: UInt32.self).bigEndian)
+        }
+        return RemoteAddress(
+            v6High: raw.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian,
+            low: raw.loadUnaligned(fromByteOffset: 16, as: UInt64.self).bigEndian)
+    }
+}
