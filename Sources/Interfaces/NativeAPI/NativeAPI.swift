@@ -1,22 +1,102 @@
 public import ChatKit
 import ChatModel
 public import HTTPServer
+public import InboundHooks
+public import Webhooks
 
 /// The product's own wire language: JSON over HTTP under `/v1`, described by `openapi.yaml`.
 ///
 /// This page is the table of its routes; each resource has a file of its own.
 public struct NativeAPI: Sendable {
     let service: ChatService
+    let webhooks: WebhookService
+    let inbound: InboundService
+    /// The address the world sees, without a slash at its end; empty when none is set.
+    let publicURL: String
+    let claims: Claims
 
     var limits: Limits { service.limits }
 
-    /// - Parameter service: must be running (`ChatService.run`) before the first request.
-    public init(service: ChatService) {
+    /// - Parameters:
+    ///   - service: must be running (`ChatService.run`) before the first request.
+    ///   - publicURL: the address the world sees, without a slash at its end; begins the types of problems and is what
+    ///     senders of inbound posts signed, where they sign a URL.
+    public init(service: ChatService, webhooks: WebhookService, inbound: InboundService, publicURL: String = "") {
         self.service = service
+        self.webhooks = webhooks
+        self.inbound = inbound
+        self.publicURL = publicURL
+        claims = Claims(limits: service.limits, clock: service.clock)
     }
 
     /// Adds every route. A test holds them against `openapi.yaml` in both directions.
     public func addRoutes(to router: inout Router) {
+        addEmitRoutes(to: &router)
+        addReadRoutes(to: &router)
+        addAdministrationRoutes(to: &router)
+        addWebhookRoutes(to: &router)
+        addSourceRoutes(to: &router)
+        addOperationRoutes(to: &router)
+    }
+
+    private var smallBody: BodyPolicy { .collected(limit: limits.emitBodyBytes) }
+
+    private func addEmitRoutes(to router: inout Router) {
+        let batchBody = BodyPolicy.collected(limit: limits.batchBodyBytes)
+        router.add(.post, EmitRoute.messages.pattern, body: smallBody, handler: asCaller(postMessage))
+        router.add(.post, EmitRoute.events.pattern, body: smallBody, handler: asCaller(postEvent))
+        router.add(.post, EmitRoute.signals.pattern, body: smallBody, handler: asCaller(postSignal))
+        router.add(.post, EmitRoute.fire.pattern, body: smallBody, handler: asCaller(postFire))
+        router.add(.post, EmitRoute.anyChannel.pattern, body: batchBody, handler: asCaller(postAnyChannel))
+        router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch))
+        router.add(.post, "/v1/events/validate", body: smallBody, handler: asCaller(postValidation))
+    }
+
+    private func addReadRoutes(to router: inout Router) {
+        router.add(.get, "/v1/channels/{channel}/events", handler: asCaller(getHistory))
+        router.add(.delete, "/v1/channels/{channel}/events", handler: asCaller(deleteHistory))
+        router.add(.get, "/v1/channels/{channel}/events/count", handler: asCaller(getCount))
+        router.add(.post, "/v1/history", body: smallBody, handler: asCaller(postHistory))
+        router.add(.get, "/v1/events/{id}", handler: asCaller(getEvent))
+    }
+
+    private func addAdministrationRoutes(to router: inout Router) {
+        router.add(.get, "/v1/keys", handler: asCaller(getKeys))
+        router.add(.post, "/v1/keys", body: smallBody, handler: asCaller(postKey))
+        router.add(.get, "/v1/keys/{id}", handler: asCaller(getKey))
+        router.add(.delete, "/v1/keys/{id}", handler: asCaller(deleteKey))
+        router.add(.get, "/v1/apps", handler: asCaller(getApps))
+        router.add(.post, "/v1/apps", body: smallBody, handler: asCaller(postApp))
+        router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
+        router.add(.delete, "/v1/apps/{id}", handler: asCaller(deleteApp))
+    }
+
+    private func addWebhookRoutes(to router: inout Router) {
+        router.add(.get, "/v1/webhooks", handler: asCaller(getWebhooks))
+        router.add(.post, "/v1/webhooks", body: smallBody, handler: asCaller(postWebhook))
+        router.add(.get, "/v1/webhooks/{id}", handler: asCaller(getWebhook))
+        router.add(.patch, "/v1/webhooks/{id}", body: smallBody, handler: asCaller(patchWebhook))
+        router.add(.delete, "/v1/webhooks/{id}", handler: asCaller(deleteWebhook))
+        router.add(.post, "/v1/webhooks/{id}/enable", body: smallBody, handler: asCaller(enableWebhook))
+        router.add(.post, "/v1/webhooks/{id}/disable", body: smallBody, handler: asCaller(disableWebhook))
+        router.add(.post, "/v1/webhooks/{id}/rotate-secret", body: smallBody, handler: asCaller(rotateSecret))
+        router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))
+        router.add(.get, "/v1/deliveries", handler: asCaller(getDeliveries))
+        router.add(.get, "/v1/deliveries/{id}", handler: asCaller(getDelivery))
+        router.add(.post, "/v1/deliveries/{id}/retry", body: smallBody, handler: asCaller(retryDelivery))
+    }
+
+    private func addSourceRoutes(to router: inout Router) {
+        let inboundBody = BodyPolicy.collected(limit: inbound.gate.bodyLimitBytes)
+        router.add(.get, "/v1/sources", handler: asCaller(getSources))
+        router.add(.get, "/v1/sources/{id}", handler: asCaller(getSource))
+        router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asCaller(putSource))
+        router.add(.delete, "/v1/sources/{id}", handler: asCaller(deleteSource))
+        router.add(.post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource))
+        router.add(.post, "/in/{source}", body: inboundBody, handler: asAnybody(postInbound))
+    }
+
+    private func addOperationRoutes(to router: inout Router) {
         router.add(.get, "/livez", handler: asAnybody(getLiveness))
     }
 }

@@ -9,29 +9,27 @@ struct Fields {
     let value: JSONValue
     /// Where this object stands in the body, for pointers: `#`, `#/events/3`.
     let pointer: String
-    private let members: [(name: String, value: JSONText)]
+    /// In the order they were written, each value with its bytes.
+    let members: [(name: String, value: JSONText)]
 
     /// Reads a request's body.
     ///
-    /// - Parameter known: every member this route reads.
+    /// - Parameter known: every member this route reads; nil where members of any name are welcome.
     /// - Throws: `JSONError` with the position, `ChatError` `.malformed` for what is no object or has unknown members.
-    init(_ body: [UInt8], limits: Limits, known: [String]) throws {
-        try self.init(Self.parse(body, limits: limits), known: known)
-    }
-
-    init(_ document: JSONDocument, known: [String]) throws(ChatError) {
+    init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
+        let document = try Self.parse(body, limits: limits)
         try self.init(document.root, text: document.text, pointer: "#", known: known)
     }
 
     /// Reads an object inside a body that is parsed already.
-    init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]) throws(ChatError) {
+    init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
         guard let members = text.rawMembers() else {
             throw Self.wrongType(pointer, expected: "object", value)
         }
         self.value = value
         self.pointer = pointer
         self.members = members
-        try refuseUnknown(known)
+        if let known { try refuseUnknown(known) }
     }
 
     /// Parses a body as the gateway reads all JSON: bounded depth, no name twice in one object, integers of any size
@@ -90,13 +88,13 @@ struct Fields {
     }
 
     /// The member as an object with members of its own.
-    func object(_ name: String, known: [String]) throws(ChatError) -> Fields? {
+    func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
         guard let member = member(name), let text = raw(name) else { return nil }
         return try Fields(member, text: text, pointer: pointer(to: name), known: known)
     }
 
     func required<Value>(_ name: String, _ value: Value?) throws(ChatError) -> Value {
-        guard let value else { throw fault(nil, "required", "missing member '\(name)'", slug: "member_missing") }
+        guard let value else { throw missing("member '\(name)'") }
         return value
     }
 }
@@ -106,6 +104,8 @@ extension Fields {
     func fault(_ name: String?, _ keyword: String, _ detail: String, slug: String = "bad_member") -> ChatError {
         Self.fault(name.map(pointer(to:)) ?? pointer, keyword, detail, slug: slug)
     }
+
+    func missing(_ what: String) -> ChatError { fault(nil, "required", "missing \(what)", slug: "member_missing") }
 
     static func fault(_ pointer: String, _ keyword: String, _ detail: String, slug: String) -> ChatError {
         var error = ChatError(.malformed, "\(pointer): \(detail)", slug: slug)

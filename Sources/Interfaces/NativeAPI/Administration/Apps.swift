@@ -1,0 +1,92 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    private static let retentionHours = 1...876_000
+
+    /// `GET /v1/apps`: for operators; without the apps' keys.
+    func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
+        try demandOperator(caller)
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), limits: limits)
+        let page = try listing.page(of: service.keyring.apps, id: \.space.name)
+        return Listing.response(page, to: request) { app, writer in
+            writer.beginObject()
+            app.printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
+
+    /// `POST /v1/apps`
+    func postApp(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try demandOperator(caller)
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["name", "retention_hours"])
+        let hours = try fields.integer("retention_hours", in: Self.retentionHours)
+        let issued = try await service.keyring.issueApp(
+            name: try fields.required("name", try fields.string("name")),
+            retention: hours.map { .seconds($0 * 3600) }, by: caller)
+        let body = JSONText { writer in
+            writer.beginObject()
+            issued.app.printMembers(to: &writer)
+            issued.app.printSecrets(to: &writer)
+            writer.member("admin_key", issued.admin.text)
+            writer.endObject()
+        }
+        return .json(
+            body.bytes, status: 201, headers: [("Location", "/v1/apps/" + issued.app.space.name), Self.noStore])
+    }
+
+    /// `GET /v1/apps/{id}`: an app's own admin reads its keys again; an operator sees any app, without them.
+    func getApp(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let space = SpaceID(request.name("id"))
+        let isOwn = space == caller.space
+        // In this order, and in the same words: whether another app exists is nobody's business.
+        if isOwn { try caller.demand(.admin) }
+        guard isOwn || caller.isOperator, let app = service.keyring.app(space) else {
+            throw ChatError(.notFound, "no such app")
+        }
+        let body = JSONText { writer in
+            writer.beginObject()
+            app.printMembers(to: &writer)
+            if isOwn { app.printSecrets(to: &writer) }
+            writer.endObject()
+        }
+        return .json(body.bytes, headers: [Self.noStore])
+    }
+
+    /// `DELETE /v1/apps/{id}`
+    func deleteApp(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try demandOperator(caller)
+        try await service.keyring.removeApp(request.name("id"), by: caller)
+        return .empty()
+    }
+
+    func demandOperator(_ caller: Caller) throws(ChatError) {
+        guard caller.isOperator else {
+            throw ChatError(.forbidden, "this needs an admin key of the first app")
+        }
+    }
+}
+
+extension AppRecord {
+    fileprivate func printMembers(to writer: inout JSONWriter) {
+        writer.member("id", space.name)
+        writer.member("name", name)
+        if let retention {
+            writer.member("retention_hours", retention.components.seconds / 3600)
+        } else {
+            writer.nullMember("retention_hours")
+        }
+        writer.member("created_at", created.timestamp)
+    }
+
+    fileprivate func printSecrets(to writer: inout JSONWriter) {
+        writer.member("publish_key", publishKey)
+        writer.member("subscribe_key", subscribeKey)
+        writer.member("secret_key", secretKey)
+    }
+}

@@ -1,0 +1,49 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Webhooks
+
+extension NativeAPI {
+    /// `GET /v1/deliveries`
+    func getDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(
+            request.query, known: ["webhook", "status", "event"] + Listing.parameterNames)
+        let listing = try Listing(parameters, limits: limits)
+        let page = try await webhooks.deliveries.list(
+            webhook: try parameters.text("webhook"), status: try status(parameters), event: try event(parameters),
+            limit: listing.limit, cursor: listing.cursor, by: caller)
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
+    }
+
+    /// `GET /v1/deliveries/{id}`: with every attempt.
+    func getDelivery(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let found = try await webhooks.deliveries.delivery(request.name("id"), by: caller)
+        return .json(JSONText(capacity: 1024) { found.delivery.print(to: &$0, attempts: found.attempts) }.bytes)
+    }
+
+    /// `POST /v1/deliveries/{id}/retry`
+    func retryDelivery(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let delivery = try await webhooks.deliveries.retry(request.name("id"), by: caller)
+        return .json(JSONText { delivery.print(to: &$0) }.bytes, status: 202)
+    }
+
+    private func status(_ parameters: Parameters) throws(ChatError) -> DeliveryStatus? {
+        guard let word = try parameters.text("status") else { return nil }
+        guard let status = DeliveryStatus(rawValue: word) else {
+            let known = DeliveryStatus.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            throw Parameters.bad("status", "must be one of \(known)")
+        }
+        return status
+    }
+
+    private func event(_ parameters: Parameters) throws(ChatError) -> Timetoken? {
+        guard let id = try parameters.text("event") else { return nil }
+        guard let timetoken = Timetoken(eventID: id) else {
+            throw Parameters.bad("event", "must be an event id: evt_…")
+        }
+        return timetoken
+    }
+}

@@ -1,0 +1,84 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Locking
+import Signing
+
+/// Requests with an `Idempotency-Key`: one answer, however often they come (`conventions.md` 6).
+///
+/// The log remembers what was answered, in the transaction of the events. Only what is under way is known here, so that
+/// a repeat that overtakes its original is told to wait instead of waiting in the store.
+final class Claims: Sendable {
+    private let running = Lock(Set<[UInt8]>())
+    private let capacity: Int
+    private let window: Duration
+    private let clock: WallClock
+
+    init(limits: Limits, clock: WallClock) {
+        capacity = limits.waitingDrafts
+        window = limits.repeatWindow
+        self.clock = clock
+    }
+
+    /// Runs `emit` unless the same key is under way. `emit` asks for its claim with the note to keep.
+    ///
+    /// - Throws: `.conflict` for a key under way, `.invalid` for one that was used with another request.
+    func run(
+        _ key: IdempotencyKey, _ route: EmitRoute, _ request: Request, _ caller: Caller,
+        _ emit: (_ claim: (JSONText) -> Claim) async throws -> Response
+    ) async throws -> Response {
+        let scope = Self.scope(key, route, request, caller)
+        try enter(scope)
+        defer { leave(scope) }
+        let fingerprint = Self.fingerprint(request)
+        let until = clock.now.adding(window)
+        do {
+            return try await emit { note in
+                Claim(space: caller.space, key: scope, fingerprint: fingerprint, note: note, until: until)
+            }
+        } catch let error as ChatError where error.code == .conflict {
+            throw ChatError(
+                .invalid, "this Idempotency-Key was used with another request", slug: "idempotency_key_reused")
+        }
+    }
+
+    private func enter(_ scope: [UInt8]) throws(ChatError) {
+        enum Entry { case entered, busy, full }
+        let entry = running.withLock { running -> Entry in
+            guard running.count < capacity else { return .full }
+            return running.insert(scope).inserted ? .entered : .busy
+        }
+        switch entry {
+        case .entered: return
+        case .busy:
+            throw ChatError(
+                .conflict, "a request with this Idempotency-Key is still running", slug: "idempotency_key_running",
+                retryAfter: .seconds(1))
+        case .full: throw ChatError(.overloaded, "too many requests with an Idempotency-Key at once")
+        }
+    }
+
+    private func leave(_ scope: [UInt8]) { running.withLock { _ = $0.remove(scope) } }
+
+    /// App, API key, method and route hold a key apart from the same text of somebody else's.
+    private static func scope(
+        _ key: IdempotencyKey, _ route: EmitRoute, _ request: Request, _ caller: Caller
+    ) -> [UInt8] {
+        let parts = [caller.space.name, caller.credential, request.method.rawValue, route.rawValue, key.text]
+        return sha256(Array(parts.joined(separator: "\n").utf8))
+    }
+
+    /// SHA-256 over method, path, content type and body, joined by line feeds. A query is part of the path: it can name
+    /// the channel, and another channel is another request.
+    static func fingerprint(_ request: Request) -> [UInt8] {
+        let body = request.body.bytes
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.count + 128)
+        for part in [request.method.rawValue, request.target, request.headers["Content-Type"] ?? ""] {
+            bytes.append(contentsOf: part.utf8)
+            bytes.append(0x0A)
+        }
+        bytes.append(contentsOf: body)
+        return sha256(bytes)
+    }
+}

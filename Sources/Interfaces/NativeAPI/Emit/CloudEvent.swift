@@ -1,0 +1,175 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Signing
+
+/// One CloudEvent as it was sent: its context attributes and its data (CloudEvents 1.0.2).
+struct CloudEvent {
+    /// Every attribute but `data`, with its JSON text, in the order it was sent.
+    private(set) var attributes: [(name: String, value: JSONText)] = []
+    private(set) var texts: [String: String] = [:]
+    var data = JSONText.null
+    /// Where it stands in the body.
+    let pointer: String
+
+    /// Adds a context attribute.
+    ///
+    /// - Throws: `.malformed` for a name that is none (section 2.1: lower-case letters and digits).
+    mutating func add(_ name: String, _ value: JSONText, text: String?) throws(ChatError) {
+        guard (1...64).contains(name.utf8.count),
+            name.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
+        else {
+            throw Fields.fault(
+                pointer, "attribute", "attribute names are 1 to 64 lower-case letters and digits",
+                slug: "bad_cloud_event")
+        }
+        attributes.append((name, value))
+        texts[name] = text
+    }
+
+    init(pointer: String) { self.pointer = pointer }
+}
+
+extension CloudEvent {
+    /// What it becomes here: `type` is the event's type, `subject` its channel unless the request names one, `(source,
+    /// id)` the key that repeats are recognised by. The other attributes are kept in `meta.cloudevent`.
+    func emission(channel named: String?) throws(ChatError) -> Emission {
+        guard texts["specversion"] == "1.0" else {
+            throw Fields.fault(pointer, "specversion", "specversion must be \"1.0\"", slug: "bad_cloud_event")
+        }
+        let id = try demanded("id")
+        let source = try demanded("source")
+        guard let channel = named ?? texts["subject"] else {
+            throw Fields.fault(
+                pointer, "subject", "name the channel by 'subject' or by ?channel=", slug: "bad_cloud_event")
+        }
+        var emission = Emission(channel: channel, type: try demanded("type"), data: data, meta: meta)
+        // A digest, because a source is a URI of any length. The NUL can stand in neither part's JSON form unescaped
+        // nor in a header, so two pairs never run together.
+        emission.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
+        return emission
+    }
+
+    private func demanded(_ name: String) throws(ChatError) -> String {
+        guard let text = texts[name], !text.isEmpty else {
+            throw Fields.fault(
+                pointer, "required", "attribute '\(name)' must be a text and not empty", slug: "bad_cloud_event")
+        }
+        return text
+    }
+
+    private var meta: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.key("cloudevent")
+            writer.beginObject()
+            for attribute in attributes where attribute.name != "specversion" && attribute.name != "type" {
+                writer.key(text: attribute.name)
+                writer.raw(attribute.value)
+            }
+            writer.endObject()
+            writer.endObject()
+        }
+    }
+}
+
+extension CloudEvent {
+    /// Reads the JSON format (CloudEvents JSON format 1.0.2, section 3).
+    init(_ fields: Fields, limits: Limits) throws {
+        self.init(pointer: fields.pointer)
+        for (name, raw) in fields.members where name != "data" && name != "data_base64" {
+            let value = fields.value[name]
+            guard let value, !value.isNull else { continue }
+            guard value.kind != .object, value.kind != .array else {
+                throw fields.fault(name, "type", "attributes are texts, numbers or booleans", slug: "bad_cloud_event")
+            }
+            try add(name, raw, text: value.string)
+        }
+        if let data = fields.raw("data") {
+            guard !fields.has("data_base64") else {
+                throw fields.fault("data", "exclusive", "send either 'data' or 'data_base64'")
+            }
+            self.data = data
+        } else if let encoded = try fields.string("data_base64") {
+            guard let bytes = Base64.decode(encoded) else {
+                throw fields.fault("data_base64", "format", "is not Base64", slug: "bad_cloud_event")
+            }
+            data = try Self.json(bytes, of: MediaType(texts["datacontenttype"] ?? "application/json"), limits)
+        }
+    }
+
+    /// Reads the binary mode: attributes in `ce-…` header fields, the body is the data.
+    init(_ request: Request, limits: Limits) throws {
+        self.init(pointer: "#")
+        for field in request.headers.all where field.name.utf8.count > 3 {
+            let name = field.name.lowercased()
+            guard name.hasPrefix("ce-") else { continue }
+            guard let text = Self.decoded(field.value) else {
+                throw ChatError(.malformed, "the header field '\(name)' is not UTF-8", slug: "bad_cloud_event")
+            }
+            guard texts[String(name.dropFirst(3))] == nil else {
+                throw ChatError(.malformed, "the header field '\(name)' is there twice", slug: "bad_cloud_event")
+            }
+            try add(String(name.dropFirst(3)), JSONText(string: text), text: text)
+        }
+        let media = request.headers["Content-Type"] ?? "application/json"
+        data = try Self.json(request.body.bytes, of: MediaType(media), limits)
+    }
+
+    /// Data as JSON: JSON as it is, text as a string.
+    private static func json(_ bytes: [UInt8], of media: MediaType, _ limits: Limits) throws -> JSONText {
+        if bytes.isEmpty { return .null }
+        if media.isJSON { return try Fields.parse(bytes, limits: limits).text }
+        guard media.isText else { throw Problem.unsupportedMediaType(media.text, "CloudEvents data is JSON or text") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ChatError(.malformed, "the data is not UTF-8", slug: "bad_cloud_event")
+        }
+        return JSONText(string: text)
+    }
+
+    /// A header value, percent-decoded exactly once and without the quotes it may stand in (HTTP binding, 3.1.3.2).
+    private static func decoded(_ value: String) -> String? {
+        var bytes = Array(value.utf8)
+        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
+            bytes = unescaped(bytes[1..<bytes.count - 1])
+        }
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%") {
+                guard index + 2 < bytes.count,
+                    let byte = Hex.decode(String(decoding: bytes[index + 1...index + 2], as: UTF8.self))
+                else { return nil }
+                output += byte
+                index += 3
+            } else {
+                output.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(validating: output, as: UTF8.self)
+    }
+
+    private static func unescaped(_ quoted: ArraySlice<UInt8>) -> [UInt8] {
+        var output: [UInt8] = []
+        var bytes = quoted.makeIterator()
+        while let byte = bytes.next() {
+            if byte == UInt8(ascii: "\\"), let escaped = bytes.next() {
+                output.append(escaped)
+            } else {
+                output.append(byte)
+            }
+        }
+        return output
+    }
+}
+
+extension Problem {
+    static func unsupportedMediaType(_ type: String, _ detail: String) -> Problem {
+        Problem(
+            status: 415, code: "unsupported_media_type", title: "Unsupported media type",
+            detail: "'\(type)' is not supported: \(detail)")
+    }
+}

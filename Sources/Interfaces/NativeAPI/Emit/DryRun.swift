@@ -1,0 +1,120 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Webhooks
+
+/// A sink of the hub that stands for several live streams, so that dry runs count streams and not feeds.
+protocol StreamCounting: FeedSink {
+    /// Streams open on it now.
+    var streamCount: Int { get }
+}
+
+/// Who would be told of an event.
+struct Reach {
+    var webhooks: [WebhookMatch] = []
+    var streams = 0
+
+    /// Prints it as the member `would_reach`.
+    func print(to writer: inout JSONWriter) {
+        writer.key("would_reach")
+        writer.beginObject()
+        writer.key("webhooks")
+        writer.beginArray()
+        for match in webhooks {
+            writer.beginObject()
+            writer.member("id", match.webhook)
+            writer.member("match", match.matches)
+            writer.member("why", match.why)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.member("streams", streams)
+        writer.endObject()
+    }
+}
+
+/// What would become of an event.
+private struct Forecast {
+    /// Nil when the event could not be read.
+    var type: String?
+    var refusal: ChatError?
+    var reach = Reach()
+
+    func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("valid", refusal == nil)
+        if let type { writer.member("type", type) } else { writer.nullMember("type") }
+        writer.nullMember("version")
+        writer.key("errors")
+        writer.beginArray()
+        refusal?.printFaults(to: &writer)
+        writer.endArray()
+        reach.print(to: &writer)
+        writer.endObject()
+    }
+}
+
+extension ChatError {
+    /// Prints its faults as the next values of an array; a refusal without any is one about the whole event.
+    func printFaults(to writer: inout JSONWriter) {
+        let whole = Fault(pointer: "#", keyword: slug ?? code.slug, detail: message)
+        for fault in faults.isEmpty ? [whole] : faults {
+            writer.beginObject()
+            writer.member("pointer", fault.pointer)
+            writer.member("keyword", fault.keyword)
+            writer.member("detail", fault.detail)
+            writer.endObject()
+        }
+    }
+}
+
+extension NativeAPI {
+    /// `POST /v1/events/validate`: what `POST /v1/events` would do with the event of the body.
+    func postValidation(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: ["channel"] + EmissionReader.eventMembers)
+        guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
+        let emission = try EmissionReader.event(fields, channel: channel)
+        return await dryRun(EmitOrder(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
+    }
+
+    /// Says what an emit would do, and stores nothing. A request that cannot be read is refused as ever; an event that
+    /// would be refused is an answer.
+    func dryRun(_ order: EmitOrder, _ chat: Chat) async -> Response {
+        guard order.shape == .one else { return await dryRun(order.emissions.map { .success($0) }, chat) }
+        let forecast = await forecast(.success(order.emissions[0]), chat)
+        return .json(JSONText { forecast.print(to: &$0) }.bytes)
+    }
+
+    /// The same for several events: `{"results": […]}`, in their places.
+    func dryRun(_ emissions: [ReadEmission], _ chat: Chat) async -> Response {
+        var writer = JSONWriter(capacity: emissions.count * 160 + 32)
+        writer.beginObject()
+        writer.key("results")
+        writer.beginArray()
+        for emission in emissions { await forecast(emission, chat).print(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    private func forecast(_ read: ReadEmission, _ chat: Chat) async -> Forecast {
+        let draft: EventDraft
+        do throws(ChatError) {
+            draft = try chat.admit(try read.get())
+        } catch {
+            return Forecast(type: try? read.get().type, refusal: error)
+        }
+        return Forecast(type: draft.type, reach: await reach(of: draft))
+    }
+
+    /// Who would be told of the event now.
+    func reach(of draft: EventDraft) async -> Reach {
+        let event = Event(timetoken: service.clock.now, draft: draft)
+        let sinks = await service.hub.reach(of: event)
+        let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
+        return Reach(webhooks: webhooks.registry.explain(event), streams: streams)
+    }
+}

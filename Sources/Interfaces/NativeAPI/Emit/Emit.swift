@@ -1,0 +1,160 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+/// The routes that put events into channels. The text is the route's pattern, part of an idempotency key's scope.
+enum EmitRoute: String {
+    case messages = "/v1/channels/{channel}/messages"
+    case events = "/v1/channels/{channel}/events"
+    case signals = "/v1/channels/{channel}/signals"
+    case fire = "/v1/channels/{channel}/fire"
+    case anyChannel = "/v1/events"
+    case batch = "/v1/events/batch"
+
+    var pattern: RoutePattern { RoutePattern(rawValue) }
+}
+
+/// What one request wants emitted, all or none, and how it is answered.
+struct EmitOrder {
+    /// How the answer shows the events.
+    enum Shape {
+        /// The one event's own object.
+        case one
+        /// `{"events": […]}`
+        case list
+    }
+
+    var route: EmitRoute
+    var emissions: [Emission]
+    var status = 201
+    var shape = Shape.one
+}
+
+extension NativeAPI {
+    /// `POST /v1/channels/{channel}/messages`
+    func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.messageMembers)
+        let emission = try EmissionReader.message(fields, channel: request.name("channel"))
+        return try await answer(EmitOrder(route: .messages, emissions: [emission]), to: request, caller)
+    }
+
+    /// `POST /v1/channels/{channel}/events`
+    func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
+        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.eventMembers)
+        let emission = try EmissionReader.event(fields, channel: request.name("channel"))
+        return try await answer(EmitOrder(route: .events, emissions: [emission]), to: request, caller)
+    }
+
+    /// `POST /v1/channels/{channel}/signals`
+    func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
+        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.signalMembers)
+        let emission = try EmissionReader.signal(fields, channel: request.name("channel"))
+        return try await answer(EmitOrder(route: .signals, emissions: [emission], status: 202), to: request, caller)
+    }
+
+    /// `POST /v1/channels/{channel}/fire`
+    func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
+        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.fireMembers)
+        let emission = try EmissionReader.fire(fields, channel: request.name("channel"))
+        return try await answer(EmitOrder(route: .fire, emissions: [emission], status: 202), to: request, caller)
+    }
+
+    /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
+    func postAnyChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+        if let form = CloudEventForm(request.headers) {
+            return try await postCloudEvents(form, request, caller)
+        }
+        try demandBody(of: request, within: limits.emitBodyBytes)
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionReader.eventMembers)
+        return try await answer(try anyChannelOrder(fields), to: request, caller)
+    }
+
+    private func anyChannelOrder(_ fields: Fields) throws(ChatError) -> EmitOrder {
+        guard let channels = try fields.strings("channels") else {
+            guard let channel = try fields.string("channel") else {
+                throw fields.missing("member 'channel' or 'channels'")
+            }
+            return EmitOrder(route: .anyChannel, emissions: [try EmissionReader.event(fields, channel: channel)])
+        }
+        guard !fields.has("channel") else {
+            throw fields.fault("channels", "exclusive", "send either 'channel' or 'channels'")
+        }
+        guard (1...limits.batchEvents).contains(channels.count), Set(channels).count == channels.count else {
+            throw fields.fault("channels", "items", "must name 1 to \(limits.batchEvents) different channels")
+        }
+        let first = try EmissionReader.event(fields, channel: channels[0])
+        let emissions = channels.map { channel in
+            var emission = first
+            emission.channel = channel
+            return emission
+        }
+        return EmitOrder(route: .anyChannel, emissions: emissions, shape: .list)
+    }
+
+    /// Emits and answers after the events are durable; or, with `?dry_run=true`, says what would happen.
+    func answer(
+        _ order: EmitOrder, to request: Request, _ caller: Caller, also known: [String] = []
+    ) async throws -> Response {
+        let chat = service.chat(for: caller)
+        if try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
+            return await dryRun(order, chat)
+        }
+        guard let key = try IdempotencyKey(request.headers) else {
+            return Self.printed(order, try await chat.emit(order.emissions))
+        }
+        return try await claims.run(key, order.route, request, caller) { claim in
+            Self.printed(order, try await chat.emit(order.emissions, claim: claim(.null)))
+        }
+    }
+
+    private static func printed(_ order: EmitOrder, _ outcome: AppendOutcome) -> Response {
+        var writer = JSONWriter(capacity: 160 * outcome.events.count + 16)
+        switch order.shape {
+        case .one: print(outcome.events[0], outcome, to: &writer)
+        case .list:
+            writer.beginObject()
+            writer.key("events")
+            writer.beginArray()
+            for event in outcome.events { print(event, outcome, to: &writer) }
+            writer.endArray()
+            writer.endObject()
+        }
+        return .json(writer.bytes, status: order.status, headers: outcome.replayHeaders)
+    }
+
+    private static func print(_ appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
+        writer.beginObject()
+        printPlace(of: appended, outcome, to: &writer)
+        writer.endObject()
+    }
+
+    /// The members of the answer to an emit: which event it became, and where.
+    static func printPlace(of appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
+        let event = appended.event
+        writer.member("id", event.id)
+        writer.member("timetoken", event.timetoken.description)
+        writer.member("channel", event.channel.name)
+        writer.member("type", event.type)
+        // A repeated request is answered as the first one was, whose events were new.
+        writer.member("duplicate", outcome.repeatedNote == nil && appended.isDuplicate)
+    }
+
+    /// For routes whose limit depends on what the body is.
+    func demandBody(of request: Request, within limit: Int) throws {
+        guard request.body.bytes.count <= limit else { throw Problem.contentTooLarge(limit: limit) }
+    }
+}
+
+extension AppendOutcome {
+    /// What a repeated answer carries beside the first one's header fields (`conventions.md` 6).
+    var replayHeaders: [(name: String, value: String)] {
+        repeatedNote == nil ? [] : [("Idempotency-Replayed", "true")]
+    }
+}
+
+extension Request {
+    /// A segment of the path that the route's pattern names.
+    func name(_ parameter: String) -> String { parameters[parameter] ?? "" }
+}

@@ -1,0 +1,47 @@
+import ChatModel
+import HTTPServer
+
+/// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header; `conventions.md` 6).
+struct IdempotencyKey: Equatable {
+    let text: String
+
+    /// Nil when the field is absent.
+    ///
+    /// - Throws: `.malformed` for a key that is not 1 to 255 visible ASCII characters.
+    init?(_ headers: Headers) throws(ChatError) {
+        let fields = headers[all: "Idempotency-Key"]
+        guard let field = fields.first else { return nil }
+        text = Self.unquoted(field)
+        guard fields.count == 1, (1...255).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw ChatError(
+                .malformed, "Idempotency-Key must be one value of 1 to 255 visible ASCII characters",
+                slug: "bad_idempotency_key")
+        }
+    }
+
+    /// The content of a structured-field string (RFC 9651, 4.2.5); a value that is none stays as it is, because the
+    /// draft's quotes are rarely written in practice.
+    private static func unquoted(_ field: String) -> String {
+        let bytes = Array(field.utf8)
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
+            return field
+        }
+        var content: [UInt8] = []
+        var rest = bytes[1..<bytes.count - 1].makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "\\"):
+                guard let escaped = rest.next(), escaped == UInt8(ascii: "\"") || escaped == UInt8(ascii: "\\") else {
+                    return field
+                }
+                content.append(escaped)
+            case UInt8(ascii: "\""): return field
+            case 0x20...0x7E: content.append(byte)
+            default: return field
+            }
+        }
+        return String(decoding: content, as: UTF8.self)
+    }
+}

@@ -1,0 +1,99 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    private static let rangeNames = ["type", "user", "after", "before"]
+
+    /// `GET /v1/channels/{channel}/events`
+    func getHistory(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(
+            request.query, known: Self.rangeNames + ["order"] + Listing.parameterNames)
+        var query = try range(parameters)
+        if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
+        query.order = try order(try parameters.text("order"), query.cursor)
+        let channel = try readable(request.name("channel"), caller)
+        let page = try await pages(of: [channel], query, caller)[0]
+        var writer = JSONWriter(capacity: page.weight)
+        page.print(to: &writer)
+        return .json(
+            writer.bytes,
+            headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
+    }
+
+    /// `GET /v1/channels/{channel}/events/count`
+    func getCount(_ request: Request, _ caller: Caller) async throws -> Response {
+        let query = try range(try Parameters(request.query, known: Self.rangeNames))
+        let channel = try readable(request.name("channel"), caller)
+        let counts = try await service.chat(for: caller).counts([query.request(for: channel)])
+        return Self.number("count", counts[0])
+    }
+
+    /// `DELETE /v1/channels/{channel}/events`
+    func deleteHistory(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: ["after", "before"])
+        let channel = try readable(request.name("channel"), caller)
+        let deleted = try await service.chat(for: caller).deleteEvents(
+            after: try parameters.timetoken("after") ?? .zero,
+            before: try parameters.timetoken("before") ?? .distantFuture, in: channel.name)
+        return Self.number("deleted", deleted)
+    }
+
+    private static func number(_ name: StaticString, _ value: Int) -> Response {
+        .json(
+            JSONText { writer in
+                writer.beginObject()
+                writer.member(name, value)
+                writer.endObject()
+            }.bytes)
+    }
+
+    /// Pages of several channels, all read up to one watermark.
+    func pages(of channels: [ChannelID], _ query: HistoryQuery, _ caller: Caller) async throws -> [HistoryPage] {
+        let chat = service.chat(for: caller)
+        // Before the read: an event committed in between is then seen twice rather than never.
+        let watermark = try await chat.watermark()
+        let pages = try await chat.history(channels.map(query.request(for:)))
+        return pages.map { HistoryPage($0, of: query, watermark: watermark) }
+    }
+
+    private func range(_ parameters: Parameters) throws(ChatError) -> HistoryQuery {
+        let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
+        var query = HistoryQuery(limit: limit)
+        query.types = try Self.types(parameters.texts("type"))
+        query.user = try parameters.text("user")
+        query.after = try parameters.timetoken("after") ?? .zero
+        query.before = try parameters.timetoken("before") ?? .distantFuture
+        return query
+    }
+
+    private func order(_ word: String?, _ cursor: PageCursor?) throws(ChatError) -> HistoryRequest.Order {
+        guard let word else { return cursor?.order ?? .oldestFirst }
+        guard let order = HistoryRequest.Order(word: word) else {
+            throw Parameters.bad("order", "must be 'asc' or 'desc'")
+        }
+        guard cursor.map({ $0.order == order }) ?? true else {
+            throw ChatError(.malformed, "the page cursor belongs to a walk in the other order", slug: "bad_cursor")
+        }
+        return order
+    }
+
+    /// Type patterns of a query or a body.
+    static func types(_ texts: [String]) throws(ChatError) -> [NamePattern] {
+        var patterns: [NamePattern] = []
+        for text in texts {
+            guard let pattern = NamePattern(text) else {
+                throw ChatError(
+                    .malformed, "'\(text)' is no type pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern")
+            }
+            patterns.append(pattern)
+        }
+        return patterns
+    }
+
+    func readable(_ name: String, _ caller: Caller) throws(ChatError) -> ChannelID {
+        try Names.check(channel: name)
+        return ChannelID(name, in: caller.space)
+    }
+}

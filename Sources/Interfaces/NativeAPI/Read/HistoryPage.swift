@@ -1,0 +1,75 @@
+import ChatKit
+import ChatModel
+import JSON
+
+/// What a client asked of a channel's history, cursor and filters together.
+struct HistoryQuery {
+    var after = Timetoken.zero
+    var before = Timetoken.distantFuture
+    var order = HistoryRequest.Order.oldestFirst
+    var limit: Int
+    var types: [NamePattern] = []
+    var user: String?
+    var cursor: PageCursor?
+
+    /// The request for one channel: one page of the walk.
+    func request(for channel: ChannelID) -> HistoryRequest {
+        let isBack = cursor?.direction == .prev
+        let walk = isBack ? order.reversed : order
+        var request = HistoryRequest(channel: channel, after: after, before: before, order: walk, limit: limit)
+        request.types = types
+        request.user = user
+        guard let cursor else { return request }
+        switch walk {
+        case .oldestFirst: request.after = max(after, cursor.position)
+        case .newestFirst: request.before = min(before, cursor.position)
+        }
+        return request
+    }
+}
+
+/// One page of a channel's history, as it is answered.
+struct HistoryPage {
+    var events: [Event]
+    var next: PageCursor?
+    var previous: PageCursor?
+    /// Where a stream continues: nothing of what the walk covers is missed or repeated.
+    var continuation: Timetoken
+
+    /// - Parameters:
+    ///   - page: what the log gave for `query.request(for:)`.
+    ///   - watermark: of the app, taken before the log was asked.
+    init(_ page: Page<Event>, of query: HistoryQuery, watermark: Timetoken) {
+        let isBack = query.cursor?.direction == .prev
+        events = isBack ? page.items.reversed() : page.items
+        let end = Timetoken(max(1, query.before.rawValue) - 1)
+        // An event that was committed after the watermark was taken, and is here, need not come again.
+        let seen = max(min(watermark, end), events.map(\.timetoken).max() ?? .zero)
+        let anchor = query.order == .newestFirst ? query.cursor?.anchor ?? seen : seen
+        func cursor(_ event: Event?, _ direction: PageCursor.Direction) -> PageCursor? {
+            event.map {
+                PageCursor(position: $0.timetoken, order: query.order, direction: direction, anchor: anchor)
+            }
+        }
+        next = page.hasMore || isBack ? cursor(events.last, .next) : nil
+        previous = (isBack ? page.hasMore : query.cursor != nil) ? cursor(events.first, .prev) : nil
+        // A walk towards the present goes on where the page ends; one into the past has seen the present already.
+        continuation = query.order == .oldestFirst && next != nil ? events.last?.timetoken ?? anchor : anchor
+    }
+
+    func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("data")
+        writer.beginArray()
+        for event in events { event.printEnvelope(to: &writer) }
+        writer.endArray()
+        if let next { writer.member("next_cursor", next.text) } else { writer.nullMember("next_cursor") }
+        if let previous { writer.member("prev_cursor", previous.text) } else { writer.nullMember("prev_cursor") }
+        writer.member("has_more", next != nil)
+        writer.member("cursor", continuation.description)
+        writer.endObject()
+    }
+
+    /// Bytes the page takes in print, roughly.
+    var weight: Int { events.reduce(128) { $0 + $1.draft.weight + 96 } }
+}

@@ -1,0 +1,70 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    /// Events one `POST /v1/history` may ask for in all. With the largest payloads such an answer is as large as ten
+    /// pages of one channel; asking for more channels lowers the default limit of each.
+    static let historyEvents = 2500
+
+    private static let historyMembers = ["channels", "types", "user", "after", "before", "order", "limit"]
+
+    /// `POST /v1/history`: the first page of several channels at once.
+    func postHistory(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.historyMembers)
+        let names = try fields.required("channels", try fields.strings("channels"))
+        guard (1...limits.streamChannels).contains(names.count), Set(names).count == names.count else {
+            throw fields.fault("channels", "items", "must name 1 to \(limits.streamChannels) different channels")
+        }
+        var channels: [ChannelID] = []
+        for name in names { channels.append(try readable(name, caller)) }
+        let pages = try await pages(of: channels, try query(fields, channels: channels.count), caller)
+        return .json(Self.printed(zip(channels, pages)))
+    }
+
+    private func query(_ fields: Fields, channels: Int) throws(ChatError) -> HistoryQuery {
+        let most = max(1, min(limits.pageMost, Self.historyEvents / channels))
+        let limit = try fields.integer("limit", in: 1...limits.pageMost) ?? min(limits.pageDefault, most)
+        guard limit <= most else {
+            throw fields.fault(
+                "limit", "range",
+                "must be at most \(most) for \(channels) channels: \(Self.historyEvents) events in all")
+        }
+        var query = HistoryQuery(limit: limit)
+        query.types = try Self.types(try fields.strings("types") ?? [])
+        query.user = try fields.string("user")
+        query.after = try timetoken("after", fields) ?? .zero
+        query.before = try timetoken("before", fields) ?? .distantFuture
+        if let word = try fields.string("order") {
+            guard let order = HistoryRequest.Order(word: word) else {
+                throw fields.fault("order", "enum", "must be 'asc' or 'desc'")
+            }
+            query.order = order
+        }
+        return query
+    }
+
+    private func timetoken(_ name: String, _ fields: Fields) throws(ChatError) -> Timetoken? {
+        guard let text = try fields.string(name) else { return nil }
+        guard let value = Timetoken(text: text) else {
+            throw fields.fault(name, "format", "must be a timetoken: 17 decimal digits in a string")
+        }
+        return value
+    }
+
+    private static func printed(_ pages: some Sequence<(ChannelID, HistoryPage)>) -> [UInt8] {
+        var writer = JSONWriter(capacity: pages.reduce(32) { $0 + $1.1.weight })
+        writer.beginObject()
+        writer.key("channels")
+        writer.beginObject()
+        for (channel, page) in pages {
+            writer.key(text: channel.name)
+            page.print(to: &writer)
+        }
+        writer.endObject()
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,55 @@
+import ChatModel
+import HTTPServer
+import Signing
+
+/// Versions of representations in `ETag`, `If-Match` and `If-None-Match` (RFC 9110, 8.8.3 and 13.1).
+enum EntityTag {
+    /// The strong tag of a representation that has no version of its own: 96 bits of its SHA-256.
+    static func of(_ representation: [UInt8]) -> String {
+        quoted(Base64.encodeURL(Array(sha256(representation).prefix(12))))
+    }
+
+    static func quoted(_ opaque: String) -> String { "\"\(opaque)\"" }
+
+    /// Whether `If-None-Match` names the tag: the client has it already. Compared weakly (13.1.2).
+    static func isKnown(_ tag: String, to headers: Headers) -> Bool {
+        let listed = list(headers[all: "If-None-Match"])
+        return listed.contains("*") || listed.contains { $0 == tag || $0 == "W/" + tag }
+    }
+
+    /// The members of a list of tags. Commas inside a tag are legal and never in ours, so splitting there is enough:
+    /// such a tag matches nothing either way.
+    fileprivate static func list(_ fields: [String]) -> [String] {
+        fields.flatMap { $0.split(separator: ",") }.map { part in
+            String(part.drop(while: { $0 == " " || $0 == "\t" }).reversed().drop(while: { $0 == " " }).reversed())
+        }
+    }
+}
+
+/// What `If-Match` demands of a record before it is changed.
+struct Precondition {
+    private let tags: [String]
+
+    init(_ headers: Headers) { tags = EntityTag.list(headers[all: "If-Match"]) }
+
+    /// The one etag a write must meet; nil when any will do.
+    ///
+    /// - Parameter current: reads the record's present etag; asked only when the client named several.
+    /// - Throws: `.stale` when none can meet it.
+    func etag(current: () async throws -> String) async throws -> String? {
+        guard !tags.isEmpty, !tags.contains("*") else { return nil }
+        let strong = tags.compactMap(Self.opaque)
+        if strong.count == 1 { return strong[0] }
+        let present = try await current()
+        guard strong.contains(present) else {
+            throw ChatError(.stale, "the record is at another version than If-Match names; read it again")
+        }
+        return present
+    }
+
+    /// What stands between the quotes of a strong tag; weak ones never match here (RFC 9110, 13.1.1).
+    private static func opaque(_ tag: String) -> String? {
+        guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
+        return String(tag.dropFirst().dropLast())
+    }
+}

@@ -1,0 +1,77 @@
+import ChatModel
+import HTTPServer
+import JSON
+
+/// How lists are answered: `{"data": […], "next_cursor": …, "has_more": …}` and a `Link` to the next page.
+struct Listing {
+    let limit: Int
+    let cursor: String?
+
+    static let parameterNames = ["limit", "cursor"]
+
+    init(_ parameters: Parameters, limits: Limits) throws(ChatError) {
+        limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
+        cursor = try parameters.text("cursor")
+    }
+
+    /// Answers with a page that came from a store that pages by itself.
+    static func response<Item>(
+        _ page: Page<Item>, to request: Request, print: (Item, inout JSONWriter) -> Void
+    ) -> Response {
+        var writer = JSONWriter(capacity: page.items.count * 256 + 64)
+        writer.beginObject()
+        writer.key("data")
+        writer.beginArray()
+        for item in page.items { print(item, &writer) }
+        writer.endArray()
+        if let next = page.cursor { writer.member("next_cursor", next) } else { writer.nullMember("next_cursor") }
+        writer.member("has_more", page.cursor != nil)
+        writer.endObject()
+        return .json(writer.bytes, headers: links(to: request, next: page.cursor))
+    }
+
+    /// The page of a list that is in memory anyway; its cursors are the ids pages end with.
+    func page<Item>(of items: [Item], id: (Item) -> String) throws(ChatError) -> Page<Item> {
+        var rest = items[...]
+        if let cursor {
+            guard let end = rest.firstIndex(where: { id($0) == cursor }) else {
+                throw ChatError(.malformed, "the page cursor must be one this gateway gave out", slug: "bad_cursor")
+            }
+            rest = rest[(end + 1)...]
+        }
+        let part = Array(rest.prefix(limit))
+        let hasMore = rest.count > limit
+        return Page(items: part, hasMore: hasMore, cursor: hasMore ? part.last.map(id) : nil)
+    }
+
+    /// `Link` (RFC 8288) with the same query and other cursors.
+    static func links(
+        to request: Request, next: String?, previous: String? = nil
+    ) -> [(name: String, value: String)] {
+        let links = [(next, "next"), (previous, "prev")].compactMap { cursor, relation in
+            cursor.map { "<\(target(of: request, cursor: $0))>; rel=\"\(relation)\"" }
+        }
+        return links.isEmpty ? [] : [("Link", links.joined(separator: ", "))]
+    }
+
+    private static func target(of request: Request, cursor: String) -> String {
+        let query = request.target.dropFirst(request.path.count + 1)
+        let kept = query.split(separator: "&").filter { !$0.hasPrefix("cursor=") && $0 != "cursor" }
+        let all = kept.map { escaped(String($0)) } + ["cursor=" + escaped(cursor)]
+        return escaped(request.path) + "?" + all.joined(separator: "&")
+    }
+
+    /// Escapes what would end the link early; everything else is in the request's own spelling.
+    private static func escaped(_ text: String) -> String {
+        var output = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "<": output += "%3C"
+            case ">": output += "%3E"
+            case "\"": output += "%22"
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output
+    }
+}

@@ -1,0 +1,87 @@
+import ChatModel
+
+/// Reads moments as people and programs write them in JSON: RFC 3339, any offset, any number of decimals.
+enum Timestamp {
+    /// - Returns: nil for a text that is no timestamp, or one before 1970 or after 9999. Decimals beyond 100 ns are cut
+    ///   off; a leap second counts as the next second.
+    static func read(_ text: String) -> Timetoken? {
+        var reader = DigitReader(Array(text.utf8))
+        guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
+            let day = reader.digits(2), reader.skip("Tt "), let hour = reader.digits(2), reader.skip(":"),
+            let minute = reader.digits(2), reader.skip(":"), let second = reader.digits(2),
+            let ticks = reader.fraction(), let offset = reader.offset(), reader.isAtEnd,
+            (1...12).contains(month), (1...daysIn(month, of: year)).contains(day), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        let days = daysSince1970(year, month, day)
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+        guard seconds >= 0 else { return nil }
+        return Timetoken(UInt64(seconds) * Timetoken.ticksPerSecond + UInt64(ticks))
+    }
+
+    private static func daysIn(_ month: Int, of year: Int) -> Int {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+
+    /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`, for years from 0 on.
+    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+/// Walks over a timestamp's characters.
+private struct DigitReader {
+    private let bytes: [UInt8]
+    private var index = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { index == bytes.count }
+
+    mutating func digits(_ count: Int) -> Int? {
+        guard index + count <= bytes.count else { return nil }
+        var value = 0
+        for byte in bytes[index..<index + count] {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            value = value * 10 + Int(byte - 0x30)
+        }
+        index += count
+        return value
+    }
+
+    mutating func skip(_ any: StaticString) -> Bool {
+        guard index < bytes.count, any.withUTF8Buffer({ $0.contains(bytes[index]) }) else { return false }
+        index += 1
+        return true
+    }
+
+    /// What follows the seconds, in 100 ns ticks; zero when nothing does.
+    mutating func fraction() -> Int? {
+        guard skip(".") else { return 0 }
+        var ticks = 0
+        var count = 0
+        while let digit = digits(1) {
+            if count < 7 { ticks = ticks * 10 + digit }
+            count += 1
+        }
+        guard count > 0 else { return nil }
+        for _ in min(count, 7)..<7 { ticks *= 10 }
+        return ticks
+    }
+
+    /// `Z` or `±hh:mm`, in seconds east of Greenwich.
+    mutating func offset() -> Int? {
+        if skip("Zz") { return 0 }
+        let isWest = skip("-")
+        guard isWest || skip("+"), let hours = digits(2), skip(":"), let minutes = digits(2), hours < 24, minutes < 60
+        else { return nil }
+        return (hours * 3600 + minutes * 60) * (isWest ? -1 : 1)
+    }
+}
