@@ -88,7 +88,7 @@ let package = Package(
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("JSONTests", uses: ["JSON"]),
-        tests("ParleyTests", uses: ["ChatModel", "HTTPClient", "JSON", "ParleyCommands", "Signing"]),
+        tests("ParleyTests", uses: ["ChatModel", "JSON", "Locking", "ParleyCommands", "Signing"]),
         tests("SQLiteTests", uses: ["SQLite"]),
         tests("SigningTests", uses: ["Signing"]),
     ]

@@ -1,0 +1,15 @@
+/// Why a command did not do what it was asked, for the person who typed it.
+struct CommandFailure: Error, Equatable {
+    /// One sentence that says what to change where that is known.
+    var message: String
+    /// Further lines: the faults of a document, what was done before.
+    var details: [String] = []
+    /// 1, or 2 when the command itself was wrong.
+    var code: Int32 = 1
+
+    init(_ message: String, details: [String] = [], code: Int32 = 1) {
+        self.message = message
+        self.details = details
+        self.code = code
+    }
+}

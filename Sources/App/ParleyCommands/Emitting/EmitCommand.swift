@@ -1,0 +1,96 @@
+import ArgumentParser
+import JSON
+
+/// `parley emit`: one event from the command line, or many from the standard input.
+struct EmitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "emit", abstract: "Emit an event, or one for each line of the standard input.",
+        discussion: """
+            parley emit orders.eu '{"amount":4200}' --type order.paid --user shop-7
+            tail -f payments.ndjson | parley emit orders.eu - --type order.paid
+            parley history orders.eu --all --json | parley emit orders.test - --envelopes
+
+            With '-' every line is the data of one event. Lines that are refused are reported with their number and do not \
+            stop the others. Nothing is emitted twice when a connection breaks: each request carries an idempotency key.
+            """)
+
+    @Argument(help: "The channel.")
+    var channel: String
+
+    @Argument(
+        help: ArgumentHelp("The event's data: JSON, @FILE, or - for lines of JSON. Default: {}.", valueName: "json"))
+    var json: String?
+
+    @Option(help: "The event's type; without one it is 'custom'.")
+    var type: String?
+
+    @Option(help: "Who causes it.")
+    var user: String?
+
+    @Option(help: ArgumentHelp("Metadata for filters: JSON or @FILE.", valueName: "json"))
+    var meta: String?
+
+    @Option(name: .customLong("ttl-hours"), help: ArgumentHelp("Keep it in history for so long.", valueName: "hours"))
+    var ttlHours: Int?
+
+    @Flag(help: "For listeners of this moment only: not kept in history.")
+    var ephemeral = false
+
+    @Flag(help: "With '-': lines are whole events, as 'history --json' prints them; options fill in what they lack.")
+    var envelopes = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With '-': requests under way at once. More than one is faster, but gives up the order of the lines.",
+            valueName: "n"))
+    var parallel = 1
+
+    @OptionGroup var gateway: GatewayOptions
+
+    func validate() throws {
+        guard !channel.isEmpty else { throw ValidationError("The channel must not be empty.") }
+        guard (1...32).contains(parallel) else { throw ValidationError("--parallel must be from 1 to 32.") }
+        if let ttlHours, ttlHours < 1 { throw ValidationError("--ttl-hours must be at least 1.") }
+        if envelopes, json != "-" { throw ValidationError("--envelopes is for lines of the standard input: give '-'.") }
+    }
+
+    func run() async throws {
+        let draft = EmissionForm(
+            channel: channel, type: type, user: user, meta: try meta.map { try InputText.json($0, "--meta") },
+            ttlHours: ttlHours, isEphemeral: ephemeral)
+        if json == "-" {
+            try await emitLines(draft)
+        } else {
+            let data = try json.map { try InputText.json($0, "the data") } ?? .emptyObject
+            try await emit(draft.event(data: data, withChannel: false))
+        }
+    }
+
+    private func emit(_ event: JSONText) async throws {
+        try await gateway.withGateway { access, surroundings in
+            let answer = try await access.send(
+                Call(
+                    method: "POST", path: RequestPath("v1", "channels", channel, "events"), body: event,
+                    idempotencyKey: EmissionForm.freshKey()))
+            let output = surroundings.console.output
+            if gateway.isJSON {
+                if let document = answer.document { output.line(document.text.onOneLine().bytes) }
+                return
+            }
+            let emitted = answer.document?.root
+            let id = PlainText.safe(emitted?["id"]?.string ?? "an event")
+            let isRepeat = emitted?["duplicate"]?.boolean == true
+            output.line(
+                "\(output.style.good("emitted")) \(id) to \(PlainText.safe(channel))\(isRepeat ? " (a repeat)" : "")")
+        }
+    }
+
+    private func emitLines(_ form: EmissionForm) async throws {
+        try await gateway.withGateway { access, surroundings in
+            var run = LineEmission(
+                form: form, isEnvelopes: envelopes, parallel: parallel, isJSON: gateway.isJSON, access: access,
+                surroundings: surroundings)
+            try await run.run()
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import JSON
+
+/// `emit -`: lines of input to batches, batches to the gateway, outcomes to the terminal.
+///
+/// Reading waits for sending: at most `parallel` requests and a few batches are in memory, whatever the input's size.
+struct LineEmission {
+    let form: EmissionForm
+    let isEnvelopes: Bool
+    let parallel: Int
+    let isJSON: Bool
+    let access: GatewayAccess
+    let surroundings: Surroundings
+    private var progress = Progress()
+    private var bar: ProgressBar
+
+    /// The gateway's limit on a batch (`product.md` 9), less the text around the events.
+    private static let batchBytes = 1024 * 1024 - 64
+
+    init(
+        form: EmissionForm, isEnvelopes: Bool, parallel: Int, isJSON: Bool, access: GatewayAccess,
+        surroundings: Surroundings
+    ) {
+        self.form = form
+        self.isEnvelopes = isEnvelopes
+        self.parallel = parallel
+        self.isJSON = isJSON
+        self.access = access
+        self.surroundings = surroundings
+        bar = ProgressBar(on: surroundings.console.errors)
+    }
+
+    /// - Throws: `CommandFailure` when a line was refused, or when the rest could not be sent at all.
+    mutating func run() async throws {
+        // Before the feed: it moves the position from which the rest is counted.
+        progress.totalBytes = Self.size(of: surroundings.input)
+        let feed = try InputFeed(
+            descriptor: surroundings.input, limits: .init(bytes: Self.batchBytes, overhead: form.overhead))
+        defer { feed.close() }
+        do {
+            try await emitAll(from: feed)
+        } catch let failure as CommandFailure {
+            bar.clear()
+            throw CommandFailure(failure.message, details: failure.details + ["stopped; until then \(summary)"])
+        }
+        bar.clear()
+        surroundings.console.errors.line(summary)
+        if progress.failed > 0 { throw CommandFailure("\(progress.failed) of the lines were not emitted") }
+    }
+
+    private mutating func emitAll(from feed: InputFeed) async throws {
+        let sender = BatchSender(form: form, isEnvelopes: isEnvelopes, access: access)
+        try await withThrowingTaskGroup(of: BatchOutcome.self) { group in
+            var running = 0
+            while let batch = try await feed.next() {
+                if running == parallel {
+                    if let outcome = try await group.next() { record(outcome) }
+                    running -= 1
+                }
+                group.addTask { try await sender.send(batch) }
+                running += 1
+            }
+            while let outcome = try await group.next() { record(outcome) }
+        }
+    }
+
+    private mutating func record(_ outcome: BatchOutcome) {
+        for line in outcome.lines {
+            if isJSON { surroundings.console.output.line(line.report.bytes) }
+            guard let failure = line.failure else {
+                progress.done += 1
+                continue
+            }
+            progress.failed += 1
+            let text = ([failure.message] + failure.details).map(PlainText.safe).joined(separator: "; ")
+            bar.line("line \(line.number): \(text)")
+        }
+        progress.readBytes = max(progress.readBytes, outcome.readBytes)
+        bar.show(progress)
+    }
+
+    private var summary: String {
+        let seconds = (bar.elapsed / .milliseconds(10)).rounded() / 100
+        let failed = progress.failed > 0 ? ", \(progress.failed) failed" : ""
+        return "\(progress.done) emitted\(failed) in \(seconds) s"
+    }
+
+    /// What is left to read of a regular file.
+    private static func size(of descriptor: Int32) -> Int? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return max(0, Int(status.st_size) - max(0, Int(lseek(descriptor, 0, SEEK_CUR))))
+    }
+}
+
+/// What became of a batch.
+struct BatchOutcome: Sendable {
+    /// In the order of the input.
+    var lines: [LineOutcome]
+    var readBytes: Int
+}
+
+/// Sends batches of lines.
+struct BatchSender: Sendable {
+    let form: EmissionForm
+    let isEnvelopes: Bool
+    let access: GatewayAccess
+
+    /// Emits what can be emitted.
+    ///
+    /// - Throws: when the whole request was refused, since the next one would be too, or did not get through.
+    func send(_ batch: InputBatch) async throws(CommandFailure) -> BatchOutcome {
+        var refused: [LineOutcome] = []
+        var events: [(number: Int, text: JSONText)] = []
+        for line in batch.lines {
+            do throws(CommandFailure) { events.append((line.number, try event(line))) } catch {
+                refused.append(.refused(line.number, error.message))
+            }
+        }
+        let answered = events.isEmpty ? [] : try await emit(events)
+        return BatchOutcome(
+            lines: (refused + answered).sorted { $0.number < $1.number }, readBytes: batch.readBytes)
+    }
+
+    private func event(_ line: InputLine) throws(CommandFailure) -> JSONText {
+        guard let bytes = line.bytes else { throw CommandFailure("longer than a request may be") }
+        let text: JSONText
+        do { text = try JSONDocument(bytes, numbers: .lenient).text } catch {
+            throw CommandFailure("not JSON: \(error.message) (column \(error.column))")
+        }
+        guard isEnvelopes else { return form.event(data: text, withChannel: true) }
+        guard let event = form.event(envelope: text) else { throw CommandFailure("not an event: an object is needed") }
+        return event
+    }
+
+    private func emit(_ events: [(number: Int, text: JSONText)]) async throws(CommandFailure) -> [LineOutcome] {
+        let answer = try await access.send(
+            Call(
+                method: "POST", path: RequestPath("v1", "events", "batch"),
+                body: EmissionForm.batch(events.map(\.text)), idempotencyKey: EmissionForm.freshKey()))
+        let results = answer.document?.root["results"]?.elements ?? []
+        let texts = answer.document?.text.rawMember("results")?.rawElements() ?? []
+        guard results.count == events.count, texts.count == events.count else {
+            throw CommandFailure("the gateway answered \(results.count) results for \(events.count) events")
+        }
+        return events.indices.map { .answered(events[$0].number, results[$0], texts[$0]) }
+    }
+}

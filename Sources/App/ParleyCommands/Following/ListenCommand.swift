@@ -1,0 +1,87 @@
+import ArgumentParser
+import JSON
+import Signing
+
+/// `parley listen`: events as they happen.
+struct ListenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "listen", abstract: "Print events as they happen, or forward them to a local URL.",
+        discussion: """
+            parley listen 'orders.*' --type 'order.*' --filter 'data.amount > 1000'
+            parley listen orders.eu --forward http://127.0.0.1:3000/hook
+
+            A broken connection is resumed without losing or repeating an event. With --forward each event is posted once, \
+            signed as webhooks are (Standard Webhooks): a webhook endpoint can be tried before it has a public address.
+            """)
+
+    @Argument(help: ArgumentHelp("Channels: a name, 'a.b.*' or '*'.", valueName: "pattern"))
+    var patterns: [String]
+
+    @Option(help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
+    var type: [String] = []
+
+    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+    var filter: String?
+
+    @Option(
+        help: ArgumentHelp("Begin after this cursor (a timetoken), or with the 'earliest' event.", valueName: "cursor"))
+    var since: String?
+
+    @Option(help: ArgumentHelp("Stop after so many events.", valueName: "n"))
+    var count: Int?
+
+    @Option(help: ArgumentHelp("Post each event there instead of printing it; prints the answers.", valueName: "url"))
+    var forward: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --forward: the secret to sign with (whsec_…); without one it is drawn.", valueName: "secret"))
+    var secret: String?
+
+    @OptionGroup var gateway: GatewayOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
+        if secret != nil, forward == nil { throw ValidationError("--secret belongs to --forward.") }
+        if let forward, !forward.hasPrefix("http://"), !forward.hasPrefix("https://") {
+            throw ValidationError("--forward must be an http:// or https:// URL.")
+        }
+    }
+
+    func run() async throws {
+        let key = try signingKey()
+        var path = RequestPath("v1", "stream")
+        path.add("channel", each: patterns)
+        path.add("type", each: type)
+        path.add("filter", filter)
+        try await gateway.withGateway { access, surroundings in
+            let console = surroundings.console
+            let forwarder = forward.map { EventForwarder(url: $0, key: key, client: access.client) }
+            if let forwarder { console.errors.line("forwarding to \(forwarder.url), signed with \(key.text)") }
+            var follower = StreamFollower(access: access, surroundings: surroundings, path: path, since: since)
+            var left = count ?? .max
+            try await follower.follow { envelope, document in
+                if let forwarder {
+                    let outcome = try await forwarder.post(envelope, document.root)
+                    console.output.line(
+                        gateway.isJSON ? outcome.json.description : outcome.text(console.output.style))
+                } else if gateway.isJSON {
+                    console.output.line(envelope.bytes)
+                } else {
+                    console.output.line(EventLine.text(envelope, document.root, console.output.style))
+                }
+                left -= 1
+                return left > 0
+            }
+        }
+    }
+
+    private func signingKey() throws(CommandFailure) -> StandardSigningKey {
+        guard let secret else { return .generate(from: SystemRandomSource()) }
+        do { return try StandardSigningKey(secret) } catch {
+            throw CommandFailure(
+                "--secret must be 'whsec_' and base64 of at least \(StandardSigningKey.minimumSecretBytes) bytes",
+                code: 2)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import HTTPClient
+import JSON
+
+/// Follows a stream for as long as it is wanted: connects again when it breaks, from where it broke.
+struct StreamFollower {
+    /// Takes an event; false ends the following.
+    typealias Handler = (JSONText, JSONDocument) async throws -> Bool
+
+    let access: GatewayAccess
+    let surroundings: Surroundings
+    /// Channels, types and filter; the cursor is added.
+    let path: RequestPath
+    /// The position after the last event that was handled.
+    private(set) var cursor: String?
+    /// How often in a row the stream broke without a line of it having come.
+    private var failures = 0
+    /// Until there has been a stream, a refused connection is a mistake in the address, not a gateway restarting.
+    private var hasFollowed = false
+    /// How long a silence means a dead connection: three heartbeats.
+    private var silence = Duration.seconds(45)
+
+    private static let lineBytes = 32 * 1024 * 1024
+
+    init(access: GatewayAccess, surroundings: Surroundings, path: RequestPath, since cursor: String?) {
+        self.access = access
+        self.surroundings = surroundings
+        self.path = path
+        self.cursor = cursor
+    }
+
+    /// Hands every event to `handle`, in order, until it returns false or the gateway says the stream is over for good.
+    ///
+    /// - Throws: what `handle` throws, and the gateway's refusal of the stream.
+    mutating func follow(_ handle: Handler) async throws {
+        while true {
+            switch await connect() {
+            case .open(let stream):
+                if try await read(stream, handle) { return }
+            case .over: return
+            case .refused(let failure): throw failure
+            case .broken(let reason): try await pause(reason)
+            }
+        }
+    }
+
+    private enum Connection {
+        case open(OutboundStream)
+        case over
+        case refused(CommandFailure)
+        case broken(String)
+    }
+
+    private mutating func connect() async -> Connection {
+        let stream: OutboundStream
+        do { stream = try await access.stream(path.adding("cursor", cursor), idleTimeout: silence) } catch {
+            let reason = ProblemText.sentence(error, url: access.url)
+            let isPassing =
+                switch error.reason {
+                case .reset, .timeout, .connectTimeout, .overloaded: true
+                case .connectRefused, .dns: hasFollowed
+                case .tls, .blockedAddress, .responseInvalid, .cancelled, .requestInvalid: false
+                }
+            return isPassing ? .broken(reason) : .refused(CommandFailure(reason))
+        }
+        switch stream.status {
+        case 200: return .open(stream)
+        // Source: WHATWG HTML 9.2.3: the way to tell a client to stop reconnecting.
+        case 204: return .over
+        default:
+            let failure = ProblemText.failure(status: stream.status, body: await Self.body(of: stream))
+            let isPassing = stream.status == 429 || stream.status >= 500
+            return isPassing ? .broken(failure.message) : .refused(failure)
+        }
+    }
+
+    /// As much of a refusal's body as a problem needs; a broken one is told by its status.
+    private static func body(of stream: OutboundStream) async -> [UInt8] {
+        var body: [UInt8] = []
+        var parts = stream.makeAsyncIterator()
+        while body.count < 64 * 1024, let part = try? await parts.next() { body += part }
+        return body
+    }
+
+    /// Reads until the stream breaks (false) or is wanted no longer (true).
+    private mutating func read(_ stream: OutboundStream, _ handle: Handler) async throws -> Bool {
+        var splitter = LineSplitter(limit: Self.lineBytes)
+        var parts = stream.makeAsyncIterator()
+        while true {
+            let part: [UInt8]?
+            do { part = try await parts.next() } catch {
+                try await pause(ProblemText.sentence(error, url: access.url))
+                return false
+            }
+            guard let part else {
+                try await pause("the gateway ended the stream")
+                return false
+            }
+            for case .complete(let line) in splitter.lines(in: part) {
+                guard try await take(StreamLine(line), handle) else { return true }
+            }
+        }
+    }
+
+    private mutating func take(_ line: StreamLine, _ handle: Handler) async throws -> Bool {
+        switch line {
+        case .heartbeat: failures = 0
+        case .unknown: break
+        case .control(let name, let document): noted(name, document.root["data"])
+        case .event(let envelope, let document):
+            failures = 0
+            guard try await handle(envelope, document) else { return false }
+            cursor = document.root["timetoken"]?.string ?? cursor
+        }
+        return true
+    }
+
+    private mutating func noted(_ name: String, _ data: JSONValue?) {
+        switch name {
+        case "stream.ready":
+            // Without an event yet, a break is to be resumed from where this stream began.
+            cursor = cursor ?? data?["cursor"]?.string
+            if let heartbeat = data?["heartbeat_seconds"]?.integer, (1...3600).contains(heartbeat) {
+                silence = max(.seconds(45), .seconds(heartbeat) * 3)
+            }
+            say(hasFollowed ? "listening again" : "listening")
+            hasFollowed = true
+        case "stream.gap":
+            cursor = data?["resumed_from"]?.string ?? cursor
+            let missed = data?["missed"]?.integer.map { "\($0) events are" } ?? "events are"
+            say("\(missed) missing here: they are older than what the gateway keeps")
+        case "stream.lagged":
+            say("this terminal is slower than the stream; the gateway will cut it, and it goes on from there")
+        case "stream.closing": say("the gateway is closing the stream")
+        default: break
+        }
+    }
+
+    private mutating func pause(_ reason: String) async throws {
+        failures += 1
+        let wait = Backoff.stream.delay(afterAttempt: failures, draw: surroundings.draw())
+        say("\(reason); connecting again in \((wait / .milliseconds(100)).rounded() / 10) s")
+        try await surroundings.sleep(wait)
+    }
+
+    private func say(_ text: String) {
+        let errors = surroundings.console.errors
+        errors.line(errors.style.faint(PlainText.safe(text)))
+    }
+}

@@ -1,0 +1,37 @@
+import Glibc
+import JSON
+
+/// A JSON value given as an argument: the text itself, `@FILE`, or `-` for the standard input.
+enum InputText {
+    private static let limit = 16 * 1024 * 1024
+
+    /// - Throws: as wrong usage when the text is no JSON, as a failure when the file cannot be read.
+    static func json(_ argument: String, _ what: String) throws(CommandFailure) -> JSONText {
+        if argument == "-" { return try parse(try read(Surroundings.current.input, "the standard input"), what) }
+        guard argument.hasPrefix("@") else { return try parse(Array(argument.utf8), what) }
+        let name = String(argument.dropFirst())
+        let descriptor = open(name, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        return try parse(try read(descriptor, name), what)
+    }
+
+    static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
+        do { return try JSONDocument(bytes, numbers: .lenient).text.onOneLine() } catch {
+            throw CommandFailure("\(what) is not JSON: \(error)", code: 2)
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ name: String) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= limit else { throw CommandFailure("\(name) is longer than \(limit) bytes") }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+
+/// The command line program: arguments in, exit code out (`product.md` 4).
+public enum ParleyProgram {
+    /// Runs one command with the arguments that follow the program's name.
+    ///
+    /// - Returns: 0 when it did what it was asked, 1 when that failed, 2 when it was not asked rightly.
+    public static func run(_ arguments: [String]) async -> Int32 {
+        await run(arguments, in: .process)
+    }
+
+    static func run(_ arguments: [String], in surroundings: Surroundings) async -> Int32 {
+        await Surroundings.$current.withValue(surroundings) {
+            do {
+                try Spelling.check(arguments, against: ParleyCommand.self)
+                var command = try ParleyCommand.parseAsRoot(arguments)
+                if var waiting = command as? any AsyncParsableCommand {
+                    try await waiting.run()
+                } else {
+                    try command.run()
+                }
+                return 0
+            } catch {
+                return report(error, to: surroundings.console)
+            }
+        }
+    }
+
+    private static func report(_ error: any Error, to console: Console) -> Int32 {
+        if let failure = error as? CommandFailure {
+            console.errors.line(console.errors.style.bad("error: ") + PlainText.safe(failure.message))
+            for detail in failure.details { console.errors.line("  " + PlainText.safe(detail)) }
+            return failure.code
+        }
+        let text = ParleyCommand.fullMessage(for: error)
+        let code = ParleyCommand.exitCode(for: error)
+        if code.isSuccess {
+            if !text.isEmpty { console.output.line(text) }
+            return 0
+        }
+        let prefix = "Error: "
+        let isPrefixed = text.hasPrefix(prefix)
+        let rest = isPrefixed ? String(text.dropFirst(prefix.count)) : text
+        if !rest.isEmpty { console.errors.line((isPrefixed ? console.errors.style.bad("error: ") : "") + rest) }
+        // argument-parser reports wrong usage as 64 (sysexits.h); our contract says 2.
+        return code == .validationFailure ? 2 : code.rawValue
+    }
+}
+
+/// `parley`.
+struct ParleyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "parley",
+        abstract: "A self-hosted chat-event gateway: serve it, emit into it, listen to it.",
+        discussion: """
+            The client commands talk to the gateway at PARLEY_URL (default \(ServerAddress.standard)) with the API key in \
+            PARLEY_KEY (default 'dev', for a loopback address only). With --json they print JSON for programs, one value a \
+            line. Colours are used on a terminal unless NO_COLOR is set.
+
+            Exit codes: 0 done, 1 failed, 2 wrong usage.
+
+            Shell completion:
+              source <(parley --generate-completion-script bash)
+              parley --generate-completion-script zsh > "${fpath[1]}/_parley"
+              parley --generate-completion-script fish | source
+            """,
+        version: ParleyProgram.version,
+        subcommands: subcommands)
+
+    private static let subcommands: [any ParsableCommand.Type] = [
+        EmitCommand.self, ListenCommand.self, HistoryCommand.self, WebhooksCommand.self, SourcesCommand.self,
+        KeysCommand.self, AppsCommand.self,
+    ]
+}
+
+extension ParleyProgram {
+    static let version = "0.1.0"
+}

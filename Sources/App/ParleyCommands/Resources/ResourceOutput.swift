@@ -1,0 +1,103 @@
+import JSON
+
+/// A column of a list: its title and the member it shows, as a path with dots.
+struct Column: Sendable {
+    let title: String
+    let member: [String]
+
+    init(_ member: String, title: String? = nil) {
+        self.title = title ?? member.replacing("_", with: " ")
+        self.member = member.split(separator: ".").map(String.init)
+    }
+}
+
+/// Prints the gateway's resources.
+struct ResourceOutput: Sendable {
+    let console: Console
+    let isJSON: Bool
+
+    /// A list: a table, or each element on a line.
+    func list(
+        _ pages: PagedList, limit: Int = .max, columns: [Column], empty: String
+    ) async throws {
+        var table = Table(columns.map(\.title))
+        var isEmpty = true
+        let hasMore = try await pages.each(limit: limit) { text, value in
+            isEmpty = false
+            if isJSON {
+                console.output.line(text.onOneLine().bytes)
+            } else {
+                table.add(columns.map { Self.text(at: $0.member, in: value, text) })
+            }
+        }
+        guard !isJSON else { return }
+        if isEmpty { return console.errors.line(empty) }
+        for line in table.lines(console.output.style) { console.output.line(line) }
+        if hasMore { console.errors.line("there are more: --limit") }
+    }
+
+    /// One resource: its members, one a line, or the object.
+    ///
+    /// - Parameter list: a member that holds a list of objects, shown as a table below the others.
+    func show(_ answer: Answer, tabulating list: String? = nil, as columns: [Column] = []) {
+        guard let document = answer.document else { return }
+        guard !isJSON else { return console.output.line(document.text.onOneLine().bytes) }
+        let members = document.text.rawMembers() ?? [("", document.text)]
+        let pairs = members.filter { $0.name != list }.map { member in
+            (name: member.name, value: Self.text(document.root[member.name], member.value))
+        }
+        for line in Table.pairs(pairs, console.output.style) { console.output.line(line) }
+        guard let list, let texts = document.text.rawMember(list)?.rawElements(),
+            let values = document.root[list]?.elements, !values.isEmpty
+        else { return }
+        var table = Table(columns.map(\.title))
+        for (text, value) in zip(texts, values) {
+            table.add(columns.map { Self.text(at: $0.member, in: value, text) })
+        }
+        console.output.line("")
+        for line in table.lines(console.output.style) { console.output.line(line) }
+    }
+
+    /// That something was done, for a request whose answer says no more.
+    func done(_ verb: String, _ id: String, _ answer: Answer? = nil) {
+        guard isJSON else { return console.output.line("\(console.output.style.good(verb)) \(PlainText.safe(id))") }
+        if let document = answer?.document { return console.output.line(document.text.onOneLine().bytes) }
+        console.output.line(
+            JSONText { writer in
+                writer.beginObject()
+                writer.member("id", id)
+                writer.key(text: verb)
+                writer.boolean(true)
+                writer.endObject()
+            }.bytes)
+    }
+
+    private static func text(at path: [String], in value: JSONValue, _ raw: JSONText) -> String {
+        var value: JSONValue? = value
+        var raw: JSONText? = raw
+        for name in path {
+            value = value?[name]
+            raw = raw?.rawMember(name)
+        }
+        guard let raw else { return "-" }
+        return text(value, raw)
+    }
+
+    /// A value in a cell: texts bare, lists of texts with commas, the rest as JSON.
+    private static func text(_ value: JSONValue?, _ raw: JSONText) -> String {
+        guard let value, !value.isNull else { return "-" }
+        if let string = value.string { return string.isEmpty ? "-" : string }
+        if let strings = value.strings { return strings.isEmpty ? "-" : strings.joined(separator: ", ") }
+        if let boolean = value.boolean { return boolean ? "yes" : "no" }
+        return raw.onOneLine().description
+    }
+}
+
+extension GatewayOptions {
+    /// Runs `body` with access and the way to print what comes of it.
+    func withResources(_ body: (GatewayAccess, ResourceOutput) async throws -> Void) async throws {
+        try await withGateway { access, surroundings in
+            try await body(access, ResourceOutput(console: surroundings.console, isJSON: isJSON))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Locking
+
+/// The state of a long run on the last line of a terminal; silent anywhere else.
+struct ProgressBar {
+    private let sink: Sink
+    private var drawnAt: UInt64?
+    private let startedAt: UInt64
+    private let now: @Sendable () -> UInt64
+
+    init(on sink: Sink, now: @escaping @Sendable () -> UInt64 = uptimeNanoseconds) {
+        self.sink = sink
+        self.now = now
+        startedAt = now()
+    }
+
+    var elapsed: Duration { .nanoseconds(Int64(now() - startedAt)) }
+
+    /// Shows the state, but not more often than ten times a second: drawing must not be what the run waits for.
+    mutating func show(_ progress: Progress) {
+        guard sink.isTerminal else { return }
+        let time = now()
+        if let drawnAt, time - drawnAt < 100_000_000 { return }
+        drawnAt = time
+        sink.text("\r" + progress.line(elapsed: elapsed, width: sink.width() - 1) + "\u{1B}[K")
+    }
+
+    /// Prints a line above the bar.
+    mutating func line(_ text: String) {
+        clear()
+        sink.line(text)
+        drawnAt = nil
+    }
+
+    mutating func clear() {
+        guard drawnAt != nil else { return }
+        sink.text("\r\u{1B}[K")
+    }
+}
+
+/// How far a run is.
+struct Progress: Equatable {
+    var done = 0
+    var failed = 0
+    var readBytes = 0
+    /// Of the whole input; nil when nobody knows.
+    var totalBytes: Int?
+
+    /// One line of at most `width` columns: a bar where the end is known, counts everywhere.
+    func line(elapsed: Duration, width: Int) -> String {
+        let rate = Double(done + failed) / max(elapsed / .seconds(1), 0.001)
+        var text = "\(done) emitted"
+        if failed > 0 { text += ", \(failed) failed" }
+        text += ", \(Int(rate))/s"
+        guard let totalBytes, totalBytes > 0 else { return String(text.prefix(width)) }
+        let share = min(Double(readBytes) / Double(totalBytes), 1)
+        let percent = "\(Int(share * 100))%"
+        let room = min(40, width - text.count - percent.count - 4)
+        guard room >= 5 else { return String("\(percent) \(text)".prefix(width)) }
+        let filled = Int(share * Double(room))
+        let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: room - filled)
+        return "[\(bar)] \(percent) \(text)"
+    }
+}

@@ -1,0 +1,149 @@
+import JSON
+import Locking
+import Signing
+import Testing
+
+@testable import ParleyCommands
+
+func envelope(_ number: Int, data: String = #"{"n": 1.0}"#) -> String {
+    #"{"id":"evt_\#(number)","type":"order.paid","timestamp":"2024-11-24T01:39:05.678901Z","timetoken":"\#(number)","#
+        + #""channel":"orders.eu","user":"ana","data":\#(data)}"#
+}
+
+private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":"5","heartbeat_seconds":15}}"# + "\n"
+
+@Suite("listen") struct ListenTests {
+    @Test("asks for what was said and prints events for programs as they came")
+    func json() async throws {
+        let gateway = try LoopbackGateway { _, _ in .stream([ready, "\n", envelope(6) + "\n"], isHeld: true) }
+        let run = try await parley(
+            "listen", "orders.*", "a", "--type", "order.*", "--filter", "data.n == 1", "--since", "earliest", "--count",
+            "1",
+            "--json", at: gateway)
+        #expect(run.code == 0)
+        #expect(run.output == envelope(6) + "\n")
+        #expect(run.errors == "listening\n")
+        let request = try #require(gateway.requests.first)
+        #expect(
+            request.target
+                == "/v1/stream?channel=orders.%2A&channel=a&type=order.%2A&filter=data.n%20%3D%3D%201&cursor=earliest")
+        #expect(request.headers["accept"] == "application/x-ndjson")
+        #expect(request.headers["authorization"] == "Bearer test-key")
+    }
+
+    @Test("prints events for people on a line, without what a terminal would obey")
+    func people() async throws {
+        let event = envelope(6, data: "\"\u{9B}2J\"")
+        let gateway = try LoopbackGateway { _, _ in .stream([ready + event + "\n"], isHeld: true) }
+        let run = try await parley("listen", "a", "--count", "1", at: gateway)
+        #expect(run.output == "2024-11-24 01:39:05.678Z  orders.eu  order.paid  ana  \"\\u{9b}2J\"\n")
+    }
+
+    @Test("goes on from the last event when the stream breaks")
+    func resumes() async throws {
+        let gateway = try LoopbackGateway { _, before in
+            switch before {
+            case 0: .stream([ready, envelope(6) + "\n" + envelope(7) + "\n", envelope(8)])
+            case 1: .answer(503, "")
+            case 2: .cut
+            default: .stream([ready, envelope(8) + "\n"], isHeld: true)
+            }
+        }
+        let run = try await parley("listen", "a", "--count", "3", "--json", at: gateway)
+        #expect(run.code == 0)
+        #expect(run.lines == [6, 7, 8].map { envelope($0) })
+        #expect(
+            gateway.requests.map(\.target) == ["/v1/stream?channel=a"]
+                + Array(repeating: "/v1/stream?channel=a&cursor=7", count: 3))
+        // Longer each time, since nothing came in between.
+        #expect(run.waits == [.milliseconds(375), .milliseconds(750), .milliseconds(1500)])
+        #expect(run.errors.contains("listening again"))
+    }
+
+    @Test("goes on from where the stream began when it breaks before an event")
+    func resumesFromReady() async throws {
+        let gateway = try LoopbackGateway { _, before in
+            before == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
+        }
+        _ = try await parley("listen", "a", "--count", "1", at: gateway)
+        #expect(gateway.requests.last?.target == "/v1/stream?channel=a&cursor=5")
+    }
+
+    @Test("says that events are missing, and goes on behind them")
+    func gap() async throws {
+        let gap = #"{"event":"stream.gap","data":{"requested":"1","resumed_from":"40","missed":3}}"# + "\n"
+        let gateway = try LoopbackGateway { _, before in
+            before == 0 ? .stream([gap, ready]) : .stream([ready, envelope(41) + "\n"], isHeld: true)
+        }
+        let run = try await parley("listen", "a", "--since", "1", "--count", "1", at: gateway)
+        #expect(run.errors.contains("3 events are missing here"))
+        #expect(gateway.requests.last?.target == "/v1/stream?channel=a&cursor=40")
+    }
+
+    @Test("passes over lines it does not know")
+    func unknownLines() async throws {
+        let gateway = try LoopbackGateway { _, _ in
+            .stream(["{\"x\":1}\nnot json\n[]\n{\"event\":\"stream.new\"}\n", envelope(6) + "\n"], isHeld: true)
+        }
+        #expect(try await parley("listen", "a", "--count", "1", "--json", at: gateway).output == envelope(6) + "\n")
+    }
+
+    @Test("ends when the gateway says the stream is over")
+    func over() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(204, "") }
+        let run = try await parley("listen", "a", at: gateway)
+        #expect(run.code == 0)
+    }
+
+    @Test("fails on a refusal, and on an address where nobody is")
+    func refusal() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(400, #"{"title":"Bad filter","code":"bad_filter"}"#) }
+        let run = try await parley("listen", "a", "--filter", "(", at: gateway)
+        #expect(run.code == 1)
+        #expect(run.errors == "error: Bad filter (400 bad_filter)\n")
+        #expect(gateway.requests.count == 1)
+        let nobody = try await parley("listen", "a", "--url", "http://127.0.0.1:1")
+        #expect(nobody.code == 1)
+        #expect(nobody.errors.contains("nothing answers"))
+    }
+
+    @Test("forwards each event signed, and tells how it fared")
+    func forward() async throws {
+        let gateway = try LoopbackGateway { _, _ in
+            .stream([ready, envelope(6) + "\n" + envelope(7) + "\n"], isHeld: true)
+        }
+        let receiver = try LoopbackGateway { _, before in .answer(before == 0 ? 204 : 500, "") }
+        let secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
+        let run = try await parley(
+            "listen", "a", "--forward", receiver.url + "/hook", "--secret", secret, "--count", "2", at: gateway)
+        #expect(run.code == 0)
+        #expect(run.lines.count == 2)
+        #expect(run.lines[0].hasPrefix("204  ") && run.lines[0].hasSuffix(" ms  order.paid  evt_6"))
+        #expect(run.lines[1].hasPrefix("500  "))
+        #expect(run.errors.contains("forwarding to \(receiver.url)/hook, signed with \(secret)"))
+        for (number, request) in zip([6, 7], receiver.requests) {
+            #expect(request.method == "POST")
+            #expect(request.target == "/hook")
+            #expect(request.text == envelope(number))
+            #expect(request.headers["authorization"] == nil, "the key is not the receiver's business")
+            #expect(request.headers["webhook-id"] == "evt_\(number)")
+            let timestamp = try #require(request.headers["webhook-timestamp"].flatMap { Int64($0) })
+            let expected = try StandardSigner([StandardSigningKey(secret)]).signature(
+                id: "evt_\(number)", timestamp: timestamp, body: request.body)
+            #expect(request.headers["webhook-signature"] == expected)
+        }
+    }
+
+    @Test("draws a secret when none is given, and goes on when the receiver is away")
+    func forwardToNobody() async throws {
+        let gateway = try LoopbackGateway { _, _ in .stream([ready, envelope(6) + "\n"], isHeld: true) }
+        let run = try await parley(
+            "listen", "a", "--forward", "http://127.0.0.1:1/", "--count", "1", "--json", at: gateway)
+        #expect(run.code == 0)
+        #expect(run.errors.contains("signed with whsec_"))
+        let outcome = try JSONDocument(Array(run.output.utf8)).root
+        #expect(outcome["event"]?.string == "evt_6")
+        #expect(outcome["status"]?.isNull == true)
+        #expect(outcome["error"]?.string == "connect_refused")
+    }
+}

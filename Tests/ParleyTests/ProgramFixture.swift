@@ -1,0 +1,59 @@
+import Glibc
+import Locking
+import Testing
+
+@testable import ParleyCommands
+
+/// Runs the program as a shell would, with everything around it in the test's hands.
+struct ProgramRun {
+    let code: Int32
+    let output: String
+    let errors: String
+    /// How long it wanted to wait before each repetition; it did not.
+    let waits: [Duration]
+
+    var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
+}
+
+func parley(
+    _ arguments: String..., at gateway: LoopbackGateway? = nil, input: String = "", key: String? = "test-key",
+    isTerminal: Bool = false
+) async throws -> ProgramRun {
+    try await parley(arguments, at: gateway, input: input, key: key, isTerminal: isTerminal)
+}
+
+func parley(
+    _ arguments: [String], at gateway: LoopbackGateway? = nil, input: String = "", key: String? = "test-key",
+    isTerminal: Bool = false
+) async throws -> ProgramRun {
+    let output = Lock<[UInt8]>([])
+    let errors = Lock<[UInt8]>([])
+    let waits = Lock<[Duration]>([])
+    func sink(_ bytes: Lock<[UInt8]>) -> Sink {
+        Sink(isTerminal: isTerminal, style: .plain, width: { 80 }) { part in bytes.withLock { $0 += part } }
+    }
+    var environment: [String: String] = [:]
+    environment["PARLEY_URL"] = gateway?.url
+    environment["PARLEY_KEY"] = key
+    let descriptor = try temporaryFile(input)
+    defer { close(descriptor) }
+    let surroundings = Surroundings(
+        environment: environment, console: Console(output: sink(output), errors: sink(errors)), input: descriptor,
+        sleep: { wait in waits.withLock { $0.append(wait) } }, draw: { 0.5 })
+    let code = await ParleyProgram.run(arguments, in: surroundings)
+    return ProgramRun(
+        code: code, output: String(decoding: output.withLock { $0 }, as: UTF8.self),
+        errors: String(decoding: errors.withLock { $0 }, as: UTF8.self), waits: waits.withLock { $0 })
+}
+
+/// A nameless file with this text, open at its beginning.
+private func temporaryFile(_ text: String) throws -> Int32 {
+    var name = Array("/tmp/parley-test-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    try #require(descriptor >= 0)
+    unlink(name)
+    let bytes = Array(text.utf8)
+    try #require(write(descriptor, bytes, bytes.count) == bytes.count)
+    lseek(descriptor, 0, SEEK_SET)
+    return descriptor
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import ParleyCommands
+
+@Suite("The program") struct ProgramTests {
+    @Test(
+        "answers wrong usage with 2, and says what was meant",
+        arguments: [
+            (["lsten"], "did you mean 'parley listen'?"),
+            (["webhooks", "lst"], "did you mean 'parley webhooks list'?"),
+            (["xyzzy"], "there are emit, listen"), (["listen", "a", "--jso"], "Did you mean '--json'?"),
+            (["emit"], "'<channel>'"), (["emit", "a", "{"], "the data is not JSON"),
+            (["emit", "a", "1", "--meta", "x"], "--meta is not JSON"),
+            (["emit", "a", "1", "--ttl-hours", "0"], "--ttl-hours"),
+            (["emit", "a", "1", "--envelopes"], "--envelopes"), (["emit", "a", "-", "--parallel", "99"], "--parallel"),
+            (["listen", "a", "--secret", "whsec_AAAA"], "--forward"), (["listen", "a", "--count", "0"], "--count"),
+            (["listen", "a", "--forward", "localhost:1"], "http://"),
+            (["listen", "a", "--forward", "http://localhost:1", "--secret", "whsec_AAAA"], "24 bytes"),
+            (["history", "a", "--order", "up"], "'asc' and 'desc'"),
+            (["history", "a", "--all", "--limit", "1"], "--limit"),
+            (["sources", "put", "s"], "--scheme"), (["sources", "put", "s", "{}", "--scheme", "x"], "--scheme"),
+            (["keys", "create", "--scope", "all"], "'emit', 'read', 'manage'"),
+            (["keys", "list", "--url", "ftp://x"], "http://"),
+            (["keys", "list", "--url", "http://u:p@x"], "PARLEY_KEY"),
+        ])
+    func usage(_ arguments: [String], _ hint: String) async throws {
+        let run = try await parley(arguments)
+        #expect(run.code == 2)
+        #expect(run.errors.contains(hint), "\(run.errors)")
+        #expect(run.errors.hasPrefix("error: "))
+        #expect(run.output.isEmpty)
+    }
+
+    @Test("asks for a key unless the gateway is on this machine")
+    func key() async throws {
+        let run = try await parley("keys", "list", "--url", "http://parley.example", key: nil)
+        #expect(run.code == 2)
+        #expect(run.errors.contains("PARLEY_KEY is not set"))
+    }
+
+    @Test(
+        "helps with 0, on the standard output",
+        arguments: [["--help"], ["help", "emit"], [], ["webhooks"], ["--version"]])
+    func help(_ arguments: [String]) async throws {
+        let run = try await parley(arguments)
+        #expect(run.code == 0)
+        #expect(run.errors.isEmpty)
+        #expect(!run.output.isEmpty)
+    }
+
+    @Test(
+        "prints a completion script",
+        arguments: [("bash", "complete"), ("zsh", "#compdef parley"), ("fish", "complete -c")])
+    func completion(_ shell: String, _ mark: String) async throws {
+        let run = try await parley(["--generate-completion-script", shell])
+        #expect(run.code == 0)
+        #expect(run.output.contains(mark))
+    }
+}
+
+@Suite("Spelling") struct SpellingTests {
+    @Test(
+        "finds the nearest name",
+        arguments: [
+            ("lsten", "listen"), ("emti", "emit"), ("hist", nil), ("histroy", "history"), ("webhook", "webhooks"),
+            ("key", "keys"), ("deploy", nil), ("", nil),
+        ])
+    func nearest(_ word: String, _ name: String?) {
+        #expect(Spelling.nearest(to: word, in: ["emit", "listen", "history", "webhooks", "keys"]) == name)
+    }
+
+    @Test(
+        "counts changes",
+        arguments: [("", "", 0), ("a", "", 1), ("ab", "ba", 1), ("kitten", "sitting", 3), ("emit", "emit", 0)])
+    func distance(_ left: String, _ right: String, _ distance: Int) {
+        #expect(Spelling.distance(left, right) == distance)
+        #expect(Spelling.distance(right, left) == distance)
+    }
+}

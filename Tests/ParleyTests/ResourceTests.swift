@@ -1,0 +1,168 @@
+import JSON
+import Testing
+
+@testable import ParleyCommands
+
+@Suite("history") struct HistoryTests {
+    static func page(_ request: LoopbackGateway.Request, _ before: Int) -> LoopbackGateway.Reply {
+        let events = (0..<2).map { envelope(before * 2 + $0) }.joined(separator: ",")
+        let next = before < 2 ? "\"c\(before + 1)\"" : "null"
+        return .answer(200, #"{"data":[\#(events)],"next_cursor":\#(next),"has_more":\#(before < 2),"cursor":"9"}"#)
+    }
+
+    @Test("follows the pages to the end when all are wanted")
+    func all() async throws {
+        let gateway = try LoopbackGateway { Self.page($0, $1) }
+        let run = try await parley(
+            "history", "orders.eu", "--all", "--json", "--type", "order.*", "--user", "ana", "--after", "1", "--before",
+            "9",
+            "--order", "desc", at: gateway)
+        #expect(run.code == 0)
+        #expect(run.lines == (0..<6).map { envelope($0) })
+        let query = "type=order.%2A&user=ana&after=1&before=9&order=desc&limit=250"
+        #expect(
+            gateway.requests.map(\.target) == [
+                "/v1/channels/orders.eu/events?\(query)", "/v1/channels/orders.eu/events?\(query)&cursor=c1",
+                "/v1/channels/orders.eu/events?\(query)&cursor=c2",
+            ])
+    }
+
+    @Test("stops at the limit")
+    func limit() async throws {
+        let gateway = try LoopbackGateway { Self.page($0, $1) }
+        let run = try await parley("history", "orders.eu", "--limit", "3", at: gateway)
+        #expect(run.lines.count == 3)
+        #expect(run.lines[0] == "2024-11-24 01:39:05.678Z  orders.eu  order.paid  ana  {\"n\": 1.0}")
+        #expect(gateway.requests.map(\.target).map { String($0.suffix(7)) } == ["limit=3", "rsor=c1"])
+    }
+
+    @Test("does not go round when the cursor does")
+    func roundabout() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[],"next_cursor":"same"}"#) }
+        #expect(try await parley("history", "a", "--all", at: gateway).code == 0)
+        #expect(gateway.requests.count == 2)
+    }
+}
+
+@Suite("Resources") struct ResourceTests {
+    @Test("are listed as a table, or one a line for programs")
+    func list() async throws {
+        let hooks =
+            #"{"id":"wh_1","url":"https://a.example/h","types":["order.*","x"],"channels":["*"],"status":"enabled"}"#
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[\#(hooks)],"next_cursor":null}"#) }
+        let run = try await parley("webhooks", "list", at: gateway)
+        #expect(
+            run.lines == [
+                "ID    STATUS   URL                  TYPES       CHANNELS",
+                "wh_1  enabled  https://a.example/h  order.*, x  *",
+            ])
+        #expect(try await parley("webhooks", "list", "--json", at: gateway).lines == [hooks])
+    }
+
+    @Test("that are none are told on the error output", arguments: ["webhooks", "sources", "keys", "apps"])
+    func empty(_ resource: String) async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[],"next_cursor":null}"#) }
+        let run = try await parley(resource, "list", at: gateway)
+        #expect(run.code == 0)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("no \(resource)"))
+        #expect(try await parley(resource, "list", "--json", at: gateway).errors.isEmpty)
+    }
+
+    @Test(
+        "are asked for as the API wants it",
+        arguments: [
+            (["webhooks", "show", "wh_1"], "GET /v1/webhooks/wh_1", ""),
+            (["webhooks", "enable", "wh_1"], "POST /v1/webhooks/wh_1/enable", ""),
+            (["webhooks", "disable", "wh_1"], "POST /v1/webhooks/wh_1/disable", ""),
+            (["webhooks", "test", "wh_1"], "POST /v1/webhooks/wh_1/test", ""),
+            (["webhooks", "delete", "wh/1"], "DELETE /v1/webhooks/wh%2F1", ""),
+            (
+                ["webhooks", "create", "https://a.example/h", "--type", "order.*", "--channel", "a", "--channel", "b"],
+                "POST /v1/webhooks", #"{"url":"https://a.example/h","types":["order.*"],"channels":["a","b"]}"#
+            ),
+            (
+                ["webhooks", "create", "https://a", "--description", "d"], "POST /v1/webhooks",
+                #"{"url":"https://a","description":"d"}"#
+            ),
+            (["webhooks", "delivery", "dlv_1"], "GET /v1/deliveries/dlv_1", ""),
+            (
+                ["webhooks", "deliveries", "wh_1", "--status", "dead"],
+                "GET /v1/deliveries?webhook=wh_1&status=dead&limit=50", ""
+            ),
+            (["sources", "show", "s"], "GET /v1/sources/s", ""),
+            (["sources", "delete", "s"], "DELETE /v1/sources/s", ""),
+            (["sources", "put", "s", #"{"a": 1}"#], "PUT /v1/sources/s", #"{"a": 1}"#),
+            (
+                ["sources", "put", "s", "--scheme", "github", "--secret", "x", "--mapping", #"{"channel":"c"}"#],
+                "PUT /v1/sources/s", #"{"scheme":"github","secrets":["x"],"mapping":{"channel":"c"}}"#
+            ),
+            (
+                [
+                    "keys", "create", "--name", "ci", "--scope", "emit", "--scope", "read", "--channel", "a.*",
+                    "--expires-at", "2030-01-01T00:00:00Z",
+                ],
+                "POST /v1/keys",
+                #"{"name":"ci","scopes":["emit","read"],"channels":["a.*"],"expires_at":"2030-01-01T00:00:00Z"}"#
+            ),
+            (["keys", "delete", "key_1"], "DELETE /v1/keys/key_1", ""),
+            (["apps", "create", "acme"], "POST /v1/apps", #"{"name":"acme"}"#),
+            (["apps", "delete", "app_1"], "DELETE /v1/apps/app_1", ""),
+        ])
+    func requests(_ arguments: [String], _ line: String, _ body: String) async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"id":"x","data":[]}"#) }
+        let run = try await parley(arguments, at: gateway)
+        #expect(run.code == 0, "\(run.errors)")
+        let request = try #require(gateway.requests.first)
+        #expect("\(request.method) \(request.target)" == line)
+        #expect(request.text == body)
+    }
+
+    @Test("are shown member by member, a log as a table below")
+    func show() async throws {
+        let delivery =
+            #"{"id":"dlv_1","status":"failed","next_attempt_at":null,"attempt_log":[{"at":"t1","status":500,"error":null,"duration_ms":12}]}"#
+        let gateway = try LoopbackGateway { _, _ in .answer(200, delivery) }
+        let run = try await parley("webhooks", "delivery", "dlv_1", at: gateway)
+        #expect(
+            run.lines == [
+                "id               dlv_1", "status           failed", "next_attempt_at  -", "",
+                "AT  STATUS  ERROR  DURATION MS", "t1  500     -      12",
+            ])
+        #expect(try await parley("webhooks", "delivery", "dlv_1", "--json", at: gateway).lines == [delivery])
+    }
+
+    @Test("that are gone are confirmed, for programs too")
+    func deleted() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(204, "") }
+        #expect(try await parley("keys", "delete", "key_1", at: gateway).output == "deleted key_1\n")
+        #expect(
+            try await parley("keys", "delete", "key_1", "--json", at: gateway).output
+                == #"{"id":"key_1","deleted":true}"# + "\n")
+    }
+
+    @Test("read a document from the standard input")
+    func standardInput() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
+        let run = try await parley("sources", "put", "s", "-", at: gateway, input: "{\n \"scheme\": \"github\"\n}\n")
+        #expect(run.code == 0)
+        #expect(gateway.requests.first?.text == #"{ "scheme": "github"}"#)
+    }
+
+    @Test("are not made twice: a request that is unsafe to repeat fails when it is cut")
+    func unsafeRequests() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(503, #"{"title":"Busy"}"#) }
+        let run = try await parley("apps", "create", "acme", at: gateway)
+        #expect(run.code == 1)
+        #expect(run.errors.hasPrefix("error: Busy (503)"))
+        #expect(gateway.requests.count == 1)
+    }
+
+    @Test("of something that is no gateway are refused in words")
+    func notJSON() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, "<html>") }
+        let run = try await parley("keys", "list", at: gateway)
+        #expect(run.code == 1)
+        #expect(run.errors.contains("is no Parley gateway"))
+    }
+}
