@@ -7,11 +7,13 @@ final class Memory: Sendable {
     let tail: Tail
     let passing: PassingEvents
     let retention: RetentionTable
+    let changes: Backlog<RecordChanges>
     let clock: WallClock
     let limits: Limits
 
-    init(settings: SQLiteEngineSettings, start: Timetoken, retention: RetentionTable) {
-        tail = Tail(capacity: settings.tailBytes, start: start)
+    init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
+        tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
+        changes = Backlog(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
         self.retention = retention
         clock = settings.clock

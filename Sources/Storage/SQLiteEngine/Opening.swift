@@ -26,11 +26,19 @@ extension SQLiteEngineSettings {
     }
 }
 
-extension Database {
+/// Where the numbering goes on.
+struct Heads: Sendable {
     /// The last timetoken that may have been given out.
-    func head() throws(SQLiteFailure) -> Timetoken {
-        Timetoken(
-            UInt64(try integer("SELECT max(tt, ifnull((SELECT max(tt) FROM event), 0)) FROM head WHERE lane = 0") ?? 0))
+    let timetoken: Timetoken
+    /// The last directory revision.
+    let revision: Revision
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        timetoken = Timetoken(
+            UInt64(
+                try database.integer(
+                    "SELECT max(tt, ifnull((SELECT max(tt) FROM event), 0)) FROM head WHERE lane = 0") ?? 0))
+        revision = Revision(try database.integer("SELECT tt FROM head WHERE lane = -1") ?? 0)
     }
 }
 
@@ -59,5 +67,29 @@ extension Duration {
     init(ticks: Int64) {
         let second = Int64(Timetoken.ticksPerSecond)
         self = .seconds(ticks / second) + .nanoseconds(ticks % second * 100)
+    }
+}
+
+extension Database {
+    /// The endpoints and how much each has waiting; the items themselves are fetched when first asked for.
+    func lanes() throws(SQLiteFailure) -> [(number: Int64, lane: Lane)] {
+        var waiting: [Int64: Int] = [:]
+        let counts = try prepare(
+            "SELECT ep, count(*) FROM delivery INDEXED BY delivery_due WHERE state = 0 GROUP BY ep")
+        try counts.forEachRow { row in
+            waiting[row.integer(0)] = Int(row.integer(1))
+            return true
+        }
+        var lanes: [(number: Int64, lane: Lane)] = []
+        let endpoints = try prepare("SELECT id, space, name, state, concurrency FROM endpoint")
+        try endpoints.forEachRow { row in
+            let lane = Lane(
+                endpoint: EndpointID(row.text(2), in: SpaceID(row.text(1))),
+                state: LaneState(rawValue: Int(row.integer(3))) ?? .open, concurrency: Int(row.integer(4)),
+                waiting: waiting[row.integer(0)] ?? 0)
+            lanes.append((row.integer(0), lane))
+            return true
+        }
+        return lanes
     }
 }

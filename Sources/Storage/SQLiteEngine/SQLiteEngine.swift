@@ -7,10 +7,11 @@ import SQLite
 ///
 /// One thread writes, several read; callers wait in tasks and never block a thread of the cooperative pool. A file belongs
 /// to one engine at a time. ``close()`` must be called: the threads hold on to the engine until then.
-public final class SQLiteEngine: Sendable {
+public final class SQLiteEngine: Engine {
     private let memory: Memory
     private let readers: Readers
     private let writing: Writing
+    private let board: Board
     private let condition: StoreCondition
     private let closing: Closing
 
@@ -36,8 +37,15 @@ public final class SQLiteEngine: Sendable {
         self.condition = condition
         self.closing = closing
         let clerk = Clerk()
-        writing = Writing(intake: intake, clerk: clerk, uptime: settings.uptime)
-        let isWatching = clerk.start { [writing] in writing.expire(after: settings.limits.storeDeadline) }
+        let writing = Writing(intake: intake, clerk: clerk, uptime: settings.uptime)
+        let board = Board(
+            lanes: parts.lanes, firstFence: memory.tail.end, clock: settings.clock, writing: writing)
+        self.writing = writing
+        self.board = board
+        let isWatching = clerk.start {
+            board.serve()
+            return writing.expire(after: settings.limits.storeDeadline)
+        }
         guard isWatching else {
             await close()
             throw SQLiteEngineFailure(.noThread, path: settings.path)
@@ -47,6 +55,7 @@ public final class SQLiteEngine: Sendable {
     private struct Parts: Sendable {
         let memory: Memory
         let readers: Readers
+        let lanes: [(number: Int64, lane: Lane)]
     }
 
     /// The writer's thread, from opening the file to closing it.
@@ -75,20 +84,24 @@ public final class SQLiteEngine: Sendable {
     ) throws(SQLiteFailure) {
         let database = try settings.openWriter()
         let memory = Memory(
-            settings: settings, start: try database.head(), retention: try RetentionTable(reading: database))
+            settings: settings, start: try Heads(database), retention: try RetentionTable(reading: database))
         let writer = try Writer(
             database: database, memory: memory, intake: intake, condition: condition, settings: settings)
         let readers =
             settings.isInMemory
             ? Readers(inMemory: intake, settings: settings) : try Readers(settings: settings)
         let own = try Reader(database: database)
-        opened(.success(Parts(memory: memory, readers: readers)))
+        opened(.success(Parts(memory: memory, readers: readers, lanes: try database.lanes())))
         writer.run(reader: own, drained: closing.writerIsDrained)
     }
 }
 
 extension SQLiteEngine {
     public var log: any EventLog { SQLiteLog(memory: memory, readers: readers, writing: writing) }
+    public var deliveries: any DeliveryQueue {
+        SQLiteDeliveries(memory: memory, board: board, readers: readers, writing: writing)
+    }
+    public var directory: any Directory { SQLiteDirectory(memory: memory, readers: readers, writing: writing) }
 
     public func health() async -> EngineHealth {
         if closing.hasBegun { return .unavailable("the store is closed") }
@@ -120,7 +133,9 @@ extension SQLiteEngine {
         // Accepted work is done and answered, then the reads that wait, then nothing is left to ask.
         writing.intake.drain()
         await closing.drained()
+        board.close()
         memory.tail.close()
+        memory.changes.close()
         await readers.close()
         await writing.clerk.stop()
         writing.intake.finish()

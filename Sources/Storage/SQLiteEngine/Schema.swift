@@ -50,6 +50,7 @@ enum Schema {
             space TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, revision INTEGER NOT NULL,
             updated INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY(space, kind, id)) WITHOUT ROWID;
         CREATE INDEX record_parent ON record(space, kind, parent, id);
+        CREATE INDEX record_updated ON record(space, kind, updated, id);
         CREATE INDEX record_revision ON record(revision);
         -- Records that are no more, so that who follows changes hears of it.
         CREATE TABLE removed(

@@ -139,6 +139,20 @@ public final class Statement {
     /// The column as a floating point number; NULL reads as 0.
     public func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
+    /// What a column of the current row holds.
+    public enum ColumnKind: Sendable { case null, integer, double, text, bytes }
+
+    /// The kind of the column's value, as stored.
+    public func kind(_ column: Int32) -> ColumnKind {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer
+        case SQLITE_FLOAT: .double
+        case SQLITE_TEXT: .text
+        case SQLITE_BLOB: .bytes
+        default: .null
+        }
+    }
+
     /// True if the column is NULL.
     public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 

@@ -22,13 +22,13 @@ final class CommitReader: Sendable {
     func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch memory.tail.slice(after: here, limit: 1) {
-            case .commits(let commits, _):
+            switch memory.tail.slice(after: here.rawValue, limit: 1) {
+            case .entries(let commits):
                 if let commit = advance(to: commits[0], from: here) { return commit }
             case .behind:
                 guard let commit = await refill(after: here) else { return nil }
                 if !commit.events.isEmpty { return commit }
-            case .empty: await memory.tail.wait(after: here)
+            case .empty: await memory.tail.wait(after: here.rawValue)
             case .closed: return nil
             }
         }

@@ -25,10 +25,10 @@ extension SQLiteLog {
     ) -> Page<Event>? {
         var page = Page<Event>(items: [], position: position)
         while true {
-            switch memory.tail.slice(after: page.position, limit: 64) {
+            switch memory.tail.slice(after: page.position.rawValue, limit: 64) {
             case .behind: return page.position == position ? nil : page.toBeContinued
             case .empty, .closed: return page
-            case .commits(let commits, _):
+            case .entries(let commits):
                 for commit in commits {
                     for event in commit.events[commit.events.index(after: page.position)...] {
                         guard page.items.count < limit else { return page.toBeContinued }

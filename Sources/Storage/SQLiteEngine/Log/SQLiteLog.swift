@@ -108,7 +108,7 @@ struct SQLiteLog: EventLog {
 extension EventDraft {
     /// Refuses what no table could hold. Sizes and rights were decided before; one bad draft must not reach a transaction that
     /// others share.
-    fileprivate func check() throws(ChatError) {
+    func check() throws(ChatError) {
         guard (1...255).contains(channel.name.utf8.count), !channel.space.name.isEmpty else {
             throw ChatError(.malformed, "channel must be 1 to 255 bytes long")
         }

@@ -53,6 +53,10 @@ struct ReaderStatements {
     let countExpired: Statement
     let newestOfSpace: Statement
     let channelsBelow: Statement
+    let record: Statement
+    let changes: Statement
+    let leasedDelivery: Statement
+    let fullDelivery: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
@@ -77,6 +81,19 @@ struct ReaderStatements {
             SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2
             AND (SELECT space FROM channel WHERE id = ch) = ?3 ORDER BY tt DESC LIMIT 1
             """)
+        record = try prepare("SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
+        changes = try prepare(
+            """
+            SELECT revision, space, kind, id FROM record WHERE revision > ?1
+            UNION ALL SELECT revision, space, kind, id FROM removed WHERE revision > ?1 ORDER BY revision
+            """)
+        let deliveries = "FROM delivery d JOIN endpoint e ON e.id = d.ep"
+        leasedDelivery = try prepare(
+            """
+            SELECT \(Statement.deliveryColumns), d.body \(deliveries) WHERE d.tt=? AND d.ep=? AND d.state = 0
+            """)
+        fullDelivery = try prepare(
+            "SELECT \(Statement.deliveryColumns), d.attempts \(deliveries) WHERE d.id=? AND e.space=?")
         channelsBelow = try prepare("SELECT id FROM channel WHERE space=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
     }
 }

@@ -6,7 +6,7 @@ import SQLite
 /// wishes that wait go first, unless removal has been kept waiting for too long.
 final class Housekeeper {
     /// The kinds of removal, in the order of a round.
-    private enum Chore: CaseIterable { case outlived, expired, repeats }
+    private enum Chore: CaseIterable { case outlived, expired, repeats, held, finished }
 
     /// Uptime of the next turn.
     private(set) var nextTurn: UInt64
@@ -55,6 +55,8 @@ final class Housekeeper {
         case .outlived: try statements.removeOutlived(writer)
         case .expired: try statements.removeExpired(writer)
         case .repeats: try statements.forget(writer)
+        case .held: try statements.buryHeld(writer)
+        case .finished: try statements.removeFinished(writer)
         }
     }
 
@@ -74,6 +76,10 @@ struct HousekeepingStatements {
     private let noteSwept: Statement
     private let removeExpired: Statement
     private let forgetting: [Statement]
+    private let removeTombstones: Statement
+    private let buryHeld: Statement
+    private let buryClosed: Statement
+    private let removeFinished: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
@@ -89,6 +95,29 @@ struct HousekeepingStatements {
             DELETE FROM event WHERE tt IN (SELECT tt FROM event INDEXED BY event_expires
             WHERE expires IS NOT NULL AND expires <= ?1 LIMIT \(rows))
             """)
+        removeTombstones = try prepare(
+            """
+            DELETE FROM removed WHERE (revision, space, kind, id) IN
+            (SELECT revision, space, kind, id FROM removed WHERE at < ?1 ORDER BY revision LIMIT \(rows))
+            """)
+        buryClosed = try prepare(
+            """
+            UPDATE delivery SET state=2, reason='\(Writer.closedReason)', touched=?1 WHERE (tt, ep) IN
+            (SELECT tt, ep FROM delivery INDEXED BY delivery_due
+            WHERE state = 0 AND ep IN (SELECT id FROM endpoint WHERE state = 2) LIMIT \(rows))
+            """)
+        // No delivery is older than its event, so both walk the left edge only.
+        buryHeld = try prepare(
+            """
+            UPDATE delivery SET state=2, reason='held_too_long', touched=?2 WHERE (tt, ep) IN
+            (SELECT tt, ep FROM delivery WHERE tt < ?1 AND state = 0
+            AND (SELECT state FROM endpoint WHERE id = delivery.ep) <> 0 LIMIT \(rows))
+            """)
+        removeFinished = try prepare(
+            """
+            DELETE FROM delivery WHERE (tt, ep) IN
+            (SELECT tt, ep FROM delivery WHERE tt < ?1 AND state <> 0 AND touched < ?1 LIMIT \(rows))
+            """)
         forgetting = [
             try prepare(
                 "DELETE FROM seen WHERE (ch, key) IN (SELECT ch, key FROM seen WHERE until <= ?1 LIMIT \(rows))"),
@@ -96,6 +125,27 @@ struct HousekeepingStatements {
                 "DELETE FROM claim WHERE (space, key) IN (SELECT space, key FROM claim WHERE until <= ?1 LIMIT \(rows))"
             ),
         ]
+    }
+
+    /// Items a disabled webhook has let lie for too long, and what a crash left of a deleted one's.
+    func buryHeld(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+        buryClosed.bind(Int64(writer.now.rawValue), at: 1)
+        try buryClosed.run()
+        guard writer.database.changes < Writer.turnRows else { return true }
+        buryHeld.bind(Int64(writer.now.adding(.zero - writer.memory.limits.deliveriesKept).rawValue), at: 1)
+        buryHeld.bind(Int64(writer.now.rawValue), at: 2)
+        try buryHeld.run()
+        return writer.database.changes == Writer.turnRows
+    }
+
+    /// Deliveries that are over, and records that are no more, for as long as a delivery is kept.
+    func removeFinished(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+        let edge = Int64(writer.now.adding(.zero - writer.memory.limits.deliveriesKept).rawValue)
+        removeTombstones.bind(edge, at: 1)
+        try removeTombstones.run()
+        removeFinished.bind(edge, at: 1)
+        try removeFinished.run()
+        return writer.database.changes == Writer.turnRows
     }
 
     /// Events past their space's retention. Goes on from where the last round ended, so that spaces that keep for ever are

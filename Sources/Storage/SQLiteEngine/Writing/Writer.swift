@@ -22,8 +22,8 @@ final class Writer {
     private(set) var last: UInt64
     /// The file says that timetokens up to here may have been given out.
     private var reserved: UInt64
-    /// The last directory revision given out, and the one in the file.
-    var revision: UInt64
+    /// The last directory revision, uncommitted ones of this turn included.
+    var revision: Revision
 
     // MARK: One turn's own
 
@@ -50,7 +50,7 @@ final class Writer {
         statements = try WriterStatements(database)
         last = memory.tail.watermark.rawValue
         reserved = last
-        revision = UInt64(try database.integer("SELECT tt FROM head WHERE lane = -1") ?? 0)
+        revision = memory.changes.end
     }
 
     /// Works until the intake says finish. Calls `drained` when everything it was ever given is done.
@@ -153,11 +153,10 @@ final class Writer {
     private func abandon() {
         database.rollback()
         names.forget()
-        revision = committedRevision
+        revision = memory.changes.end
     }
 
     private func publish() {
-        committedRevision = revision
         if !events.isEmpty {
             memory.passing.add(events, now: now)
             memory.tail.publish(Commit(events: events, watermark: Timetoken(last)))
@@ -168,8 +167,6 @@ final class Writer {
         answers.removeAll(keepingCapacity: true)
         events = []
     }
-
-    private lazy var committedRevision = revision
 
     /// A failure of the store fails everybody; one that a single wish may have caused (a value too large, a constraint)
     /// makes each wish run alone, so that only the guilty one fails.
@@ -205,11 +202,19 @@ final class Writer {
     func add(_ event: Event) { events.append(event) }
 
     private func reserve(upTo bound: UInt64) throws(SQLiteFailure) {
-        statements.setHead.bind(Int64(bound), at: 1)
-        statements.setHead.bind(0, at: 2)
-        try statements.setHead.run()
+        try setHead(of: .log, to: bound)
         reserved = bound
     }
+
+    /// Notes in the file how far a numbering has come.
+    func setHead(of numbering: Numbering, to value: UInt64) throws(SQLiteFailure) {
+        statements.setHead.bind(Int64(value), at: 1)
+        statements.setHead.bind(numbering.rawValue, at: 2)
+        try statements.setHead.run()
+    }
+
+    /// The numberings of one file.
+    enum Numbering: Int { case log = 0, directory = -1 }
 
     /// The last act: the head exactly, so that the next start goes on from here and not from the reserve, and an empty log.
     private func settle() {

@@ -17,8 +17,14 @@ struct WriterStatements {
     let findDoomed: Statement
     let deleteEvent: Statement
     let setRetention: Statement
+    let findRecord: Statement
+    let putRecord: Statement
+    let removeRecord: Statement
+    let noteRemoved: Statement
+    let deliveries: DeliveryStatements
 
     init(_ database: Database) throws(SQLiteFailure) {
+        deliveries = try DeliveryStatements(database)
         begin = try database.prepare("BEGIN IMMEDIATE")
         commit = try database.prepare("COMMIT")
         setHead = try database.prepare("UPDATE head SET tt=? WHERE lane=?")
@@ -41,5 +47,14 @@ struct WriterStatements {
             "SELECT tt, expires FROM event INDEXED BY event_ch WHERE ch=? AND tt > ? AND tt < ? ORDER BY tt LIMIT ?")
         deleteEvent = try database.prepare("DELETE FROM event WHERE tt=?")
         setRetention = try database.prepare("UPDATE space SET retention=? WHERE id=?")
+        findRecord = try database.prepare(
+            "SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
+        putRecord = try database.prepare(
+            """
+            INSERT OR REPLACE INTO record(space, kind, id, parent, revision, updated, body) VALUES (?,?,?,?,?,?,?)
+            """)
+        removeRecord = try database.prepare("DELETE FROM record WHERE space=? AND kind=? AND id=?")
+        noteRemoved = try database.prepare(
+            "INSERT OR REPLACE INTO removed(space, kind, id, revision, at) VALUES (?,?,?,?,?)")
     }
 }

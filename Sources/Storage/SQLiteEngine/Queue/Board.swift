@@ -1,0 +1,364 @@
+import ChatModel
+import Locking
+import SQLite
+
+/// The queue in memory: what is due when, who holds a lease, who waits for work. The file is the truth; this is what makes
+/// it quick. Changes of rows arrive here after their commit, on the writer's thread and in its order.
+final class Board: Sendable {
+    /// How long a lease lasts.
+    fileprivate static let leaseSeconds: UInt64 = 60
+    /// The clock is looked at this often while somebody waits for a due time: a stepped clock is noticed.
+    private static let clockCheck: UInt64 = 1_000_000_000
+
+    struct Held: Sendable {
+        let item: DueItem
+        let fence: UInt64
+        var until: UInt64
+        var isFinishing = false
+    }
+
+    /// What a taker gets.
+    struct Grant: Sendable {
+        let key: DeliveryKey
+        let endpoint: EndpointID
+        let item: DueItem
+        let fence: UInt64
+    }
+
+    fileprivate struct Taker: Sendable {
+        let limit: Int
+        let deadline: UInt64
+        let continuation: CheckedContinuation<[Grant], Never>
+    }
+
+    fileprivate struct Appointment: Sendable {
+        let due: UInt64
+        let lane: Int64
+    }
+
+    fileprivate struct State: Sendable {
+        var lanes: [Int64: Lane] = [:]
+        var numbers: [EndpointID: Int64] = [:]
+        /// Lanes by what they can do next. An entry is stale unless it agrees with the lane's `agendaDue`.
+        var agenda = Heap<Appointment> { $0.due }
+        var leases: [DeliveryKey: Held] = [:]
+        /// In the order of their ends, as all leases last alike; a renewed one stands here twice.
+        var ends: [(until: UInt64, key: DeliveryKey)] = []
+        var firstEnd = 0
+        var fence: UInt64
+        var takers: [UInt64: Taker] = [:]
+        var nextTaker: UInt64 = 0
+        var isClosed = false
+    }
+
+    private let state: Lock<State>
+    private let clock: WallClock
+    private let writing: Writing
+
+    /// - Parameter firstFence: above every fence given out before, so that leases of an earlier life are refused.
+    init(
+        lanes: [(number: Int64, lane: Lane)], firstFence: UInt64, clock: WallClock, writing: Writing
+    ) {
+        var state = State(fence: firstFence)
+        for (number, lane) in lanes {
+            state.lanes[number] = lane
+            state.numbers[lane.endpoint] = number
+            state.enlist(number)
+        }
+        self.state = Lock(state)
+        self.clock = clock
+        self.writing = writing
+    }
+
+    // MARK: What the writer asks
+
+    func number(of endpoint: EndpointID) -> Int64? { state.withLock { $0.numbers[endpoint] } }
+
+    /// The lane as the last commit left it.
+    func lane(_ number: Int64) -> Lane? { state.withLock { $0.lanes[number] } }
+
+    func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
+
+    // MARK: What the writer tells, after its commit
+
+    func set(_ number: Int64, _ endpoint: EndpointID, _ laneState: LaneState, concurrency: Int) {
+        change { state in
+            state.numbers[endpoint] = number
+            var lane = state.lanes[number] ?? Lane(endpoint: endpoint, state: laneState, concurrency: concurrency)
+            lane.state = laneState
+            lane.concurrency = concurrency
+            state.lanes[number] = lane
+            state.enlist(number)
+        }
+    }
+
+    func add(_ items: [(lane: Int64, item: DueItem)]) {
+        change { state in
+            for (number, item) in items { state.add(item, to: number) }
+        }
+    }
+
+    func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
+        change { state in
+            let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, endpoint: number)] == nil }
+            state.lanes[number]?.replace(with: free, isComplete: isComplete)
+            state.enlist(number)
+        }
+    }
+
+    /// The fetch failed; the next taker tries again.
+    func fetchFailed(_ number: Int64) {
+        state.withLock { state in
+            state.lanes[number]?.isFetching = false
+            state.enlist(number)
+        }
+    }
+
+    /// Rows of these lanes have changed in ways memory did not follow; `more` of them wait now.
+    func forget(_ lanes: [Int64: Int]) {
+        change { state in
+            for (number, more) in lanes {
+                state.lanes[number]?.forget()
+                state.lanes[number]?.waiting += more
+                state.enlist(number)
+            }
+        }
+    }
+
+    /// All that waited at a closed endpoint is dead.
+    func clear(_ number: Int64) {
+        change { state in
+            state.lanes[number]?.replace(with: [], isComplete: true)
+            state.lanes[number]?.waiting = 0
+        }
+    }
+
+    /// An attempt is recorded: the lease is over, and the item comes back if it is due again.
+    func settle(_ key: DeliveryKey, retryAt due: UInt64?) {
+        change { state in
+            guard state.leases.removeValue(forKey: key) != nil, var lane = state.lanes[key.endpoint] else { return }
+            lane.leased -= 1
+            if let due {
+                lane.add(DueItem(event: key.event, due: due, planned: nil))
+            } else {
+                lane.waiting = max(0, lane.waiting - 1)
+            }
+            state.lanes[key.endpoint] = lane
+            state.enlist(key.endpoint)
+        }
+    }
+
+    // MARK: Leases
+
+    /// Claims the right to record an attempt. False if the lease is over or being recorded already.
+    func beginFinish(_ key: DeliveryKey, fence: UInt64) -> Bool {
+        state.withLock { state in
+            guard let held = state.leases[key], held.fence == fence, !held.isFinishing else { return false }
+            state.leases[key]?.isFinishing = true
+            return true
+        }
+    }
+
+    /// The attempt could not be recorded: the lease stands as before.
+    func abandonFinish(_ key: DeliveryKey, fence: UInt64) {
+        state.withLock { state in
+            guard let held = state.leases[key], held.fence == fence else { return }
+            state.leases[key]?.isFinishing = false
+            state.ends.append((held.until, key))
+        }
+    }
+
+    func renew(_ key: DeliveryKey, fence: UInt64) {
+        let until = writing.uptime() + Self.leaseSeconds * 1_000_000_000
+        state.withLock { state in
+            guard state.leases[key]?.fence == fence else { return }
+            state.leases[key]?.until = until
+            state.ends.append((until, key))
+        }
+    }
+
+    /// Gives a lease back unused.
+    ///
+    /// - Parameter isGone: there is no such item any more.
+    func giveBack(_ grant: Grant, isGone: Bool) {
+        change { state in
+            guard let held = state.leases[grant.key], held.fence == grant.fence else { return }
+            state.release(grant.key, held, isGone: isGone)
+        }
+    }
+
+    // MARK: Takers
+
+    /// What is due now, leased; nothing if nothing is.
+    func take(_ limit: Int) -> [Grant] {
+        let (grants, fetches) = state.withLock { state in
+            state.isClosed ? ([], []) : state.grant(limit, now: clock.now.rawValue, uptime: writing.uptime())
+        }
+        for lane in fetches { fetch(lane) }
+        return grants
+    }
+
+    /// As ``take(_:)``, waiting until there is something, the time is over, the task cancelled or the queue closed.
+    func take(_ limit: Int, within wait: Duration) async -> [Grant] {
+        let now = take(limit)
+        guard now.isEmpty, wait > .zero else { return now }
+        let deadline = uptimeNanoseconds() + wait.nanoseconds
+        let ticket = state.withLock { state in
+            state.nextTaker += 1
+            return state.nextTaker
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isClosed || Task.isCancelled { return true }
+                    state.takers[ticket] = Taker(limit: limit, deadline: deadline, continuation: continuation)
+                    return false
+                }
+                if isOver { return continuation.resume(returning: []) }
+                // Something may have come between the look above and this entry.
+                serve()
+            }
+        } onCancel: {
+            state.withLock { $0.takers.removeValue(forKey: ticket) }?.continuation.resume(returning: [])
+        }
+    }
+
+    /// Hands out what is due to those who wait, sends away whose time is over, and has the clerk call again.
+    func serve() {
+        let real = uptimeNanoseconds()
+        let (served, fetches, next) = state.withLock { state in
+            var served: [(Taker, [Grant])] = []
+            var fetches: [Int64] = []
+            for (ticket, taker) in state.takers {
+                let (grants, lanes) = state.grant(taker.limit, now: clock.now.rawValue, uptime: writing.uptime())
+                fetches += lanes
+                guard !grants.isEmpty || taker.deadline <= real else { continue }
+                state.takers[ticket] = nil
+                served.append((taker, grants))
+            }
+            return (served, fetches, nextCall(state, real))
+        }
+        for (taker, grants) in served { taker.continuation.resume(returning: grants) }
+        for lane in fetches { fetch(lane) }
+        if let next { writing.clerk.call(at: next) }
+    }
+
+    func close() {
+        let takers = state.withLock { state in
+            state.isClosed = true
+            defer { state.takers = [:] }
+            return Array(state.takers.values)
+        }
+        for taker in takers { taker.continuation.resume(returning: []) }
+    }
+
+    /// Has the writer read a lane's items from the file.
+    private func fetch(_ lane: Int64) { writing.submit(FetchWish(lane, board: self, since: writing.uptime())) }
+
+    private func change(_ body: (inout State) -> Void) {
+        let hasTakers = state.withLock { state in
+            body(&state)
+            return !state.takers.isEmpty
+        }
+        if hasTakers { serve() }
+    }
+
+    /// When somebody who waits may be served or sent away, on the machine's uptime clock.
+    private func nextCall(_ state: State, _ real: UInt64) -> UInt64? {
+        guard let first = state.takers.values.map(\.deadline).min() else { return nil }
+        guard let due = state.agenda.first?.due else {
+            return state.leases.isEmpty ? first : min(first, real + Self.clockCheck)
+        }
+        let now = clock.now.rawValue
+        let ahead = due > now ? min((due - now) &* 100, Self.clockCheck) : 0
+        // Never at once: what is due already and was not handed out waits for something else than the clock.
+        return min(first, real + max(ahead, 100_000_000))
+    }
+}
+
+extension Board.State {
+    /// Puts the lane into the agenda for what it can do next.
+    fileprivate mutating func enlist(_ number: Int64) {
+        guard let lane = lanes[number], let due = lane.nextDue, due < lane.agendaDue ?? .max else { return }
+        lanes[number]?.agendaDue = due
+        agenda.push(Board.Appointment(due: due, lane: number))
+    }
+
+    fileprivate mutating func add(_ item: DueItem, to number: Int64) {
+        lanes[number]?.waiting += 1
+        lanes[number]?.add(item)
+        enlist(number)
+    }
+
+    /// Leases what is due, oldest lane first; and names the lanes whose items must be fetched.
+    fileprivate mutating func grant(_ limit: Int, now: UInt64, uptime: UInt64) -> ([Board.Grant], [Int64]) {
+        endLeases(uptime)
+        var grants: [Board.Grant] = []
+        var fetches: [Int64] = []
+        while grants.count < limit, let appointment = agenda.first, appointment.due <= now {
+            _ = agenda.popFirst()
+            guard var lane = lanes[appointment.lane], lane.agendaDue == appointment.due else { continue }
+            lane.agendaDue = nil
+            switch lane.next(now: now) {
+            case .item(let item):
+                lane.leased += 1
+                fence += 1
+                let key = DeliveryKey(event: item.event, endpoint: appointment.lane)
+                let until = uptime + Board.leaseSeconds * 1_000_000_000
+                leases[key] = Board.Held(item: item, fence: fence, until: until)
+                ends.append((until, key))
+                grants.append(Board.Grant(key: key, endpoint: lane.endpoint, item: item, fence: fence))
+            case .fetch: fetches.append(appointment.lane)
+            case .nothing: break
+            }
+            lanes[appointment.lane] = lane
+            enlist(appointment.lane)
+        }
+        return (grants, fetches)
+    }
+
+    /// Items whose lease ran out are due again: whoever held it may have died.
+    private mutating func endLeases(_ uptime: UInt64) {
+        while firstEnd < ends.count, ends[firstEnd].until <= uptime {
+            let key = ends[firstEnd].key
+            firstEnd += 1
+            guard let held = leases[key], held.until <= uptime, !held.isFinishing else { continue }
+            release(key, held, isGone: false)
+        }
+        if firstEnd > 1024, firstEnd > ends.count / 2 {
+            ends.removeFirst(firstEnd)
+            firstEnd = 0
+        }
+    }
+
+    fileprivate mutating func release(_ key: DeliveryKey, _ held: Board.Held, isGone: Bool) {
+        leases[key] = nil
+        lanes[key.endpoint]?.leased -= 1
+        if isGone {
+            lanes[key.endpoint]?.waiting -= 1
+        } else if lanes[key.endpoint]?.state != .closed {
+            lanes[key.endpoint]?.add(DueItem(event: held.item.event, due: held.item.due, planned: nil))
+        }
+        enlist(key.endpoint)
+    }
+}
+
+/// Reads a lane's earliest items on the writer's thread, where nothing can come between the rows and what memory makes of them.
+private final class FetchWish: Wish {
+    let since: UInt64
+    private let lane: Int64
+    private let board: Board
+
+    init(_ lane: Int64, board: Board, since: UInt64) {
+        self.lane = lane
+        self.board = board
+        self.since = since
+    }
+
+    var drafts: Int { 0 }
+    var bytes: Int { 0 }
+    var needsTransaction: Bool { false }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) { try writer.fetchLane(lane, board: board) }
+    func fail(_ error: ChatError) { board.fetchFailed(lane) }
+}

@@ -1,0 +1,103 @@
+import ChatModel
+
+/// One row of the queue: an event owed to an endpoint.
+struct DeliveryKey: Hashable, Sendable {
+    let event: UInt64
+    /// The endpoint's number in the tables.
+    let endpoint: Int64
+}
+
+/// An item as memory knows it.
+struct DueItem: Sendable {
+    let event: UInt64
+    let due: UInt64
+    /// What an attempt needs, while it is fresh from the planner; later it is read from the file.
+    let planned: PlannedDelivery?
+}
+
+/// One endpoint's part of the queue. The earliest due items are in memory, however many there are in the file.
+struct Lane: Sendable {
+    /// Items of one endpoint in memory at most, and how many are fetched at a time.
+    static let capacity = 4096
+    /// Of these, items that keep the planner's facts until taken, and the body they may have.
+    private static let plannedMost = 512
+    private static let plannedBodyBytes = 4096
+
+    let endpoint: EndpointID
+    var state: LaneState
+    var concurrency: Int
+    /// Leases out.
+    var leased = 0
+    /// Items in the file that are neither delivered nor dead.
+    var waiting = 0
+    private(set) var items = Heap<DueItem> { $0.due }
+    private var planned = 0
+    /// Items that are only in the file are not due before this; nil: there are none.
+    private(set) var beyond: UInt64?
+    /// Items are being fetched from the file.
+    var isFetching = false
+    /// The due time with which the lane stands in the agenda; nil: it does not.
+    var agendaDue: UInt64?
+
+    init(endpoint: EndpointID, state: LaneState, concurrency: Int, waiting: Int = 0) {
+        self.endpoint = endpoint
+        self.state = state
+        self.concurrency = concurrency
+        self.waiting = waiting
+        if waiting > 0 { beyond = 0 }
+    }
+
+    /// When something can next be done here; nil: not before something changes.
+    var nextDue: UInt64? {
+        guard state == .open, leased < concurrency, !isFetching else { return nil }
+        guard let first = items.first?.due else { return beyond }
+        return beyond.map { min($0, first) } ?? first
+    }
+
+    /// What to do at `now`.
+    enum Step {
+        case item(DueItem)
+        /// What is due first may be in the file.
+        case fetch
+        case nothing
+    }
+
+    mutating func next(now: UInt64) -> Step {
+        guard let due = nextDue, due <= now else { return .nothing }
+        if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
+            isFetching = true
+            return .fetch
+        }
+        guard let item = items.popFirst() else { return .nothing }
+        if item.planned != nil { planned -= 1 }
+        return .item(item)
+    }
+
+    /// Takes in an item, unless memory is full: then the file remembers it.
+    mutating func add(_ item: DueItem) {
+        let isBehindFile = beyond.map { item.due >= $0 } ?? false
+        if items.count < Self.capacity, !isBehindFile {
+            let keepsFacts = planned < Self.plannedMost && item.planned?.body?.count ?? 0 <= Self.plannedBodyBytes
+            if item.planned != nil, keepsFacts { planned += 1 }
+            items.push(keepsFacts ? item : DueItem(event: item.event, due: item.due, planned: nil))
+        } else {
+            beyond = min(beyond ?? .max, item.due)
+        }
+    }
+
+    /// Takes the file's word for everything: the items fetched, and whether there are more.
+    mutating func replace(with fetched: [DueItem], isComplete: Bool) {
+        isFetching = false
+        items.removeAll()
+        planned = 0
+        for item in fetched { items.push(item) }
+        beyond = isComplete ? nil : fetched.last?.due
+    }
+
+    /// Forgets what memory held; the file is asked when next needed.
+    mutating func forget() {
+        items.removeAll()
+        planned = 0
+        beyond = 0
+    }
+}

@@ -1,0 +1,76 @@
+import ChatModel
+import Locking
+import SQLite
+
+extension RecordChanges: BacklogEntry {
+    var position: UInt64 { revision }
+    var weight: Int { keys.reduce(64) { $0 + $1.id.utf8.count + 96 } }
+}
+
+/// One follower of the directory: where it stands, and how it goes on from there.
+final class ChangeReader: Sendable {
+    private let memory: Memory
+    private let readers: Readers
+    private let position: Lock<Revision>
+
+    init(memory: Memory, readers: Readers, after revision: Revision) {
+        self.memory = memory
+        self.readers = readers
+        position = Lock(revision)
+    }
+
+    /// The next commit; nil when the engine is closed or the task cancelled. For one task at a time.
+    func next() async -> RecordChanges? {
+        while !Task.isCancelled {
+            let here = position.withLock { $0 }
+            switch memory.changes.slice(after: here, limit: 1) {
+            case .entries(let changes):
+                position.withLock { $0 = changes[0].revision }
+                return changes[0]
+            case .behind:
+                if let changes = await refill(after: here) { return changes }
+                if memory.changes.isClosed { return nil }
+            case .empty: await memory.changes.wait(after: here)
+            case .closed: return nil
+            }
+        }
+        return nil
+    }
+
+    private func refill(after here: Revision) async -> RecordChanges? {
+        let end = memory.changes.end
+        do {
+            let found = try await readers.run { (reader) throws(SQLiteFailure) in try reader.changes(after: here) }
+            // Nothing left of what changed since: the records of those commits were changed again later, or long removed.
+            position.withLock { $0 = found?.revision ?? end }
+            return found
+        } catch {
+            // The reader has logged why. Asked again: the sequence promises to be complete, not to be quick.
+            try? await Task.sleep(for: .milliseconds(100))  // cancellation shows at the loop's head
+            return nil
+        }
+    }
+}
+
+extension Reader {
+    /// Commits told at once, in keys.
+    private static let changesMost = 1000
+
+    /// Changes after a revision, several commits as one. Only the last change of each record is told; that is enough for
+    /// whoever reads the record then.
+    func changes(after revision: Revision) throws(SQLiteFailure) -> RecordChanges? {
+        var changes = RecordChanges(keys: [], revision: 0)
+        statements.changes.bind(Int64(revision), at: 1)
+        try statements.changes.forEachRow { row in
+            let revision = Revision(row.integer(0))
+            if changes.keys.count >= Self.changesMost, revision != changes.revision { return false }
+            changes.revision = revision
+            // A kind this program does not know was written by nobody it talks to.
+            if let kind = RecordKind(rawValue: Int(row.integer(2))) {
+                changes.keys.append(RecordKey(kind, row.text(3), in: SpaceID(row.text(1))))
+            }
+            return true
+        }
+        return changes.revision == 0 ? nil : changes
+    }
+}

@@ -1,0 +1,93 @@
+import ChatModel
+
+/// A place in a list as opaque text: the values the last row was ordered by. Hexadecimal, so that it fits into any URL.
+enum ListCursor {
+    /// Each value: a letter for its kind, its text, and a unit separator, which is escaped inside texts.
+    static func text(_ values: [SQLValue]) -> String {
+        var bytes: [UInt8] = []
+        for value in values {
+            switch value {
+            case .null: bytes.append(contentsOf: "n".utf8)
+            case .integer(let integer): bytes.append(contentsOf: "i\(integer)".utf8)
+            case .double(let double): bytes.append(contentsOf: "d\(double.bitPattern)".utf8)
+            case .text(let text): bytes.append(contentsOf: "t\(text)".utf8.escaped)
+            }
+            bytes.append(separator)
+        }
+        return bytes.hexadecimal
+    }
+
+    /// Nil when the text is none of ours.
+    static func values(_ cursor: String) -> [SQLValue]? {
+        guard let bytes = [UInt8](hexadecimal: cursor), bytes.last == separator else { return nil }
+        var values: [SQLValue] = []
+        for part in bytes.dropLast().split(separator: separator, omittingEmptySubsequences: false) {
+            guard let value = value(part) else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    private static func value(_ part: ArraySlice<UInt8>) -> SQLValue? {
+        let rest = part.dropFirst()
+        switch part.first {
+        case UInt8(ascii: "n") where rest.isEmpty: return .null
+        case UInt8(ascii: "i"): return Int64(String(decoding: rest, as: UTF8.self)).map { .integer($0) }
+        case UInt8(ascii: "d"):
+            return UInt64(String(decoding: rest, as: UTF8.self)).map { .double(Double(bitPattern: $0)) }
+        case UInt8(ascii: "t"): return String(validating: rest.unescaped, as: UTF8.self).map { .text($0) }
+        default: return nil
+        }
+    }
+
+    private static let separator: UInt8 = 0x1F
+}
+
+extension ChatError {
+    static let badCursor = ChatError(.malformed, "the cursor is not one of this list")
+}
+
+extension Sequence<UInt8> {
+    /// Control characters below 0x20 that have a meaning in a cursor, behind an escape.
+    fileprivate var escaped: [UInt8] {
+        flatMap { byte -> [UInt8] in byte == 0x1F || byte == 0x1B ? [0x1B, byte + 0x40] : [byte] }
+    }
+
+    fileprivate var unescaped: [UInt8] {
+        var bytes: [UInt8] = []
+        var isEscaped = false
+        for byte in self {
+            if byte == 0x1B, !isEscaped {
+                isEscaped = true
+            } else {
+                bytes.append(isEscaped ? byte &- 0x40 : byte)
+                isEscaped = false
+            }
+        }
+        return bytes
+    }
+}
+
+extension [UInt8] {
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Nil unless the text is pairs of hexadecimal digits.
+    init?(hexadecimal text: String) {
+        guard text.utf8.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in text.utf8 {
+            guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | UInt8(value))
+                high = nil
+            } else {
+                high = UInt8(value)
+            }
+        }
+        self = bytes
+    }
+}

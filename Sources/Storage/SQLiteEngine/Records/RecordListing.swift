@@ -1,0 +1,142 @@
+import ChatModel
+import SQLite
+
+/// A question for a list of records, compiled to SQL before a connection is taken.
+struct RecordListing: Sendable {
+    let query: RecordQuery
+    /// What the page is ordered by; the id comes last, so that no two rows are equal.
+    private let order: [(piece: SQLPiece, ascending: Bool)]
+    private let condition: SQLPiece
+    private let continuation: SQLPiece?
+
+    /// - Throws: `.malformed` for a bad cursor, filter or field.
+    init(_ query: RecordQuery) throws(ChatError) {
+        self.query = query
+        var order: [(piece: SQLPiece, ascending: Bool)] = []
+        for (key, ascending) in query.sort { order.append((try key.sql(), ascending)) }
+        if !query.sort.contains(where: { $0.key == .id }) { order.append((SQLPiece("id"), true)) }
+        self.order = order
+
+        var conditions = [SQLPiece("space = ?", [.text(query.space.name)])]
+        conditions.append(SQLPiece("kind = ?", [.integer(Int64(query.kind.rawValue))]))
+        if let parent = query.parent { conditions.append(SQLPiece("parent = ?", [.text(parent)])) }
+        if let prefix = query.idPrefix {
+            conditions.append(SQLPiece("id >= ? AND id < ?", [.text(prefix), .text(prefix + "\u{10FFFF}")]))
+        }
+        if let filter = query.filter { conditions.append(try filter.sql()) }
+        condition = .joined(conditions, by: "AND")
+        continuation = try query.cursor.map { (cursor) throws(ChatError) in try Self.continuation(order, cursor) }
+    }
+
+    /// The rows of the page and one more; each begins with the record's columns, the values it is ordered by follow.
+    var rows: SQLPiece {
+        let columns = SQLPiece.list(order.map(\.piece))
+        let keys = SQLPiece.list(order.map { SQLPiece($0.piece.text + ($0.ascending ? "" : " DESC"), $0.piece.values) })
+        var whole = SQLPiece("SELECT \(Statement.recordColumns), \(columns.text) FROM record WHERE \(condition.text)")
+        whole.values = columns.values + condition.values
+        if let continuation {
+            whole.text += " AND \(continuation.text)"
+            whole.values += continuation.values
+        }
+        whole.text += " ORDER BY \(keys.text) LIMIT ?"
+        whole.values += keys.values + [.integer(Int64(query.limit) + 1)]
+        return whole
+    }
+
+    var total: SQLPiece { SQLPiece("SELECT count(*) FROM record WHERE \(condition.text)", condition.values) }
+
+    /// The cursor behind a row of ``rows``.
+    func cursor(after row: Statement) -> String {
+        var values: [SQLValue] = []
+        for index in order.indices { values.append(row.value(Int32(5 + index))) }
+        return ListCursor.text(values)
+    }
+
+    /// Rows behind the cursor's, in the order of the page. NULL sorts before everything, as SQLite has it.
+    private static func continuation(
+        _ order: [(piece: SQLPiece, ascending: Bool)], _ cursor: String
+    ) throws(ChatError) -> SQLPiece {
+        guard let values = ListCursor.values(cursor), values.count == order.count else { throw .badCursor }
+        var condition = SQLPiece("0")
+        for ((key, ascending), value) in zip(order, values).reversed() {
+            let beyond: SQLPiece =
+                switch (value, ascending) {
+                case (.null, true): SQLPiece("\(key.text) IS NOT NULL", key.values)
+                case (.null, false): SQLPiece("0")
+                case (_, true): SQLPiece("\(key.text) > ?", key.values + [value])
+                case (_, false):
+                    SQLPiece("(\(key.text) < ? OR \(key.text) IS NULL)", key.values + [value] + key.values)
+                }
+            let same = SQLPiece("(\(key.text) IS ? AND \(condition.text))", key.values + [value] + condition.values)
+            condition = .joined([beyond, same], by: "OR")
+        }
+        return condition
+    }
+}
+
+extension Reader {
+    func list(_ listing: RecordListing) throws(SQLiteFailure) -> Page<Record> {
+        try inSnapshot { () throws(SQLiteFailure) in
+            var page = Page<Record>(items: [])
+            let rows = try statement(listing.rows)
+            var cursor: String?
+            try rows.forEachRow { row in
+                guard page.items.count < listing.query.limit else {
+                    page.hasMore = true
+                    page.cursor = cursor
+                    return false
+                }
+                page.items.append(row.record(in: listing.query.space, kind: listing.query.kind))
+                if page.items.count == listing.query.limit { cursor = listing.cursor(after: row) }
+                return true
+            }
+            if listing.query.wantsTotal { page.total = Int(try statement(listing.total).firstInteger() ?? 0) }
+            return page
+        }
+    }
+
+    /// The piece's statement, its values bound.
+    private func statement(_ piece: SQLPiece) throws(SQLiteFailure) -> Statement {
+        let statement = try statement(piece.text)
+        for (index, value) in piece.values.enumerated() { statement.bind(value, at: Int32(index + 1)) }
+        return statement
+    }
+}
+
+extension RecordQuery.SortKey {
+    fileprivate func sql() throws(ChatError) -> SQLPiece {
+        switch self {
+        case .id: return SQLPiece("id")
+        case .updated: return SQLPiece("updated")
+        case .field(let name):
+            let path = try SQLPath(name)
+            return SQLPiece(path.value, [path.parameter])
+        }
+    }
+}
+
+extension SQLPiece {
+    fileprivate static func list(_ pieces: [SQLPiece]) -> SQLPiece {
+        SQLPiece(pieces.map(\.text).joined(separator: ", "), pieces.flatMap(\.values))
+    }
+}
+
+extension Statement {
+    func bind(_ value: SQLValue, at position: Int32) {
+        switch value {
+        case .null: bindNull(at: position)
+        case .integer(let integer): bind(integer, at: position)
+        case .double(let double): bind(double, at: position)
+        case .text(let text): bind(text, at: position)
+        }
+    }
+
+    fileprivate func value(_ column: Int32) -> SQLValue {
+        switch kind(column) {
+        case .null, .bytes: .null
+        case .integer: .integer(integer(column))
+        case .double: .double(double(column))
+        case .text: .text(text(column))
+        }
+    }
+}

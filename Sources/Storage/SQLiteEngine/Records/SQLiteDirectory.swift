@@ -1,0 +1,65 @@
+import ChatModel
+import JSON
+import Locking
+import SQLite
+
+/// Records of one file (`Directory`).
+struct SQLiteDirectory: Directory {
+    let memory: Memory
+    let readers: Readers
+    let writing: Writing
+
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
+        try await readers.run { (reader) throws(SQLiteFailure) in
+            try reader.inSnapshot { () throws(SQLiteFailure) in
+                var records: [Record?] = []
+                for key in keys { records.append(try reader.statements.record.record(key)) }
+                return records
+            }
+        }
+    }
+
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
+        for draft in events { try draft.check() }
+        let bytes =
+            changes.reduce(0) { $0 + ($1.body?.count ?? 0) + $1.key.id.utf8.count + 64 }
+            + events.reduce(0) { $0 + $1.weight }
+        return try await writing.run(drafts: changes.count + events.count, bytes: bytes) {
+            (writer) throws(SQLiteFailure) in
+            try writer.write(changes, events: events)
+        }
+    }
+
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
+        let listing = try RecordListing(query)
+        return try await readers.run { (reader) throws(SQLiteFailure) in try reader.list(listing) }
+    }
+
+    func changes(after revision: Revision) async -> RecordChangeSequence {
+        let reader = ChangeReader(memory: memory, readers: readers, after: revision)
+        return RecordChangeSequence { await reader.next() }
+    }
+
+    func revision() async throws(ChatError) -> Revision { memory.changes.end }
+}
+
+extension Statement {
+    /// The columns of a record, in the order ``record(_:)`` and ``record(in:kind:)`` read them.
+    static let recordColumns = "id, parent, revision, updated, body"
+
+    /// One record by its key; for `SELECT recordColumns FROM record WHERE space=? AND kind=? AND id=?`.
+    func record(_ key: RecordKey) throws(SQLiteFailure) -> Record? {
+        bind(key.space.name, at: 1)
+        bind(key.kind.rawValue, at: 2)
+        bind(key.id, at: 3)
+        defer { reset() }
+        return try step() ? record(in: key.space, kind: key.kind) : nil
+    }
+
+    /// The record in the current row.
+    func record(in space: SpaceID, kind: RecordKind) -> Record {
+        Record(
+            key: RecordKey(kind, text(0), in: space), parent: optionalText(1), body: .init(trusted: bytes(4)),
+            etag: String(integer(2)), updated: Timetoken(UInt64(integer(3))))
+    }
+}

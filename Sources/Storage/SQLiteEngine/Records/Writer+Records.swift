@@ -1,0 +1,115 @@
+import ChatModel
+import JSON
+import SQLite
+
+extension Writer {
+    /// What becomes of one record.
+    private enum Step {
+        case put(Record)
+        case remove(Record)
+    }
+
+    /// All the changes and all the events, or nothing. Every demand is checked before the first row is touched.
+    func write(
+        _ changes: [RecordChange], events drafts: [EventDraft]
+    ) throws(SQLiteFailure) -> Result<[Record], ChatError> {
+        let next = revision + 1
+        var results: [Record] = []
+        var steps: [Step] = []
+        // What earlier changes of this call have made of a record.
+        var made: [RecordKey: Record?] = [:]
+        for change in changes {
+            let current: Record? =
+                if let record = made[change.key] { record } else { try statements.findRecord.record(change.key) }
+            if let refusal = change.refusal(current) { return .failure(refusal) }
+            guard let body = change.body else {
+                if let current { steps.append(.remove(current)) }
+                made[change.key] = .some(nil)
+                results.append(current ?? change.nothing)
+                continue
+            }
+            if let current, current.body == body, current.parent == change.parent {
+                results.append(current)
+                continue
+            }
+            let record = Record(
+                key: change.key, parent: change.parent, body: body, etag: String(next), updated: now)
+            steps.append(.put(record))
+            made[change.key] = record
+            results.append(record)
+        }
+        if !steps.isEmpty { try apply(steps, next) }
+        if !drafts.isEmpty { _ = try append(drafts, claim: nil) }  // without a claim nothing speaks against it
+        return .success(results)
+    }
+
+    private func apply(_ steps: [Step], _ next: Revision) throws(SQLiteFailure) {
+        revision = next
+        try setHead(of: .directory, to: next)
+        var keys: [RecordKey] = []
+        for step in steps {
+            switch step {
+            case .put(let record):
+                keys.append(record.key)
+                try put(record, next)
+            case .remove(let record):
+                keys.append(record.key)
+                try remove(record.key, next)
+            }
+        }
+        effects.append { [memory] in memory.changes.publish(RecordChanges(keys: keys, revision: next)) }
+    }
+
+    private func put(_ record: Record, _ revision: Revision) throws(SQLiteFailure) {
+        let put = statements.putRecord
+        put.bind(record.key.space.name, at: 1)
+        put.bind(record.key.kind.rawValue, at: 2)
+        put.bind(record.key.id, at: 3)
+        put.bind(record.parent, at: 4)
+        put.bind(Int64(revision), at: 5)
+        put.bind(Int64(record.updated.rawValue), at: 6)
+        try record.body.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
+            put.bindInPlace(text: bytes, at: 7)
+            try put.run()
+        }
+    }
+
+    private func remove(_ key: RecordKey, _ revision: Revision) throws(SQLiteFailure) {
+        for statement in [statements.removeRecord, statements.noteRemoved] {
+            statement.bind(key.space.name, at: 1)
+            statement.bind(key.kind.rawValue, at: 2)
+            statement.bind(key.id, at: 3)
+        }
+        try statements.removeRecord.run()
+        statements.noteRemoved.bind(Int64(revision), at: 4)
+        statements.noteRemoved.bind(Int64(now.rawValue), at: 5)
+        try statements.noteRemoved.run()
+    }
+}
+
+extension RecordChange {
+    /// Why the record as it is forbids this change; nil if it does not.
+    fileprivate func refusal(_ current: Record?) -> ChatError? {
+        var refusal: ChatError
+        switch demand {
+        case .none: return nil
+        case .absent:
+            guard current != nil else { return nil }
+            refusal = ChatError(.conflict, "'\(key.id)' exists already")
+        case .present:
+            guard current == nil else { return nil }
+            refusal = ChatError(.notFound, "'\(key.id)' does not exist")
+        case .etag(let etag):
+            guard current?.etag != etag else { return nil }
+            refusal =
+                current == nil
+                ? ChatError(.notFound, "'\(key.id)' does not exist")
+                : ChatError(.stale, "'\(key.id)' has been changed since; read it again")
+        }
+        refusal.current = current
+        return refusal
+    }
+
+    /// What the removal of a record that is not there gives back.
+    fileprivate var nothing: Record { Record(key: key, parent: parent, body: .null, etag: "", updated: .zero) }
+}
