@@ -13,6 +13,8 @@ public struct WebhookOptions: Sendable {
     public var random: any RandomSource
     /// Numbers in 0..<1 that spread retries.
     public var draw: @Sendable () -> Double
+    /// How long the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
+    var takeWait: Duration = .seconds(20)
 
     public init(
         addressGuard: AddressGuard = AddressGuard(), userAgent: String = "Parley", attemptsInFlight: Int = 256,

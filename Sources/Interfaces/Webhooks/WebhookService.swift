@@ -1,5 +1,7 @@
 public import ChatKit
+import ChatModel
 public import HTTPClient
+import Locking
 public import Logging
 
 /// Outbound delivery: tells webhooks of committed events, out of the log, through the durable queue.
@@ -11,14 +13,21 @@ public final class WebhookService: Sendable {
     public let registry: WebhookRegistry
     /// What became of deliveries.
     public let deliveries: Deliveries
-    private let service: ChatService
+    private let planner: Planner
+    private let sender: Sender
+    private let meters = Meters()
 
     /// - Parameters:
     ///   - client: its address guard is what protects the network at connect time; pass the same guard in `options`.
     public init(service: ChatService, client: Client, options: WebhookOptions = WebhookOptions(), logger: Logger) {
-        self.service = service
-        registry = WebhookRegistry(service: service)
-        deliveries = Deliveries(service: service)
+        let recent = RecentEvents()
+        registry = WebhookRegistry(
+            service: service, options: options, health: HealthBoard(directory: service.engine.directory),
+            logger: logger)
+        deliveries = Deliveries(registry: registry, client: client)
+        planner = Planner(service: service, registry: registry, recent: recent, meters: meters, logger: logger)
+        sender = Sender(
+            service: service, registry: registry, client: client, recent: recent, meters: meters, logger: logger)
     }
 
     /// Plans and sends until cancelled or until the engine closes. The chat service must be running (its keyring loaded).
@@ -26,11 +35,28 @@ public final class WebhookService: Sendable {
     /// Cancelling aborts attempts under way: they are not recorded and are made again, with the same id, by whoever runs
     /// next. Call ``drain()`` first to let them end.
     /// - Parameter whenReady: called once, when webhooks are loaded and every app is caught up with its log.
-    public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {}
+    public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
+        let revision = try await registry.load()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await self.registry.follow(from: revision) }
+            group.addTask { try await self.sender.run() }
+            try await planner.run(whenReady: whenReady)
+            group.cancelAll()
+        }
+    }
 
-    /// Stops taking deliveries and returns when no attempt is under way; at most the client's total timeout later.
-    public func drain() async {}
+    /// Begins no more attempts and returns when none is under way: at most the client's deadline for one later, or when
+    /// cancelled. For a stop that leaves nothing to be sent twice.
+    public func drain() async { await sender.slots.drain() }
 
     /// Counters since the start, and how things stand.
-    public var metrics: WebhookMetrics { WebhookMetrics() }
+    public var metrics: WebhookMetrics {
+        var metrics = WebhookMetrics()
+        meters.fill(&metrics)
+        metrics.inFlight = sender.slots.taken
+        let webhooks = registry.snapshot.withLock { $0.all }
+        metrics.webhooks = webhooks.count
+        metrics.disabledWebhooks = webhooks.count { $0.status == .disabled }
+        return metrics
+    }
 }

@@ -1,46 +1,82 @@
 import ChatKit
 public import ChatModel
-public import JSON
+import HTTPClient
+import JSON
 
 /// What became of what was owed to webhooks. Every verb demands the scope `manage`.
 public struct Deliveries: Sendable {
-    let service: ChatService
+    private let registry: WebhookRegistry
+    private let client: Client
+
+    init(registry: WebhookRegistry, client: Client) {
+        self.registry = registry
+        self.client = client
+    }
+
+    private var queue: any DeliveryQueue { registry.queue }
 
     /// The app's deliveries, newest event first.
     /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
         webhook: String? = nil, status: DeliveryStatus? = nil, event: Timetoken? = nil, limit: Int,
         cursor: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Page<Delivery> { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> Page<Delivery> {
+        try caller.demand(.manage)
+        var query = DeliveryQuery(space: caller.space, limit: limit)
+        query.endpoint = webhook
+        query.status = status
+        query.event = event
+        query.cursor = cursor
+        return try await queue.list(query)
+    }
 
     /// One delivery with its attempts, oldest first.
     /// - Throws: `.notFound`.
     public func delivery(
         _ id: String, by caller: Caller
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
-        throw ChatError(.unavailable, "not ready")
+        try caller.demand(.manage)
+        guard let found = try await queue.delivery(id, in: caller.space) else {
+            throw ChatError(.notFound, "no such delivery")
+        }
+        return (found.0, found.1)
     }
 
-    /// Makes a delivery due now, whatever became of it; its id stays, a pending retry is brought forward.
+    /// Makes a delivery due now, whatever became of it; its id stays, a pending retry is brought forward. That of a
+    /// disabled webhook goes out when the webhook is enabled.
     /// - Throws: `.notFound`; `.conflict` when an attempt is under way.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
-        throw ChatError(.unavailable, "not ready")
+        _ = try await delivery(id, by: caller)
+        guard try await queue.replay(.ids([id], in: caller.space), isDryRun: false) > 0 else {
+            throw ChatError(.conflict, "an attempt of this delivery is under way; ask again", retryAfter: .seconds(1))
+        }
+        return try await delivery(id, by: caller).delivery
     }
 
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the answer. Not queued, not
     /// repeated, not in the list; what it shows is the way a delivery takes.
+    /// - Throws: `.notFound`.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
-        throw ChatError(.unavailable, "not ready")
+        let webhook = try await registry.webhook(id, by: caller)
+        let start = registry.service.clock.now
+        let data = JSONText { writer in
+            writer.beginObject()
+            writer.member("webhook", id)
+            writer.member("message", "This is a test. Nothing has happened.")
+            writer.endObject()
+        }
+        let event = Event(
+            timetoken: start,
+            draft: EventDraft(
+                channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
+                data: data))
+        let post = Post(
+            webhook: webhook, event: start, type: event.type, channel: event.channel.name,
+            body: event.envelope.bytes, attempt: 1)
+        let result = await post.send(with: client, at: start, userAgent: registry.options.userAgent)
+        // A table without a second attempt: a test is not repeated.
+        var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
+        let decision = state.record(DeliveryState.Happening(result, now: start), draw: 0)
+        return DeliveryAttempt(result, at: start, error: decision.errorClass, isManual: true)
     }
-}
-
-extension Delivery {
-    /// Prints the delivery as the native API lists it, as the next value of `writer`.
-    /// - Parameter attempts: added as `attempt_log` when given.
-    public func print(to writer: inout JSONWriter, attempts: [DeliveryAttempt]? = nil) {}
-}
-
-extension DeliveryAttempt {
-    /// Prints the attempt as it stands in `attempt_log`, as the next value of `writer`.
-    public func print(to writer: inout JSONWriter) {}
 }

@@ -21,8 +21,26 @@ public struct Webhook: Sendable {
     public var created: Timetoken
     /// When the record last changed; with `etag`, set by the directory.
     public var updated: Timetoken
+    /// Nothing has been delivered since, though it was tried; nil while it works. Known once it has lasted a while.
+    public var failingSince: Timetoken?
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag: String
+
+    init(
+        id: String, space: SpaceID, settings: WebhookSettings, status: Status = .enabled, statusReason: String? = nil,
+        secrets: [WebhookSecret], since: Timetoken, created: Timetoken, updated: Timetoken, etag: String = ""
+    ) {
+        self.id = id
+        self.space = space
+        self.settings = settings
+        self.status = status
+        self.statusReason = statusReason
+        self.secrets = secrets
+        self.since = since
+        self.created = created
+        self.updated = updated
+        self.etag = etag
+    }
 
     public var endpoint: EndpointID { EndpointID(id, in: space) }
 

@@ -1,78 +1,180 @@
 import ChatKit
 public import ChatModel
+import HTTPClient
 public import JSON
+import Locking
+import Logging
+import Signing
 
 /// The webhooks of all apps: their administration, and what the planner and the sender read of them without waiting.
 ///
 /// The directory is the truth; this follows it. A change made on this node counts at once, on another within a second.
 /// Every verb demands the scope `manage`; webhooks of other apps are `.notFound`.
 public final class WebhookRegistry: Sendable {
-    let service: ChatService
+    /// How long both secrets may sign after a rotation.
+    public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
+    /// Secrets that sign at once. A rotation beyond it ends the oldest: each costs an HMAC per attempt.
+    static let mostSecrets = 4
 
-    init(service: ChatService) { self.service = service }
+    let service: ChatService
+    let options: WebhookOptions
+    let health: HealthBoard
+    let logger: Logger
+    let snapshot = Lock(RegistrySnapshot())
+
+    init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
+        self.service = service
+        self.options = options
+        self.health = health
+        self.logger = logger
+    }
+
+    var directory: any Directory { service.engine.directory }
+    var queue: any DeliveryQueue { service.engine.deliveries }
 
     /// Makes a webhook. It is told of events committed after this call began.
     ///
-    /// - Throws: `.malformed` for a URL the address guard refuses (slug `url_refused`) or bad settings; `.invalid` past
-    ///   `Limits.webhooksPerApp`; `.forbidden`.
-    public func create(
-        _ settings: WebhookSettings, by caller: Caller
-    ) async throws(ChatError) -> IssuedWebhook { throw ChatError(.unavailable, "not ready") }
+    /// A caller may be told only of what it may read itself: its channel and type patterns must cover the webhook's.
+    /// - Throws: `.malformed` with the slug `url_refused` for a URL the address guard refuses; `.forbidden`; `.invalid`
+    ///   past `Limits.webhooksPerApp`.
+    public func create(_ settings: WebhookSettings, by caller: Caller) async throws(ChatError) -> IssuedWebhook {
+        try caller.demand(.manage)
+        try check(settings, by: caller)
+        let most = service.limits.webhooksPerApp
+        guard snapshot.withLock({ $0.count(in: caller.space) }) < most else {
+            throw ChatError(.invalid, "an app may have at most \(most) webhooks", slug: "too_many_webhooks")
+        }
+        let key = StandardSigningKey.generate(from: options.random)
+        let now = service.clock.now
+        let webhook = Webhook(
+            id: options.random.identifier(prefix: "wh_"), space: caller.space, settings: settings,
+            secrets: [WebhookSecret(key: key)], since: try await service.engine.log.watermark(of: caller.space),
+            created: now, updated: now)
+        // The lane first: one without a webhook harms nobody, a webhook without its lane would wait for the next start.
+        try await queue.set(.open, of: webhook.endpoint, concurrency: concurrency(of: webhook))
+        let stored = try await write(webhook, demand: .absent)
+        return IssuedWebhook(webhook: stored, secret: key.text)
+    }
 
     /// - Throws: `.notFound`.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
-        throw ChatError(.unavailable, "not ready")
+        try caller.demand(.manage)
+        return try await current(EndpointID(id, in: caller.space))
     }
 
     /// The app's webhooks in the order of their ids.
+    /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
         limit: Int, cursor: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Page<Webhook> { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> Page<Webhook> {
+        try caller.demand(.manage)
+        var query = RecordQuery(.webhook, in: caller.space, limit: limit)
+        query.cursor = cursor
+        let page = try await directory.list(query)
+        let webhooks = page.items.compactMap { Webhook($0) }.map(withHealth)
+        return Page(items: webhooks, hasMore: page.hasMore, cursor: page.cursor)
+    }
 
     /// Puts other settings in the place of all present ones.
     /// - Parameter etag: the demanded version (`If-Match`); nil takes any.
     /// - Throws: `.stale`, `.notFound`, and what `create` throws.
     public func replace(
         _ id: String, with settings: WebhookSettings, ifMatch etag: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Webhook { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> Webhook {
+        try caller.demand(.manage)
+        try check(settings, by: caller)
+        return try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
+            webhook.settings = settings
+        }
+    }
 
     /// Changes some settings by a merge patch (RFC 7396).
     /// - Throws: as `replace`.
     public func patch(
         _ id: String, with patch: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Webhook { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> Webhook {
+        try caller.demand(.manage)
+        return try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
+            webhook.settings = try webhook.settings.merging(patch, limits: self.service.limits)
+            try self.check(webhook.settings, by: caller)
+        }
+    }
 
     /// Removes a webhook; what was still owed to it turns dead.
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
-        throw ChatError(.unavailable, "not ready")
+        try caller.demand(.manage)
+        let endpoint = EndpointID(id, in: caller.space)
+        let webhook = try await current(endpoint)
+        do {
+            _ = try await directory.write([
+                RecordChange(webhook.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present),
+                RecordChange(HealthBoard.recordKey(of: endpoint), body: nil),
+            ])
+        } catch {
+            throw error.code == .notFound ? Self.unknown : error
+        }
+        snapshot.withLock { $0.apply(endpoint, nil) }
+        health.forget(endpoint)
+        try await queue.set(.closed, of: endpoint, concurrency: 1)
     }
 
     /// Lets held deliveries go out. Nothing happens when it is enabled already.
+    /// - Throws: `.notFound`.
     public func enable(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
-        throw ChatError(.unavailable, "not ready")
+        try caller.demand(.manage)
+        return try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
+            webhook.status = .enabled
+            webhook.statusReason = nil
+        }
     }
 
     /// Holds deliveries back. Nothing happens when it is disabled already.
+    /// - Parameter reason: shown with the webhook and in `webhook.disabled`.
+    /// - Throws: `.notFound`.
     public func disable(
         _ id: String, reason: String = "disabled by hand", by caller: Caller
-    ) async throws(ChatError) -> Webhook { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> Webhook {
+        try caller.demand(.manage)
+        return try await disable(EndpointID(id, in: caller.space), reason: reason)
+    }
 
     /// Makes a new secret; the present one signs beside it for `overlap`, so that receivers can change over.
-    /// - Parameter overlap: zero to seven days.
+    /// - Parameter overlap: zero to ``longestOverlap``.
+    /// - Throws: `.malformed` for another overlap, `.notFound`.
     public func rotateSecret(
         of id: String, overlap: Duration = .seconds(24 * 3600), by caller: Caller
-    ) async throws(ChatError) -> IssuedWebhook { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> IssuedWebhook {
+        try caller.demand(.manage)
+        guard overlap >= .zero, overlap <= Self.longestOverlap else {
+            throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
+        }
+        let key = StandardSigningKey.generate(from: options.random)
+        let now = service.clock.now
+        let webhook = try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
+            let end = now.adding(overlap)
+            var earlier = webhook.secrets.filter { $0.isActive(at: now) }
+            for index in earlier.indices { earlier[index].until = min(earlier[index].until ?? end, end) }
+            earlier.removeAll { !$0.isActive(at: now) }
+            webhook.secrets = [WebhookSecret(key: key)] + earlier.prefix(Self.mostSecrets - 1)
+        }
+        return IssuedWebhook(webhook: webhook, secret: key.text)
+    }
 
     /// Who would be told of an event, and why or why not: every webhook of the event's app, in the order of their ids.
     /// For dry runs and explanations; costs a filter evaluation for each webhook.
-    public func explain(_ event: Event) -> [WebhookMatch] { [] }
+    public func explain(_ event: Event) -> [WebhookMatch] {
+        guard let matcher = snapshot.withLock({ $0.matcher(for: event.channel.space) }) else { return [] }
+        return matcher.explain(event)
+    }
+
+    static let unknown = ChatError(.notFound, "no such webhook")
 }
 
 /// Whether a webhook is told of an event.
 public struct WebhookMatch: Sendable {
     public var webhook: String
     public var matches: Bool
-    /// One sentence: the pattern that matched, or the first condition that did not hold.
+    /// One sentence: the patterns that matched, or the first condition that did not hold.
     public var why: String
 }

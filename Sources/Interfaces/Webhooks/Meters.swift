@@ -1,0 +1,42 @@
+import ChatModel
+import Locking
+
+/// What is counted while planning and sending.
+final class Meters: Sendable {
+    private struct State {
+        var attempts: [String: UInt64] = [:]
+        var planned: UInt64 = 0
+        var dead: UInt64 = 0
+        /// By app: the newest commit heard of, and how far planning has come.
+        var heardOf: [SpaceID: Timetoken] = [:]
+        var reached: [SpaceID: Timetoken] = [:]
+    }
+
+    private let state = Lock(State())
+
+    func addPlanned(_ count: Int) { state.withLock { $0.planned += UInt64(count) } }
+
+    func addAttempt(_ kind: String) { state.withLock { $0.attempts[kind, default: 0] += 1 } }
+
+    func addDead() { state.withLock { $0.dead += 1 } }
+
+    func planner(of space: SpaceID, heardOf position: Timetoken) {
+        state.withLock { $0.heardOf[space] = position }
+    }
+
+    func planner(of space: SpaceID, reached position: Timetoken) {
+        state.withLock { $0.reached[space] = position }
+    }
+
+    func fill(_ metrics: inout WebhookMetrics) {
+        let state = state.withLock { $0 }
+        metrics.attempts = state.attempts
+        metrics.planned = state.planned
+        metrics.dead = state.dead
+        metrics.plannerLagTicks =
+            state.heardOf.map { space, heardOf in
+                let reached = state.reached[space] ?? .zero
+                return heardOf > reached ? heardOf.rawValue - max(reached.rawValue, 0) : 0
+            }.max() ?? 0
+    }
+}

@@ -1,0 +1,167 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+import Logging
+
+/// Turns committed events into deliveries: reads the log after a durable position, finds the webhooks that are told, and
+/// stores what is owed to them together with the new position (`layout.md`, walk 2).
+///
+/// One position for each app, since the log is read by app. Two planners may work on one app: the queue compares the
+/// position it moves, so one of them loses and reads on from where the other came to.
+final class Planner: Sendable {
+    /// Events read at a time.
+    static let pageSize = 500
+    /// Deliveries stored at a time, give or take those of one event: a commit must not hold up those of the emitters.
+    static let itemsPerPlan = 2000
+    /// Events without a delivery after which the durable position is moved all the same. Until then it stays behind,
+    /// which costs reading them again after a restart, and saves a commit for each batch nobody is told of.
+    static let silentEventsTolerated = 4096
+
+    private let service: ChatService
+    private let registry: WebhookRegistry
+    private let recent: RecentEvents
+    private let meters: Meters
+    private let logger: Logger
+
+    init(
+        service: ChatService, registry: WebhookRegistry, recent: RecentEvents, meters: Meters, logger: Logger
+    ) {
+        self.service = service
+        self.registry = registry
+        self.recent = recent
+        self.meters = meters
+        self.logger = logger
+    }
+
+    /// Where planning of one app stands.
+    private struct Position {
+        /// As the queue has it.
+        var durable: Timetoken
+        /// Everything up to here has been looked at; nothing between `durable` and here is owed to anyone.
+        var reached: Timetoken
+        var silentEvents = 0
+    }
+
+    /// - Parameter whenReady: called once, when every app is caught up with its log.
+    func run(whenReady: @Sendable () -> Void) async throws {
+        let wake = PlannerWake()
+        // Before the positions are read: what is committed in between is then heard of twice rather than never.
+        let commits = await service.engine.log.committed()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await self.listen(to: commits, wake) }
+            var positions: [SpaceID: Position] = [:]
+            for space in registry.snapshot.withLock({ $0.spaces }) { await catchUp(space, &positions) }
+            whenReady()
+            while let spaces = await wake.next() {
+                for (space, heardOf) in spaces {
+                    await catchUp(space, &positions)
+                    meters.planner(of: space, reached: positions[space]?.reached ?? heardOf)
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func listen(to commits: CommitSequence, _ wake: PlannerWake) async {
+        for await commit in commits {
+            var last: SpaceID?
+            for event in commit.events where event.channel.space != last {
+                last = event.channel.space
+                guard registry.snapshot.withLock({ $0.count(in: event.channel.space) }) > 0 else { continue }
+                meters.planner(of: event.channel.space, heardOf: commit.watermark)
+                wake.mark(event.channel.space, at: commit.watermark)
+            }
+        }
+        wake.finish()
+    }
+
+    /// Plans one app up to its watermark. Tries again until it succeeds: the log does not forget, so neither does this.
+    private func catchUp(_ space: SpaceID, _ positions: inout [SpaceID: Position]) async {
+        var failures = 0
+        while !Task.isCancelled {
+            do throws(ChatError) {
+                if try await step(space, &positions) { return }
+                failures = 0
+            } catch {
+                // Somebody else moved the position, or whether we did is unknown: the queue says where it is.
+                positions[space] = nil
+                if error.code == .conflict { continue }
+                failures += 1
+                logger.warning(
+                    "planning failed, trying again", metadata: ["app": "\(space)", "error": "\(error.message)"])
+                // Cancellation shows at the loop's head; the pause carries no other news.
+                try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))
+            }
+        }
+    }
+
+    /// Reads a page and plans what it gives. True when the app's watermark is reached.
+    private func step(_ space: SpaceID, _ positions: inout [SpaceID: Position]) async throws(ChatError) -> Bool {
+        let (matcher, since) = registry.snapshot.withLock { ($0.matcher(for: space), $0.earliestSince(in: space)) }
+        guard let matcher, let since else { return true }
+        var position: Position
+        if let known = positions[space] {
+            position = known
+        } else {
+            let durable = try await service.engine.deliveries.cursor(Self.cursorName(space))
+            position = Position(durable: durable, reached: durable)
+        }
+        // Nothing before the first webhook was made can be owed to one; an app may have years of it.
+        position.reached = max(position.reached, since)
+        let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
+        let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
+        try await plan(page, matcher, space, &position)
+        positions[space] = position
+        return !page.hasMore
+    }
+
+    private func plan(
+        _ page: Page<Event>, _ matcher: WebhookMatcher, _ space: SpaceID, _ position: inout Position
+    ) async throws(ChatError) {
+        var items: [PlannedDelivery] = []
+        for event in page.items {
+            collect(event, matcher, &items)
+            if items.count >= Self.itemsPerPlan {
+                try await store(items, space, upTo: event.timetoken, &position)
+                items.removeAll(keepingCapacity: true)
+            }
+        }
+        let reached = max(page.position, position.reached)
+        if !items.isEmpty || position.silentEvents + page.items.count >= Self.silentEventsTolerated {
+            try await store(items, space, upTo: reached, &position)
+        } else {
+            position.reached = reached
+            position.silentEvents += page.items.count
+        }
+    }
+
+    private func collect(_ event: Event, _ matcher: WebhookMatcher, _ items: inout [PlannedDelivery]) {
+        var body: [UInt8]?
+        matcher.visit(event) { webhook in
+            if body == nil {
+                let printed = event.envelope.bytes
+                recent.insert(printed, at: event.timetoken)
+                body = printed
+            }
+            items.append(
+                PlannedDelivery(
+                    id: deliveryID(of: event.timetoken, to: webhook),
+                    endpoint: EndpointID(webhook, in: event.channel.space), event: event.timetoken, type: event.type,
+                    channel: event.channel.name,
+                    // A passing event cannot be read later.
+                    body: event.retention == .passing ? body : nil))
+        }
+    }
+
+    private func store(
+        _ items: [PlannedDelivery], _ space: SpaceID, upTo end: Timetoken, _ position: inout Position
+    ) async throws(ChatError) {
+        try await service.engine.deliveries.plan(
+            items, cursor: Self.cursorName(space), from: position.durable, to: end)
+        position = Position(durable: end, reached: end)
+        meters.addPlanned(items.count)
+    }
+
+    static func cursorName(_ space: SpaceID) -> CursorName { CursorName("webhooks/\(space.name)") }
+}

@@ -1,0 +1,63 @@
+import ChatModel
+import Locking
+
+/// Apps with news for the planner. Marks gather while it works, so what has piled up is planned in one go.
+final class PlannerWake: Sendable {
+    private struct State {
+        /// Apps to look at, with the newest position they were heard of.
+        var spaces: [SpaceID: Timetoken] = [:]
+        var sleeper: CheckedContinuation<Void, Never>?
+        var isOver = false
+
+        mutating func takeSleeper() -> CheckedContinuation<Void, Never>? {
+            defer { sleeper = nil }
+            return sleeper
+        }
+    }
+
+    private let state = Lock(State())
+
+    func mark(_ space: SpaceID, at position: Timetoken) {
+        state.withLock { state in
+            state.spaces[space] = max(state.spaces[space] ?? .zero, position)
+            return state.takeSleeper()
+        }?.resume()
+    }
+
+    /// No more marks will come.
+    func finish() {
+        state.withLock { state in
+            state.isOver = true
+            return state.takeSleeper()
+        }?.resume()
+    }
+
+    /// The apps marked since the last call; waits for one. Nil when it is over, or the task was cancelled. For one task.
+    func next() async -> [SpaceID: Timetoken]? {
+        while !Task.isCancelled {
+            let (spaces, isOver) = state.withLock { state in
+                defer { state.spaces = [:] }
+                return (state.spaces, state.isOver)
+            }
+            if !spaces.isEmpty { return spaces }
+            if isOver { return nil }
+            await sleep()
+        }
+        return nil
+    }
+
+    private func sleep() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mustWait = state.withLock { state in
+                    guard state.spaces.isEmpty, !state.isOver, !Task.isCancelled else { return false }
+                    state.sleeper = continuation
+                    return true
+                }
+                if !mustWait { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.takeSleeper() }?.resume()
+        }
+    }
+}

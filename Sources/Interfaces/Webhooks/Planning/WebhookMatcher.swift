@@ -1,0 +1,95 @@
+import ChatKit
+import ChatModel
+
+/// Finds the webhooks of one app that are told of an event, without asking each of them.
+///
+/// Immutable: made anew when a webhook of the app changes. A webhook is looked up by what narrows it most: its types if
+/// all of them are named, else its channels, else it is asked every time.
+struct WebhookMatcher: Sendable {
+    struct Entry: Sendable {
+        let id: String
+        let settings: WebhookSettings
+        let since: Timetoken
+        /// Whether several of its patterns can lead to it for one event.
+        let isFoundTwice: Bool
+    }
+
+    /// Patterns of one dimension, each with the entries it leads to.
+    private struct Index: Sendable {
+        private var exact: [String: [Int]] = [:]
+        private var below: [String: [Int]] = [:]
+
+        mutating func insert(_ patterns: [NamePattern], _ entry: Int) {
+            for pattern in patterns {
+                switch pattern {
+                case .exact(let name): exact[name, default: []].append(entry)
+                case .below(let prefix): below[prefix, default: []].append(entry)
+                case .all: break
+                }
+            }
+        }
+
+        func visit(_ name: String, _ body: (Int) -> Void) {
+            if !exact.isEmpty, let entries = exact[name] { entries.forEach(body) }
+            guard !below.isEmpty else { return }
+            var from = name.startIndex
+            while let dot = name[from...].firstIndex(of: ".") {
+                from = name.index(after: dot)
+                // A prefix covers what lies below it, never itself with an empty last part.
+                if from < name.endIndex, let entries = below[String(name[..<from])] { entries.forEach(body) }
+            }
+        }
+    }
+
+    let entries: [Entry]
+    private var byType = Index()
+    private var byChannel = Index()
+    private var others: [Int] = []
+
+    init(_ webhooks: some Collection<Webhook>) {
+        entries = webhooks.sorted { $0.id < $1.id }.map { webhook in
+            let settings = webhook.settings
+            let keys = Self.namesAll(settings.types) ? settings.channels : settings.types
+            return Entry(
+                id: webhook.id, settings: settings, since: webhook.since, isFoundTwice: keys.count > 1)
+        }
+        for (index, entry) in entries.enumerated() {
+            if !Self.namesAll(entry.settings.types) {
+                byType.insert(entry.settings.types, index)
+            } else if !Self.namesAll(entry.settings.channels) {
+                byChannel.insert(entry.settings.channels, index)
+            } else {
+                others.append(index)
+            }
+        }
+    }
+
+    /// Calls `body` with the id of each webhook that is told of the event, each once.
+    func visit(_ event: Event, _ body: (String) -> Void) {
+        let subject = FilterSubject(event)
+        lazy var isChatty = BuiltInTypes.isChatty(event.type)
+        var visited: [Int] = []
+        func consider(_ index: Int) {
+            let entry = entries[index]
+            guard event.timetoken > entry.since, entry.settings.channels.match(event.channel.name),
+                Self.admits(entry.settings.types, event.type, isChatty: isChatty)
+            else { return }
+            if entry.isFoundTwice {
+                if visited.contains(index) { return }
+                visited.append(index)
+            }
+            if let filter = entry.settings.filter, !filter.accepts(subject) { return }
+            body(entry.id)
+        }
+        byType.visit(event.type, consider)
+        byChannel.visit(event.channel.name, consider)
+        others.forEach(consider)
+    }
+
+    /// Whether the types a webhook names include this one. `*` leaves out the chatty ones (`product.md` 6).
+    static func admits(_ patterns: [NamePattern], _ type: String, isChatty: @autoclosure () -> Bool) -> Bool {
+        patterns.contains { $0.matches(type) && ($0 != .all || !isChatty()) }
+    }
+
+    private static func namesAll(_ patterns: [NamePattern]) -> Bool { patterns.contains(.all) }
+}

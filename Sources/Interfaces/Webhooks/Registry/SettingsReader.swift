@@ -1,0 +1,153 @@
+import ChatKit
+import ChatModel
+import JSON
+
+/// Reads the members of a webhook's document one by one and gathers every mistake, so that a sender learns of all at
+/// once.
+struct SettingsReader {
+    /// What a document can do to the members the gateway itself decides.
+    enum ReadOnlyMembers { case ignored, refused }
+
+    /// As far as a receiver's address goes in practice; longer is a mistake or an attack.
+    static let urlLimitBytes = 2048
+    static let descriptionLimitBytes = 1000
+    static let concurrencyRange = 1...100
+    private static let readOnly: Set<String> = [
+        "id", "status", "status_reason", "failing_since", "secret", "previous_secret_until", "created_at", "updated_at",
+    ]
+
+    private let limits: Limits
+    private let readOnlyMembers: ReadOnlyMembers
+    private(set) var settings: WebhookSettings
+    private(set) var faults: [ChatError.Fault] = []
+
+    init(over settings: WebhookSettings, limits: Limits, readOnly: ReadOnlyMembers) {
+        self.settings = settings
+        self.limits = limits
+        readOnlyMembers = readOnly
+    }
+
+    mutating func read(_ root: JSONValue) throws(ChatError) -> WebhookSettings {
+        guard let members = root.members else { throw ChatError(.malformed, "the webhook must be a JSON object") }
+        for member in members { read(member.name, member.value) }
+        if settings.url.isEmpty, faults.isEmpty { fault("url", "required", "missing member url") }
+        guard faults.isEmpty else {
+            var error = ChatError(.malformed, "the webhook is not acceptable: \(faults[0].detail)")
+            error.faults = faults
+            throw error
+        }
+        return settings
+    }
+
+    private mutating func read(_ name: String, _ value: JSONValue) {
+        switch name {
+        case "url": readURL(value)
+        case "types": readTypes(value)
+        case "channels": readChannels(value)
+        case "filter": readFilter(value)
+        case "description": readDescription(value)
+        case "concurrency": readConcurrency(value)
+        case _ where Self.readOnly.contains(name):
+            if readOnlyMembers == .refused {
+                fault(name, "readOnly", "\(name) is decided by the gateway and cannot be set here")
+            }
+        default: fault(name, "additionalProperties", "unknown member \(name.prefix(64))")
+        }
+    }
+
+    private mutating func readURL(_ value: JSONValue) {
+        guard let url = value.string, (1...Self.urlLimitBytes).contains(url.utf8.count) else {
+            return fault("url", "type", "url must be a text of 1 to \(Self.urlLimitBytes) bytes")
+        }
+        settings.url = url
+    }
+
+    private mutating func readTypes(_ value: JSONValue) {
+        guard let patterns = patterns(value, "types", "order.paid, order.* or *") else { return }
+        for (index, pattern) in patterns.enumerated() {
+            check("types/\(index)", pattern) { name throws(ChatError) in try Names.check(type: name) }
+        }
+        settings.types = patterns
+    }
+
+    private mutating func readChannels(_ value: JSONValue) {
+        guard let patterns = patterns(value, "channels", "orders.eu, orders.* or *") else { return }
+        for (index, pattern) in patterns.enumerated() {
+            check("channels/\(index)", pattern) { name throws(ChatError) in try Names.check(channel: name) }
+        }
+        settings.channels = patterns
+    }
+
+    private mutating func readFilter(_ value: JSONValue) {
+        if value.isNull {
+            settings.filter = nil
+            return
+        }
+        guard let text = value.string else { return fault("filter", "type", "filter must be a text or null") }
+        do throws(ChatError) {
+            settings.filter = try Filter(text, limits: limits)
+        } catch {
+            fault("filter", "filter", error.message)
+        }
+    }
+
+    private mutating func readDescription(_ value: JSONValue) {
+        if value.isNull {
+            settings.description = ""
+            return
+        }
+        guard let text = value.string, text.utf8.count <= Self.descriptionLimitBytes else {
+            return fault(
+                "description", "type", "description must be a text of at most \(Self.descriptionLimitBytes) bytes")
+        }
+        settings.description = text
+    }
+
+    private mutating func readConcurrency(_ value: JSONValue) {
+        if value.isNull {
+            settings.concurrency = nil
+            return
+        }
+        guard let number = value.integer.flatMap({ Int(exactly: $0) }), Self.concurrencyRange.contains(number) else {
+            return fault("concurrency", "range", "concurrency must be a whole number from 1 to 100, or null")
+        }
+        settings.concurrency = number
+    }
+
+    /// The patterns of a list in their order, each once; all of them for null. Nil after a fault.
+    private mutating func patterns(_ value: JSONValue, _ name: String, _ examples: String) -> [NamePattern]? {
+        if value.isNull { return [.all] }
+        guard let texts = value.strings, (1...limits.streamChannels).contains(texts.count) else {
+            fault(name, "type", "\(name) must be a list of 1 to \(limits.streamChannels) patterns such as \(examples)")
+            return nil
+        }
+        var patterns: [NamePattern] = []
+        var seen: Set<NamePattern> = []
+        for (index, text) in texts.enumerated() {
+            guard let pattern = NamePattern(text) else {
+                fault("\(name)/\(index)", "pattern", "a '*' may only stand alone or as the last part: \(examples)")
+                continue
+            }
+            if seen.insert(pattern).inserted { patterns.append(pattern) }
+        }
+        return patterns
+    }
+
+    private mutating func check(
+        _ pointer: String, _ pattern: NamePattern, _ check: (String) throws(ChatError) -> Void
+    ) {
+        do throws(ChatError) {
+            switch pattern {
+            case .all: return
+            case .exact(let name): try check(name)
+            case .below(let prefix): try check(String(prefix.dropLast()))
+            }
+        } catch {
+            fault(pointer, "pattern", error.message)
+        }
+    }
+
+    private mutating func fault(_ member: String, _ keyword: String, _ detail: String) {
+        faults.append(ChatError.Fault(pointer: "#/" + member, keyword: keyword, detail: detail))
+    }
+}

@@ -1,0 +1,73 @@
+import ChatKit
+import ChatModel
+import Locking
+import Logging
+
+extension WebhookRegistry {
+    /// Reads every webhook and brings the lanes in line with them, which makes good what a crash between the two writes
+    /// of a change left undone.
+    ///
+    /// - Returns: the revision from which `follow` goes on.
+    func load() async throws(ChatError) -> Revision {
+        let revision = try await directory.revision()
+        for app in service.keyring.apps {
+            try await health.load(app.space)
+            var query = RecordQuery(.webhook, in: app.space, limit: 500)
+            while true {
+                let page = try await directory.list(query)
+                for record in page.items { take(record.key, record) }
+                guard let cursor = page.cursor else { break }
+                query.cursor = cursor
+            }
+            for webhook in snapshot.withLock({ $0.webhooks(in: app.space) }) {
+                try await settleLane(of: webhook.endpoint)
+            }
+        }
+        return revision
+    }
+
+    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    func follow(from revision: Revision) async {
+        for await changes in await directory.changes(after: revision) {
+            for key in changes.keys where key.kind == .webhook || key.kind == .app { await refresh(key) }
+        }
+    }
+
+    /// Reads one record again until it can be read: an entry left as it was could go on sending to a deleted webhook.
+    private func refresh(_ key: RecordKey) async {
+        while !Task.isCancelled {
+            do {
+                let record = try await directory.read(key)
+                guard key.kind == .app else { return take(key, record) }
+                if record == nil { await close(SpaceID(key.id)) }
+                return
+            } catch {
+                logger.warning(
+                    "webhook record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                // Cancellation shows at the loop's head; the pause carries no other news.
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func take(_ key: RecordKey, _ record: Record?) {
+        let webhook = record.flatMap { Webhook($0) }
+        if record != nil, webhook == nil {
+            logger.error("webhook record not understood; nothing is sent to it", metadata: ["webhook": "\(key.id)"])
+        }
+        snapshot.withLock { $0.apply(EndpointID(key.id, in: key.space), webhook) }
+    }
+
+    /// The app is gone: so is what was owed to its webhooks.
+    private func close(_ space: SpaceID) async {
+        for webhook in snapshot.withLock({ $0.drop(space) }) {
+            health.forget(webhook.endpoint)
+            do {
+                try await queue.set(.closed, of: webhook.endpoint, concurrency: 1)
+            } catch {
+                // The sender closes the lane as well, when it meets a delivery of a webhook that is no more.
+                logger.warning("lane not closed", metadata: ["webhook": "\(webhook.id)", "error": "\(error.message)"])
+            }
+        }
+    }
+}

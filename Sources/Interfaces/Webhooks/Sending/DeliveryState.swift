@@ -1,0 +1,67 @@
+import HTTPClient
+
+/// What follows from an attempt; performs nothing itself.
+struct DeliveryState {
+    enum Happening: Sendable {
+        /// The status line and the header arrived in time, whatever became of the body.
+        case answered(status: Int, retryAfter: Duration?)
+        /// No answer came.
+        case failed(OutboundFailure.Reason)
+    }
+
+    enum Next: Sendable, Equatable {
+        case delivered
+        case retry(after: Duration)
+        case dead(reason: String)
+    }
+
+    struct Decision: Sendable, Equatable {
+        var next: Next
+        /// A class of `conventions.md` 10; nil on success.
+        var errorClass: String?
+        /// The receiver has said that it is gone for good.
+        var disablesWebhook = false
+        /// The receiver is overwhelmed or keeps us waiting.
+        var isSlow = false
+    }
+
+    let table: RetryTable
+    /// Attempts made so far.
+    private(set) var attempts: Int
+
+    init(attempts: Int, table: RetryTable) {
+        self.attempts = attempts
+        self.table = table
+    }
+
+    /// - Parameter draw: a number in 0..<1 that spreads the next attempt.
+    mutating func record(_ happening: Happening, draw: Double) -> Decision {
+        attempts += 1
+        switch happening {
+        case .answered(200..<300, _):
+            return Decision(next: .delivered, errorClass: nil)
+        case .answered(410, _):
+            // Held while the webhook is disabled; goes out again should its owner enable it.
+            return Decision(
+                next: next("the receiver answered 410", nil, draw), errorClass: "http_status", disablesWebhook: true)
+        case .answered(300..<400, let retryAfter):
+            return Decision(next: next("redirect", retryAfter, draw), errorClass: "redirect")
+        case .answered(let status, let retryAfter):
+            return Decision(
+                next: next("the receiver answered \(status)", retryAfter, draw), errorClass: "http_status",
+                isSlow: [429, 502, 503, 504].contains(status))
+        case .failed(let reason):
+            return Decision(
+                next: next(reason.rawValue, nil, draw), errorClass: reason.rawValue,
+                isSlow: reason == .timeout || reason == .connectTimeout)
+        }
+    }
+
+    /// Never before the schedule, also when the receiver would have us back sooner.
+    private func next(_ failure: String, _ retryAfter: Duration?, _ draw: Double) -> Next {
+        guard let delay = table.delay(afterAttempt: attempts, draw: draw) else {
+            return .dead(reason: "given up after \(attempts) attempts; the last: \(failure)")
+        }
+        return .retry(after: max(delay, min(retryAfter ?? .zero, RetryTable.longestRetryAfter)))
+    }
+}
