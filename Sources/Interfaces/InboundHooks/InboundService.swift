@@ -9,12 +9,16 @@ public final class InboundService: Sendable {
     public let gate: InboundGate
 
     public init(service: ChatService, logger: Logger) {
-        registry = SourceRegistry(service: service)
-        gate = InboundGate(registry: registry)
+        registry = SourceRegistry(service: service, logger: logger)
+        gate = InboundGate(registry: registry, logger: logger)
     }
 
     /// Loads the sources and follows their changes until cancelled or until the engine closes. The chat service must be
     /// running (its keyring loaded).
     /// - Parameter whenReady: called once, when every source is known.
-    public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {}
+    public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
+        let revision = try await registry.load()
+        whenReady()
+        await registry.follow(from: revision)
+    }
 }

@@ -1,18 +1,38 @@
 import ChatKit
 public import ChatModel
 public import JSON
+import Locking
+import Logging
+import Signing
 
 /// The sources of all apps: their administration, and what the gate reads of them without waiting.
 ///
 /// The directory is the truth; this follows it. A change made on this node counts at once, on another within a second.
 /// Every verb demands the scope `manage`; sources of other apps are `.notFound`.
 public final class SourceRegistry: Sendable {
-    let service: ChatService
+    /// A source ready to take posts.
+    struct Receiver: Sendable {
+        let source: Source
+        /// Nil when nothing is checked.
+        let verifier: (any SignatureScheme)?
+    }
 
-    init(service: ChatService) { self.service = service }
+    let service: ChatService
+    let logger: Logger
+    let receivers = Lock<[String: Receiver]>([:])
+
+    init(service: ChatService, logger: Logger) {
+        self.service = service
+        self.logger = logger
+    }
+
+    var directory: any Directory { service.engine.directory }
+
+    func receiver(_ id: String) -> Receiver? { receivers.withLock { $0[id] } }
 
     /// Makes a source, or puts other settings in the place of its present ones.
     ///
+    /// Its events may go where the caller's may: the caller's channel and type patterns are kept with it.
     /// - Parameters:
     ///   - body: as `SourceSettings` reads it. Secrets left out of an existing source's body stay as they are.
     ///   - etag: the demanded version (`If-Match`); nil takes any.
@@ -21,21 +41,179 @@ public final class SourceRegistry: Sendable {
     ///   `Limits.sourcesPerApp`; `.stale`; `.notFound` when `etag` is given and there is no such source.
     public func put(
         _ id: String, _ body: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> (source: Source, isNew: Bool) { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> (source: Source, isNew: Bool) {
+        try caller.demand(.manage)
+        try Source.check(id: id)
+        for _ in 0..<8 {
+            let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap { Source($0) }
+            if let etag, old?.etag != etag { throw old == nil ? Self.unknown : Self.stale }
+            do {
+                if let old { return (try await replace(old, body, caller), false) }
+                return (try await create(id, body, caller), true)
+            } catch {
+                // Somebody else of this app wrote it in between: look again.
+                guard error.code == .stale, etag == nil else { throw error }
+            }
+        }
+        throw ChatError(.conflict, "the source is being changed by others; ask again", retryAfter: .seconds(1))
+    }
 
     /// - Throws: `.notFound`.
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
-        throw ChatError(.unavailable, "not ready")
+        try caller.demand(.manage)
+        let record = try await directory.read(RecordKey(.source, id, in: caller.space))
+        guard let source = record.flatMap({ Source($0) }) else { throw Self.unknown }
+        return source
     }
 
     /// The app's sources in the order of their ids.
+    /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
         limit: Int, cursor: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Page<Source> { throw ChatError(.unavailable, "not ready") }
+    ) async throws(ChatError) -> Page<Source> {
+        try caller.demand(.manage)
+        var query = RecordQuery(.source, in: caller.space, limit: limit)
+        query.cursor = cursor
+        let page = try await directory.list(query)
+        return Page(items: page.items.compactMap { Source($0) }, hasMore: page.hasMore, cursor: page.cursor)
+    }
 
     /// Removes a source and sets its id free.
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
-        throw ChatError(.unavailable, "not ready")
+        let source = try await source(id, by: caller)
+        do throws(ChatError) {
+            _ = try await directory.write([
+                RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present),
+                RecordChange(source.nameKey, body: nil),
+            ])
+        } catch {
+            throw error.code == .notFound ? Self.unknown : error
+        }
+        receivers.withLock { receivers in
+            if receivers[id]?.source.space == caller.space { receivers[id] = nil }
+        }
+    }
+
+    static let unknown = ChatError(.notFound, "no such source")
+    static let stale = ChatError(.stale, "the source has changed since it was read")
+}
+
+extension SourceRegistry {
+    private func replace(_ old: Source, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
+        var source = old
+        source.settings = try SourceSettings(body, replacing: old.settings)
+        source.channels = caller.channels
+        source.types = caller.types
+        return try await write(
+            source, [RecordChange(source.recordKey, body: source.body, demand: .etag(old.etag))])
+    }
+
+    private func create(_ id: String, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
+        let most = service.limits.sourcesPerApp
+        guard receivers.withLock({ $0.values.count { $0.source.space == caller.space } }) < most else {
+            throw ChatError(.invalid, "an app may have at most \(most) sources", slug: "too_many_sources")
+        }
+        let now = service.clock.now
+        let source = Source(
+            id: id, space: caller.space, settings: try SourceSettings(body), channels: caller.channels,
+            types: caller.types, created: now, updated: now, etag: "")
+        var name = RecordChange(source.nameKey, body: source.nameBody, demand: .absent)
+        if let holder = try await directory.read(source.nameKey) {
+            // The name of an app that is no more is free, once nobody took it in the meantime.
+            let app = (try? JSONDocument(holder.body).root["app"]?.string).map { SpaceID($0) }
+            guard let app, app == caller.space || service.keyring.app(app) == nil else { throw Self.taken }
+            name.demand = .etag(holder.etag)
+        }
+        do throws(ChatError) {
+            return try await write(
+                source, [RecordChange(source.recordKey, body: source.body, demand: .absent), name])
+        } catch {
+            guard error.code == .conflict else { throw error }
+            throw error.current?.key.kind == .source ? Self.stale : Self.taken
+        }
+    }
+
+    private static let taken = ChatError(.conflict, "the id is taken; choose another", slug: "source_taken")
+
+    private func write(_ source: Source, _ changes: [RecordChange]) async throws(ChatError) -> Source {
+        let record = try await directory.write(changes)[0]
+        var stored = source
+        stored.etag = record.etag
+        stored.updated = record.updated
+        take(stored)
+        return stored
+    }
+
+    /// Takes a source as it is now, unless a newer version is known.
+    private func take(_ source: Source) {
+        do throws(SignatureSchemeError) {
+            let receiver = Receiver(source: source, verifier: try source.settings.verifier())
+            receivers.withLock { receivers in
+                if let known = receivers[source.id]?.source, known.space == source.space, known.updated > source.updated
+                {
+                    return
+                }
+                receivers[source.id] = receiver
+            }
+        } catch {
+            // Nothing may come in unchecked because its secrets are unreadable.
+            receivers.withLock { $0[source.id] = nil }
+            logger.error("source not usable; its posts are refused", metadata: ["source": "\(source.id)"])
+        }
+    }
+
+    // MARK: Following the directory
+
+    /// Reads every source. Returns the revision from which `follow` goes on.
+    func load() async throws(ChatError) -> Revision {
+        let revision = try await directory.revision()
+        for app in service.keyring.apps {
+            var query = RecordQuery(.source, in: app.space, limit: 500)
+            while true {
+                let page = try await directory.list(query)
+                for record in page.items { take(record.key, record) }
+                guard let cursor = page.cursor else { break }
+                query.cursor = cursor
+            }
+        }
+        return revision
+    }
+
+    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    func follow(from revision: Revision) async {
+        for await changes in await directory.changes(after: revision) {
+            for key in changes.keys where key.kind == .source || key.kind == .app { await refresh(key) }
+        }
+    }
+
+    /// Reads one record again until it can be read: an entry left as it was could go on taking posts with a secret that
+    /// was withdrawn.
+    private func refresh(_ key: RecordKey) async {
+        while !Task.isCancelled {
+            do throws(ChatError) {
+                return take(key, try await directory.read(key))
+            } catch {
+                logger.warning(
+                    "source record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                // Cancellation shows at the loop's head; the pause carries no other news.
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func take(_ key: RecordKey, _ record: Record?) {
+        if key.kind == .app {
+            guard record == nil else { return }
+            let space = SpaceID(key.id)
+            return receivers.withLock { receivers in receivers = receivers.filter { $0.value.source.space != space } }
+        }
+        if let source = record.flatMap({ Source($0) }) { return take(source) }
+        if record != nil {
+            logger.error("source record not understood; its posts are refused", metadata: ["source": "\(key.id)"])
+        }
+        receivers.withLock { receivers in
+            if receivers[key.id]?.source.space == key.space { receivers[key.id] = nil }
+        }
     }
 }

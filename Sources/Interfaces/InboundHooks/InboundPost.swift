@@ -1,0 +1,48 @@
+public import ChatKit
+public import ChatModel
+
+/// A post to `/in/{source}` as it came.
+public struct InboundPost: Sendable {
+    public typealias Field = (name: String, value: String)
+
+    /// In the order received; a name may occur more than once, in any case.
+    public var headers: [Field]
+    /// Decoded names and values of the query.
+    public var query: [Field]
+    /// The bytes as received, after transfer coding and before everything else.
+    public var body: [UInt8]
+    /// The URL the sender was given, from configuration; for schemes that sign it.
+    public var url: String?
+
+    public init(headers: [Field], query: [Field] = [], body: [UInt8], url: String? = nil) {
+        self.headers = headers
+        self.query = query
+        self.body = body
+        self.url = url
+    }
+}
+
+/// What a post became.
+public struct InboundReceipt: Sendable {
+    /// In the order of the mapping. `isDuplicate`: the sender had posted this delivery before.
+    public var events: [Appended]
+}
+
+/// What a post would become (`POST /v1/sources/{id}/test`). Nothing was stored.
+public struct InboundTrial: Sendable {
+    /// One event the mapping gives.
+    public struct Outcome: Sendable {
+        public var emission: Emission
+        /// What the event would be in the log, for explaining who would be told; nil when it would be refused.
+        public var draft: EventDraft?
+        /// Why it would be refused; nil when it would be accepted.
+        public var refusal: ChatError?
+    }
+
+    public var isVerified: Bool
+    /// Why the signature was not accepted. For the source's owner only: a sender never learns it.
+    public var rejection: String?
+    public var outcomes: [Outcome] = []
+    /// What the mapping could not give.
+    public var errors: [ChatError] = []
+}
