@@ -191,7 +191,6 @@ final class EasyHandle {
             transfer.socketError = errno
             return shim_bad_socket
         }
-        transfer.blocked = nil
         engine._withUnsafeGuaranteedRef { $0.multi.own(descriptor) }
         return descriptor
     }

@@ -69,7 +69,8 @@ final class Engine: @unchecked Sendable {
 
     private func admit(_ transfer: Transfer) {
         guard !transfer.isCancelled else {
-            cancel(transfer)
+            transfer.phase = .finished
+            transfer.deliver(OutboundResult(failure: Self.cancelled))
             return
         }
         switch lanes.admit(transfer, to: transfer.url.authority) {
@@ -82,20 +83,20 @@ final class Engine: @unchecked Sendable {
     }
 
     private func cancel(_ transfer: Transfer) {
-        let reason = OutboundFailure(.cancelled, detail: "the task was cancelled")
         switch transfer.phase {
-        case .finished:
+        case .posted, .finished:
+            // Posted: the cancellation overtook the start, which will find the transfer marked.
             return
         case .active:
-            finish(transfer, reason)
+            finish(transfer, Self.cancelled)
         case .waiting(let lane):
             lanes.withdraw(transfer, from: lane)
-            fallthrough
-        case .posted:
             transfer.phase = .finished
-            transfer.deliver(OutboundResult(failure: reason))
+            transfer.deliver(OutboundResult(failure: Self.cancelled))
         }
     }
+
+    private static let cancelled = OutboundFailure(.cancelled, detail: "the task was cancelled")
 
     private func resume(_ transfer: Transfer) {
         guard case .active(_, let handle) = transfer.phase, transfer.isPaused else { return }

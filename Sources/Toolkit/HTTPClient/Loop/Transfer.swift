@@ -39,7 +39,7 @@ final class Transfer: @unchecked Sendable {
     var phase = Phase.posted
     var started: UInt64 = 0
     var response = ResponseReader()
-    /// The address the guard forbade last, if none has been connected to since.
+    /// The address the guard forbade last.
     var blocked: IPAddress?
     /// `errno` of a socket the system did not give.
     var socketError: Int32 = 0

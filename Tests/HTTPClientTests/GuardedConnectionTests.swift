@@ -1,0 +1,59 @@
+import Glibc
+import HTTPClient
+import Testing
+
+@Suite("To a blocked address") struct GuardedConnectionTests {
+    @Test("no connection is made, whatever the URL calls it")
+    func byURL() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        try await withClient(ClientOptions()) { client in
+            for host in [
+                "127.0.0.1", "localhost", "2130706433", "127.1", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]",
+                "0.0.0.0",
+            ] {
+                for scheme in ["http", "https"] {
+                    let result = await client.send(OutboundRequest(url: server.url(scheme: scheme, host: host)))
+                    #expect(result.failure?.reason == .blockedAddress, "\(scheme) \(host)")
+                }
+            }
+        }
+        #expect(server.accepted == 0)
+    }
+
+    /// What rebinding comes down to: the URL looks good, and the name leads inside at the moment of connecting.
+    @Test("no connection is made when a good name leads there")
+    func byName() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        // With ::1 allowed the name passes the look at the URL; the server stands at 127.0.0.1, which is not.
+        let options = testOptions { $0.addressGuard = AddressGuard(allowing: [AddressBlock("::1")!]) }
+        try await withClient(options) { client in
+            for scheme in ["http", "https"] {
+                for _ in 0..<3 {
+                    let result = await client.send(OutboundRequest(url: server.url(scheme: scheme, host: "localhost")))
+                    #expect(result.failure?.reason == .blockedAddress)
+                    #expect(result.failure?.detail.contains("127.0.0.1") == true)
+                    #expect(result.status == nil && result.connectedAddress != "127.0.0.1")
+                }
+            }
+        }
+        #expect(server.accepted == 0)
+    }
+
+    @Test("a connection is made once the address is listed, by name too")
+    func allowed() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        try await withClient { client in
+            for host in ["127.0.0.1", "localhost"] {
+                #expect(await client.send(OutboundRequest(url: server.url(host: host))).status == 200)
+            }
+        }
+    }
+
+    @Test("a connection is made when the guard is disabled")
+    func disabled() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        try await withClient(testOptions { $0.addressGuard = .disabled }) { client in
+            #expect(await client.send(OutboundRequest(url: server.url(host: "127.1"))).status == 200)
+        }
+    }
+}

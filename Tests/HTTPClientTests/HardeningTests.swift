@@ -1,0 +1,211 @@
+import HTTPClient
+import Locking
+import Testing
+
+@Suite("Against hostile receivers, the client") struct HardeningTests {
+    private func send(
+        _ options: ClientOptions = testOptions(), to script: @escaping @Sendable (Peer) -> Void
+    ) async throws -> OutboundResult {
+        let server = try ScriptedServer(script)
+        return try await withClient(options) {
+            await $0.send(OutboundRequest(method: "POST", url: server.url(), body: Array("{}".utf8)))
+        }
+    }
+
+    /// An endless body would otherwise be read, and held, until the deadline.
+    @Test(
+        "stops reading a body at its limit and keeps the beginning", arguments: ["", "Content-Length: 10737418240\r\n"])
+    func endlessBody(_ length: String) async throws {
+        let offered = Lock(0)
+        let result = try await send { peer in
+            guard peer.readRequest() != nil, peer.write("HTTP/1.1 200 OK\r\n\(length)\r\n") else { return }
+            let piece = [UInt8](repeating: 0x61, count: 65536)
+            // Ten megabytes are beyond what the sockets in between hold; the client closes before.
+            while offered.withLock({ $0 }) < 64 << 20, peer.write(piece) { offered.withLock { $0 += piece.count } }
+        }
+        #expect(result.failure == nil && result.status == 200)
+        #expect(result.body == [UInt8](repeating: 0x61, count: 16 * 1024) && result.truncated)
+        #expect(offered.withLock { $0 } < 32 << 20)
+    }
+
+    @Test(
+        "tells a body just within what it keeps from one byte more",
+        arguments: [0, 1, 16383, 16384, 16385, 65535, 65536, 65537])
+    func bodyLimits(_ length: Int) async throws {
+        let result = try await send { peer in
+            guard peer.readRequest() != nil else { return }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n" + String(repeating: "a", count: length))
+            peer.waitForEnd()
+        }
+        #expect(result.failure == nil && result.status == 200)
+        #expect(result.body.count == min(length, 16384))
+        #expect(result.truncated == (length > 16384))
+    }
+
+    /// Each interim answer is small; a row of them without end is not.
+    @Test(
+        "stops reading a header at its limit",
+        arguments: ["X-More: \(String(repeating: "a", count: 90))\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "X: a\r\n"])
+    func endlessHeader(_ line: String) async throws {
+        let result = try await send { peer in
+            guard peer.readRequest() != nil, peer.write("HTTP/1.1 \(line.hasPrefix("X") ? 200 : 100) X\r\n") else {
+                return
+            }
+            let piece = (line.hasPrefix("X") ? "" : "\r\n") + String(repeating: line, count: 500)
+            for _ in 0..<200 { guard peer.write(piece) else { return } }
+        }
+        #expect(result.failure?.reason == .responseInvalid)
+        #expect(result.status == nil && result.body.isEmpty)
+    }
+
+    /// A receiver that sends a byte now and then never lets an idle timeout strike.
+    @Test("ends a transfer at its deadline though bytes keep coming")
+    func dripFeed() async throws {
+        let result = try await send(testOptions { $0.totalTimeout = .milliseconds(300) }) { peer in
+            guard peer.readRequest() != nil, peer.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n") else {
+                return
+            }
+            while peer.write("a"), !peer.hears(withinMilliseconds: 5) {}
+        }
+        #expect(result.failure?.reason == .timeout)
+        #expect(result.status == 200)
+    }
+
+    @Test("ends a transfer at its deadline though header bytes keep coming")
+    func dripFeedHeader() async throws {
+        let result = try await send(testOptions { $0.totalTimeout = .milliseconds(300) }) { peer in
+            guard peer.readRequest() != nil, peer.write("HTTP/1.1 200 OK\r\n") else { return }
+            while peer.write("X"), !peer.hears(withinMilliseconds: 5) {}
+        }
+        #expect(result.failure?.reason == .timeout)
+        #expect(result.status == nil)
+    }
+
+    @Test("ends a transfer at its deadline when nothing comes, the request's own deadline first")
+    func silence() async throws {
+        let server = try ScriptedServer { $0.waitForEnd() }
+        try await withClient { client in
+            let request = OutboundRequest(url: server.url(), totalTimeout: .milliseconds(100))
+            #expect(await client.send(request).failure?.reason == .timeout)
+            // A deadline of nothing is not "no deadline".
+            let none = OutboundRequest(url: server.url(), totalTimeout: .zero)
+            #expect(await client.send(none).failure?.reason == .timeout)
+        }
+    }
+
+    @Test(
+        "calls an answer that is not HTTP invalid",
+        arguments: [
+            "SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n", "200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
+            "HTTP/7.3 200 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffffff\r\nabc\r\n",
+        ])
+    func garbage(_ answer: String) async throws {
+        let result = try await send { peer in
+            guard peer.readRequest() != nil else { return }
+            peer.write(answer)
+        }
+        #expect(result.failure?.reason == .responseInvalid, "\(String(describing: result.failure))")
+    }
+
+    @Test(
+        "calls a connection that ends early reset",
+        arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"], [false, true])
+    func early(_ answer: String, _ isAbrupt: Bool) async throws {
+        let result = try await send { peer in
+            guard peer.readRequest() != nil else { return }
+            peer.write(answer)
+            if isAbrupt { peer.reset() }
+        }
+        #expect(result.failure?.reason == .reset, "\(String(describing: result.failure))")
+    }
+
+    @Test("cannot be made to write a line of its own", arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "\u{7f}"])
+    func injection(_ value: String) async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        try await withClient { client in
+            let requests = [
+                OutboundRequest(url: server.url(), headers: [("X-Value", value)]),
+                OutboundRequest(url: server.url(), headers: [(value, "x")]),
+                OutboundRequest(method: value, url: server.url()),
+                OutboundRequest(url: server.url("/" + value)),
+                OutboundRequest(url: server.url(), headers: [("", "x")]),
+                OutboundRequest(url: server.url(), headers: [("X:Y", "x")]),
+                OutboundRequest(method: "", url: server.url()),
+                OutboundRequest(method: "POST", url: server.url(), headers: [("content-length", "5")], body: [1]),
+                OutboundRequest(
+                    method: "POST", url: server.url(), headers: [("Transfer-Encoding", "chunked")], body: [1]),
+            ]
+            for request in requests {
+                #expect(await client.send(request).failure?.reason == .requestInvalid)
+            }
+        }
+        #expect(server.accepted == 0)
+    }
+}
+
+@Suite("What went wrong") struct FailureTests {
+    @Test("connecting is told: nobody there")
+    func refused() async throws {
+        var url = ""
+        do {
+            let server = try ScriptedServer { _ in }
+            url = server.url()
+        }
+        let result = try await withClient { await $0.send(OutboundRequest(url: url)) }
+        #expect(result.failure?.reason == .connectRefused)
+        #expect(result.status == nil && result.timings.total > .zero)
+    }
+
+    @Test("connecting is told: a peer that accepts and then says nothing to the handshake")
+    func connectTimeout() async throws {
+        let server = try ScriptedServer { $0.waitForEnd() }
+        let result = try await withClient(testOptions { $0.connectTimeout = .milliseconds(200) }) {
+            await $0.send(OutboundRequest(url: server.url(scheme: "https")))
+        }
+        #expect(result.failure?.reason == .connectTimeout)
+    }
+
+    @Test("in the handshake is told apart")
+    func tls() async throws {
+        let server = try ScriptedServer { peer in
+            _ = peer.read()
+            peer.write("HTTP/1.1 400 Plain\r\n\r\n")
+        }
+        let result = try await withClient { await $0.send(OutboundRequest(url: server.url(scheme: "https"))) }
+        #expect(result.failure?.reason == .tls)
+    }
+
+    @Test("with the name is told apart")
+    func dns() async throws {
+        // RFC 6761, 6.4: never resolves. Without any name server the lookup runs into its deadline, which is the same.
+        let options = testOptions {
+            $0.addressGuard = .disabled
+            $0.connectTimeout = .seconds(1)
+        }
+        let result = try await withClient(options) {
+            await $0.send(OutboundRequest(url: "http://no-such-host.invalid/"))
+        }
+        #expect(result.failure?.reason == .dns)
+    }
+
+    @Test(
+        "with the request never reaches the network",
+        arguments: ["", "x", "ftp://127.0.0.1/", "http://127.0.0.1:99999/"])
+    func requestInvalid(_ url: String) async throws {
+        let options = testOptions { $0.addressGuard = .disabled }
+        let result = try await withClient(options) { await $0.send(OutboundRequest(url: url)) }
+        #expect(result.failure?.reason == .requestInvalid)
+    }
+
+    @Test("is stored in these words")
+    func words() {
+        #expect(
+            OutboundFailure.Reason.allCases.map(\.rawValue) == [
+                "dns", "connect_refused", "connect_timeout", "tls", "blocked_address", "timeout", "reset",
+                "response_invalid", "cancelled", "request_invalid", "overloaded",
+            ])
+    }
+}

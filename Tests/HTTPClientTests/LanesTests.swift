@@ -1,0 +1,126 @@
+import Testing
+
+@testable import HTTPClient
+
+@Suite("Lanes") struct LanesTests {
+    private final class Item {
+        let name: String
+        init(_ name: String) { self.name = name }
+    }
+
+    private func lane(_ admission: Lanes<Item>.Admission) -> Lanes<Item>.Lane? {
+        switch admission {
+        case .start(let lane), .wait(let lane): lane
+        case .refuse: nil
+        }
+    }
+
+    private func starts(_ admission: Lanes<Item>.Admission) -> Bool {
+        if case .start = admission { true } else { false }
+    }
+
+    @Test("start up to the limit of a host, and others beside it")
+    func hostLimit() {
+        var lanes = Lanes<Item>(limit: 10, hostLimit: 2, waitingLimit: 10)
+        let admissions = ["a", "a", "a", "b"].map { lanes.admit(Item($0), to: $0) }
+        #expect(admissions.map(starts) == [true, true, false, true])
+        #expect(lanes.next() == nil)
+    }
+
+    @Test("start who waited when a place comes free")
+    func release() throws {
+        var lanes = Lanes<Item>(limit: 10, hostLimit: 1, waitingLimit: 10)
+        let first = try #require(lane(lanes.admit(Item("1"), to: "a")))
+        _ = lanes.admit(Item("2"), to: "a")
+        _ = lanes.admit(Item("3"), to: "a")
+        lanes.release(first)
+        let started = lanes.next()
+        let next = try #require(started)
+        #expect(next.0.name == "2")
+        #expect(lanes.next() == nil)
+        // A newcomer does not overtake.
+        lanes.release(next.1)
+        #expect(!starts(lanes.admit(Item("4"), to: "a")))
+        #expect(lanes.next()?.0.name == "3")
+    }
+
+    @Test("serve hosts in turn when all wait for the common limit")
+    func turns() throws {
+        var lanes = Lanes<Item>(limit: 1, hostLimit: 5, waitingLimit: 100)
+        var running = try #require(lane(lanes.admit(Item("first"), to: "x")))
+        for number in 0..<3 {
+            for host in ["a", "b", "c"] { _ = lanes.admit(Item("\(host)\(number)"), to: host) }
+        }
+        var order: [String] = []
+        for _ in 0..<9 {
+            lanes.release(running)
+            let started = lanes.next()
+            let (item, lane) = try #require(started)
+            order.append(item.name)
+            running = lane
+        }
+        #expect(order == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
+    }
+
+    @Test("refuse who would wait beyond the limit, and take them again when someone withdrew")
+    func waitingLimit() throws {
+        var lanes = Lanes<Item>(limit: 1, hostLimit: 1, waitingLimit: 1)
+        _ = lanes.admit(Item("1"), to: "a")
+        let second = Item("2")
+        let waiting = try #require(lane(lanes.admit(second, to: "a")))
+        #expect(lane(lanes.admit(Item("3"), to: "a")) == nil)
+        #expect(lane(lanes.admit(Item("3"), to: "b")) == nil)
+        lanes.withdraw(second, from: waiting)
+        lanes.withdraw(second, from: waiting)
+        #expect(lane(lanes.admit(Item("4"), to: "a")) != nil)
+        #expect(lane(lanes.admit(Item("5"), to: "a")) == nil)
+    }
+
+    @Test("hand out everyone who waits when it ends")
+    func drain() throws {
+        var lanes = Lanes<Item>(limit: 1, hostLimit: 1, waitingLimit: 10)
+        _ = lanes.admit(Item("running"), to: "a")
+        for host in ["a", "b", "b"] { _ = lanes.admit(Item(host), to: host) }
+        #expect(lanes.drain().map(\.name).sorted() == ["a", "b", "b"])
+        #expect(lanes.drain().isEmpty)
+    }
+
+    @Test("never exceed their limits and lose nobody, whatever the order of events")
+    func random() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var state = seed
+        func draw(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        var lanes = Lanes<Item>(limit: 5, hostLimit: 2, waitingLimit: 20)
+        var active: [(String, Lanes<Item>.Lane)] = []
+        var waiting: [(Item, Lanes<Item>.Lane)] = []
+        for _ in 0..<20_000 {
+            switch draw(5) {
+            case 0, 1:
+                let item = Item("h\(draw(4))")
+                switch lanes.admit(item, to: item.name) {
+                case .start(let lane): active.append((item.name, lane))
+                case .wait(let lane): waiting.append((item, lane))
+                case .refuse: #expect(waiting.count == 20, "seed \(seed)")
+                }
+            case 2 where !waiting.isEmpty:
+                let (item, lane) = waiting.remove(at: draw(waiting.count))
+                lanes.withdraw(item, from: lane)
+            case 3, 4:
+                if !active.isEmpty { lanes.release(active.remove(at: draw(active.count)).1) }
+            default: break
+            }
+            while let (item, lane) = lanes.next() {
+                waiting.removeAll { $0.0 === item }
+                active.append((item.name, lane))
+            }
+            let perHost = Dictionary(grouping: active, by: \.0).values.map(\.count).max() ?? 0
+            #expect(active.count <= 5 && perHost <= 2, "seed \(seed)")
+            // Nobody waits beside a free place.
+            let full = Set(Dictionary(grouping: active, by: \.0).filter { $0.value.count == 2 }.keys)
+            #expect(active.count == 5 || waiting.allSatisfy { full.contains($0.0.name) }, "seed \(seed)")
+        }
+    }
+}

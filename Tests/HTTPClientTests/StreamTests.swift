@@ -1,0 +1,211 @@
+import HTTPClient
+import Locking
+import Testing
+
+/// A gate between a test and the thread of a server.
+private func open(_ gate: Monitor<Int>, to number: Int) {
+    gate.withLock { $0 = number }
+    gate.wakeAll()
+}
+
+private func wait(for gate: Monitor<Int>, toReach number: Int) {
+    gate.wait { $0 >= number ? .done(()) : .sleep }
+}
+
+@Suite("A streamed answer") struct StreamTests {
+    private func collect(_ stream: OutboundStream) async throws(OutboundFailure) -> [UInt8] {
+        var all: [UInt8] = []
+        for try await piece in stream {
+            #expect(!piece.isEmpty)
+            all += piece
+        }
+        return all
+    }
+
+    private let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    @Test("gives its head before its body, and each piece when it comes")
+    func pieces() async throws {
+        let gate = Monitor(0)
+        let head = head
+        let server = try ScriptedServer { peer in
+            guard peer.readRequest() != nil, peer.write(head) else { return }
+            // Each piece goes out only after the client asked for it by making another request.
+            for number in 1...3 {
+                wait(for: gate, toReach: number)
+                peer.write("2\r\n\(number)\n\r\n")
+            }
+            wait(for: gate, toReach: 4)
+            peer.write("0\r\n\r\n")
+        }
+        try await withClient { client in
+            let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
+            #expect(stream.status == 200)
+            #expect(stream.headers["content-type"] == "text/event-stream")
+            var iterator = stream.makeAsyncIterator()
+            for number in 1...3 {
+                open(gate, to: number)
+                #expect(try await iterator.next(isolation: nil) == Array("\(number)\n".utf8))
+            }
+            open(gate, to: 4)
+            #expect(try await iterator.next(isolation: nil) == nil)
+            #expect(try await iterator.next(isolation: nil) == nil)
+        }
+    }
+
+    @Test("is whole, also when the reader is slow and the sender fast")
+    func backPressure() async throws {
+        let total = 8 << 20
+        let stuck = Tally()
+        let offered = Lock(0)
+        let server = try ScriptedServer { peer in
+            guard peer.readRequest() != nil, peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(total)\r\n\r\n") else {
+                return
+            }
+            let bytes = (0..<total).map { UInt8(truncatingIfNeeded: $0 / 7) }
+            // As much as goes without anyone reading, then the rest.
+            var sent = 0
+            while sent < total, let count = peer.offer(Array(bytes[sent..<min(sent + 65536, total)])) { sent += count }
+            offered.withLock { $0 = sent }
+            stuck.addFromThread()
+            peer.write(Array(bytes[sent...]))
+        }
+        try await withClient { client in
+            let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
+            await stuck.reach(1)
+            // The rest is in the sockets and the 64 KiB of the stream.
+            #expect(offered.withLock { $0 } < total)
+            let all = try await collect(stream)
+            #expect(all.count == total)
+            #expect(all.indices.allSatisfy { all[$0] == UInt8(truncatingIfNeeded: $0 / 7) })
+        }
+    }
+
+    @Test("has no limit to its length and no deadline, unlike an answer read whole")
+    func limits() async throws {
+        let server = try ScriptedServer(answering: { _ in
+            "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + String(repeating: "a", count: 200_000)
+        })
+        try await withClient(testOptions { $0.totalTimeout = .milliseconds(1) }) { client in
+            let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
+            #expect(try await collect(stream).count == 200_000)
+        }
+    }
+
+    @Test("fails when nothing comes for its idle time")
+    func idle() async throws {
+        let head = head
+        let server = try ScriptedServer { peer in
+            guard peer.readRequest() != nil, peer.write(head + "1\r\na\r\n") else { return }
+            peer.waitForEnd()
+        }
+        try await withClient { client in
+            let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .milliseconds(200))
+            var iterator = stream.makeAsyncIterator()
+            #expect(try await iterator.next(isolation: nil) == [0x61])
+            let failure = await #expect(throws: OutboundFailure.self) { try await iterator.next(isolation: nil) }
+            #expect(failure?.reason == .timeout)
+        }
+    }
+
+    @Test("fails when no head comes for its idle time")
+    func idleBeforeHead() async throws {
+        let server = try ScriptedServer { $0.waitForEnd() }
+        try await withClient { client in
+            let failure = await #expect(throws: OutboundFailure.self) {
+                try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .milliseconds(100))
+            }
+            #expect(failure?.reason == .timeout)
+        }
+    }
+
+    @Test("is not idle while its reader is")
+    func idleReader() async throws {
+        let server = try ScriptedServer(answering: { _ in
+            "HTTP/1.1 200 OK\r\nContent-Length: 8000000\r\n\r\n" + String(repeating: "a", count: 8_000_000)
+        })
+        try await withClient { client in
+            let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .milliseconds(600))
+            // Another stream's silence lasts twice as long as this one may; it marks the time.
+            let silent = try ScriptedServer { $0.waitForEnd() }
+            _ = await client.send(OutboundRequest(url: silent.url(), totalTimeout: .milliseconds(1500)))
+            #expect(try await collect(stream).count == 8_000_000)
+        }
+    }
+
+    @Test("that breaks off gives what came, then the failure")
+    func broken() async throws {
+        let head = head
+        let server = try ScriptedServer { peer in
+            guard peer.readRequest() != nil else { return }
+            peer.write(head + "5\r\nabc")
+        }
+        try await withClient { client in
+            let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
+            var all: [UInt8] = []
+            var reason: OutboundFailure.Reason?
+            do throws(OutboundFailure) { for try await piece in stream { all += piece } } catch {
+                reason = error.reason
+            }
+            #expect(all == Array("abc".utf8))
+            #expect(reason == .reset)
+        }
+    }
+
+    @Test("that nobody holds any more, or that is cancelled, closes its connection")
+    func released() async throws {
+        let ended = Tally()
+        let head = head
+        let server = try ScriptedServer { peer in
+            guard peer.readRequest() != nil, peer.write(head) else { return }
+            peer.waitForEnd()
+            ended.addFromThread()
+        }
+        try await withClient { client in
+            let request = OutboundRequest(url: server.url())
+            do { _ = try await client.stream(request, idleTimeout: .seconds(10)) }
+            await ended.reach(1)
+
+            let stream = try await client.stream(request, idleTimeout: .seconds(10))
+            let task = Task { () async throws(OutboundFailure) in try await collect(stream) }
+            task.cancel()
+            let failure = await #expect(throws: OutboundFailure.self) { try await task.value }
+            #expect(failure?.reason == .cancelled)
+            await ended.reach(2)
+
+            let other = try await client.stream(request, idleTimeout: .seconds(10))
+            other.cancel()
+            await #expect(throws: OutboundFailure.self) { try await collect(other) }
+            await ended.reach(3)
+        }
+    }
+
+    @Test("ends as cancelled when the client is shut down")
+    func shutdown() async throws {
+        let head = head
+        let server = try ScriptedServer { peer in
+            guard peer.readRequest() != nil, peer.write(head) else { return }
+            peer.waitForEnd()
+        }
+        let client = try Client(options: testOptions())
+        let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
+        let task = Task { () async throws(OutboundFailure) in try await collect(stream) }
+        await client.shutdown()
+        let failure = await #expect(throws: OutboundFailure.self) { try await task.value }
+        #expect(failure?.reason == .cancelled)
+        let late = await #expect(throws: OutboundFailure.self) {
+            try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(1))
+        }
+        #expect(late?.reason == .cancelled)
+    }
+
+    @Test("is refused by the guard like any other")
+    func guarded() async throws {
+        try await withClient(ClientOptions()) { client in
+            let failure = await #expect(throws: OutboundFailure.self) {
+                try await client.stream(OutboundRequest(url: "https://127.0.0.1/"), idleTimeout: .seconds(1))
+            }
+            #expect(failure?.reason == .blockedAddress)
+        }
+    }
+}
