@@ -117,7 +117,7 @@ import Testing
         #expect(
             gateway.requests.first?.text == #"{"mode":"each","events":["#
                 + #"{"channel":"a","type":"good","user":"ana","data":1},{"channel":"a","type":"bad","user":"ana","data":2},"#
-                + #"{"channel":"a","type":"good","user":"bob","data":{"a":1},"meta":{"m":1},"custom_type":"c","store":false}]}"#
+                + #"{"channel":"a","type":"good","user":"bob","data":{"a":1},"meta":{"m":1},"store":false}]}"#
         )
         #expect(run.lines.count == 5)
         #expect(run.lines.first == #"{"line":1,"status":201,"id":"evt_0","timetoken":"0"}"#)

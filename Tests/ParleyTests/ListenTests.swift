@@ -73,11 +73,36 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
     func gap() async throws {
         let gap = #"{"event":"stream.gap","data":{"requested":"1","resumed_from":"40","missed":3}}"# + "\n"
         let gateway = try LoopbackGateway { _, before in
-            before == 0 ? .stream([gap, ready]) : .stream([ready, envelope(41) + "\n"], isHeld: true)
+            before == 0 ? .stream([ready, gap]) : .stream([ready, envelope(41) + "\n"], isHeld: true)
         }
         let run = try await parley("listen", "a", "--since", "1", "--count", "1", at: gateway)
         #expect(run.errors.contains("3 events are missing here"))
         #expect(gateway.requests.last?.target == "/v1/stream?channel=a&cursor=40")
+    }
+
+    @Test("goes on from where it began, not from the latest event anew")
+    func latest() async throws {
+        let gateway = try LoopbackGateway { _, before in
+            before == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
+        }
+        _ = try await parley("listen", "a", "--since", "latest", "--count", "1", at: gateway)
+        #expect(
+            gateway.requests.map(\.target) == ["/v1/stream?channel=a&cursor=latest", "/v1/stream?channel=a&cursor=5"])
+    }
+
+    @Test("comes back when a draining gateway says so, and not when it says that it is over")
+    func farewells() async throws {
+        @Sendable func closing(_ reason: String, _ isFinal: Bool) -> String {
+            #"{"event":"stream.closing","data":{"reason":"\#(reason)","final":\#(isFinal),"retry_ms":4000}}"# + "\n"
+        }
+        let gateway = try LoopbackGateway { _, before in
+            .stream([ready, before == 0 ? closing("draining", false) : closing("unauthorized", true)])
+        }
+        let run = try await parley("listen", "a", at: gateway)
+        #expect(run.code == 1)
+        #expect(run.waits == [.seconds(4)])
+        #expect(run.errors.contains("the gateway ended the stream: draining; connecting again in 4.0 s"))
+        #expect(run.errors.hasSuffix("error: the gateway ended the stream for good: unauthorized\n"))
     }
 
     @Test("passes over lines it does not know")

@@ -87,8 +87,8 @@ import Testing
             ),
             (["webhooks", "delivery", "dlv_1"], "GET /v1/deliveries/dlv_1", ""),
             (
-                ["webhooks", "deliveries", "wh_1", "--status", "dead"],
-                "GET /v1/deliveries?webhook=wh_1&status=dead&limit=50", ""
+                ["webhooks", "deliveries", "wh_1", "--status", "dead", "--event", "evt_1"],
+                "GET /v1/deliveries?webhook=wh_1&event=evt_1&status=dead&limit=50", ""
             ),
             (["sources", "show", "s"], "GET /v1/sources/s", ""),
             (["sources", "delete", "s"], "DELETE /v1/sources/s", ""),
@@ -146,7 +146,7 @@ import Testing
         let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
         let run = try await parley("sources", "put", "s", "-", at: gateway, input: "{\n \"scheme\": \"github\"\n}\n")
         #expect(run.code == 0)
-        #expect(gateway.requests.first?.text == #"{ "scheme": "github"}"#)
+        #expect(gateway.requests.first?.text == "{\n \"scheme\": \"github\"\n}")
     }
 
     @Test("are not made twice: a request that is unsafe to repeat fails when it is cut")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Gateway
 
 /// The command line program: arguments in, exit code out (`product.md` 4).
 public enum ParleyProgram {
@@ -65,14 +66,17 @@ struct ParleyCommand: AsyncParsableCommand {
               parley --generate-completion-script fish | source
             """,
         version: ParleyProgram.version,
-        subcommands: subcommands)
-
-    private static let subcommands: [any ParsableCommand.Type] = [
-        EmitCommand.self, ListenCommand.self, HistoryCommand.self, WebhooksCommand.self, SourcesCommand.self,
-        KeysCommand.self, AppsCommand.self,
-    ]
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Event",
+                subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self]),
+            CommandGroup(
+                name: "Resource",
+                subcommands: [WebhooksCommand.self, SourcesCommand.self, KeysCommand.self, AppsCommand.self]),
+            CommandGroup(name: "Gateway", subcommands: [ServeCommand.self, ConfigCommand.self]),
+        ])
 }
 
 extension ParleyProgram {
-    static let version = "0.1.0"
+    static let version = GatewayServer.version
 }

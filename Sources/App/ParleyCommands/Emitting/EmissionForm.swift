@@ -39,7 +39,6 @@ struct EmissionForm: Sendable {
             if let own = named["user"] ?? user.map({ JSONText(string: $0) }) { writer.member("user", own) }
             writer.member("data", named["data"] ?? .emptyObject)
             if let own = named["meta"] ?? meta { writer.member("meta", own) }
-            if let label = named["custom_type"] { writer.member("custom_type", label) }
             let wasEphemeral = named["ephemeral"]?.description == "true"
             printRetention(isEphemeral: isEphemeral || wasEphemeral, to: &writer)
             writer.endObject()

@@ -10,7 +10,7 @@ struct EmitCommand: AsyncParsableCommand {
             tail -f payments.ndjson | parley emit orders.eu - --type order.paid
             parley history orders.eu --all --json | parley emit orders.test - --envelopes
 
-            With '-' every line is the data of one event. Lines that are refused are reported with their number and do not \
+            With '-' every line is the data of one event, or with --envelopes an event with type, user, data and meta. Lines that are refused are reported with their number and do not \
             stop the others. Nothing is emitted twice when a connection breaks: each request carries an idempotency key.
             """)
 

@@ -66,7 +66,10 @@ struct LineEmission {
 
     private mutating func record(_ outcome: BatchOutcome) {
         for line in outcome.lines {
-            if isJSON { surroundings.console.output.line(line.report.bytes) }
+            if isJSON {
+                if surroundings.console.output.isTerminal { bar.clear() }
+                surroundings.console.output.line(line.report.bytes)
+            }
             guard let failure = line.failure else {
                 progress.done += 1
                 continue

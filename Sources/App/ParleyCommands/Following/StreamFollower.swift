@@ -18,6 +18,15 @@ struct StreamFollower {
     private var hasFollowed = false
     /// How long a silence means a dead connection: three heartbeats.
     private var silence = Duration.seconds(45)
+    /// What the gateway said when it ended the stream.
+    private var farewell = Farewell()
+
+    private struct Farewell {
+        var reason: String?
+        /// Coming back is of no use: the key is gone, the stream was deleted.
+        var isFinal = false
+        var wait = Duration.zero
+    }
 
     private static let lineBytes = 32 * 1024 * 1024
 
@@ -85,6 +94,7 @@ struct StreamFollower {
     private mutating func read(_ stream: OutboundStream, _ handle: Handler) async throws -> Bool {
         var splitter = LineSplitter(limit: Self.lineBytes)
         var parts = stream.makeAsyncIterator()
+        farewell = Farewell()
         while true {
             let part: [UInt8]?
             do { part = try await parts.next() } catch {
@@ -92,7 +102,9 @@ struct StreamFollower {
                 return false
             }
             guard let part else {
-                try await pause("the gateway ended the stream")
+                let reason = farewell.reason.map { ": \($0)" } ?? ""
+                guard !farewell.isFinal else { throw CommandFailure("the gateway ended the stream for good\(reason)") }
+                try await pause("the gateway ended the stream\(reason)")
                 return false
             }
             for case .complete(let line) in splitter.lines(in: part) {
@@ -117,8 +129,8 @@ struct StreamFollower {
     private mutating func noted(_ name: String, _ data: JSONValue?) {
         switch name {
         case "stream.ready":
-            // Without an event yet, a break is to be resumed from where this stream began.
-            cursor = cursor ?? data?["cursor"]?.string
+            // Where this stream begins: `latest` and no cursor at all mean another place after every break.
+            cursor = data?["cursor"]?.string ?? cursor
             if let heartbeat = data?["heartbeat_seconds"]?.integer, (1...3600).contains(heartbeat) {
                 silence = max(.seconds(45), .seconds(heartbeat) * 3)
             }
@@ -129,15 +141,21 @@ struct StreamFollower {
             let missed = data?["missed"]?.integer.map { "\($0) events are" } ?? "events are"
             say("\(missed) missing here: they are older than what the gateway keeps")
         case "stream.lagged":
-            say("this terminal is slower than the stream; the gateway will cut it, and it goes on from there")
-        case "stream.closing": say("the gateway is closing the stream")
+            say("this terminal is slower than the stream; the gateway cuts it, and it goes on from there")
+        case "stream.closing":
+            farewell.reason = data?["reason"]?.string
+            farewell.isFinal = data?["final"]?.boolean ?? false
+            if let wait = data?["retry_ms"]?.integer, (0...300_000).contains(wait) {
+                farewell.wait = .milliseconds(wait)
+            }
         default: break
         }
     }
 
     private mutating func pause(_ reason: String) async throws {
         failures += 1
-        let wait = Backoff.stream.delay(afterAttempt: failures, draw: surroundings.draw())
+        let wait = max(farewell.wait, Backoff.stream.delay(afterAttempt: failures, draw: surroundings.draw()))
+        farewell = Farewell()
         say("\(reason); connecting again in \((wait / .milliseconds(100)).rounded() / 10) s")
         try await surroundings.sleep(wait)
     }

@@ -9,15 +9,19 @@ enum InputText {
     static func json(_ argument: String, _ what: String) throws(CommandFailure) -> JSONText {
         if argument == "-" { return try parse(try read(Surroundings.current.input, "the standard input"), what) }
         guard argument.hasPrefix("@") else { return try parse(Array(argument.utf8), what) }
-        let name = String(argument.dropFirst())
+        return try parse(try file(String(argument.dropFirst())), what)
+    }
+
+    /// The bytes of a file.
+    static func file(_ name: String) throws(CommandFailure) -> [UInt8] {
         let descriptor = open(name, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
-        return try parse(try read(descriptor, name), what)
+        return try read(descriptor, name)
     }
 
     static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
-        do { return try JSONDocument(bytes, numbers: .lenient).text.onOneLine() } catch {
+        do { return try JSONDocument(bytes, numbers: .lenient).text } catch {
             throw CommandFailure("\(what) is not JSON: \(error)", code: 2)
         }
     }

@@ -3,12 +3,15 @@ import JSON
 
 extension WebhooksCommand {
     struct Deliveries: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List deliveries, the newest first.")
+        static let configuration = CommandConfiguration(abstract: "List deliveries.")
 
         enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
 
         @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
         var webhook: String?
+
+        @Option(help: ArgumentHelp("Only those of this event.", valueName: "event-id"))
+        var event: String?
 
         @Option(help: "Only those in this state.")
         var status: Status?
@@ -23,7 +26,8 @@ extension WebhooksCommand {
         }
 
         func run() async throws {
-            let path = RequestPath("v1", "deliveries").adding("webhook", webhook).adding("status", status?.rawValue)
+            let path = RequestPath("v1", "deliveries").adding("webhook", webhook).adding("event", event)
+                .adding("status", status?.rawValue)
             try await gateway.withResources { access, output in
                 try await output.list(
                     PagedList(access: access, path: path), limit: limit,

@@ -41,6 +41,9 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
         var channel: [String] = []
 
+        @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+        var filter: String?
+
         @Option(help: "A note for people.")
         var description: String?
 
@@ -52,6 +55,7 @@ struct WebhooksCommand: AsyncParsableCommand {
                 writer.member("url", target)
                 if !type.isEmpty { writer.member("types", type) }
                 if !channel.isEmpty { writer.member("channels", channel) }
+                if let filter { writer.member("filter", filter) }
                 if let description { writer.member("description", description) }
                 writer.endObject()
             }

@@ -28,11 +28,12 @@ struct ProgressBar {
     mutating func line(_ text: String) {
         clear()
         sink.line(text)
-        drawnAt = nil
     }
 
+    /// Takes the bar away; the next state is shown at once.
     mutating func clear() {
         guard drawnAt != nil else { return }
+        drawnAt = nil
         sink.text("\r\u{1B}[K")
     }
 }

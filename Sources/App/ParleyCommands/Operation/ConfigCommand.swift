@@ -1,0 +1,92 @@
+import ArgumentParser
+import Gateway
+import JSON
+
+/// `parley config`: the gateway's settings, without running it.
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Check the gateway's settings, or print them all.",
+        subcommands: [Check.self, Print.self])
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say whether 'serve' would accept these settings.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Flag(name: .customLong("json"), help: "Print JSON for programs.")
+        var isJSON = false
+
+        func run() throws {
+            let console = Surroundings.current.console
+            let loaded: LoadedConfiguration
+            do { loaded = try options.load() } catch {
+                if isJSON { console.output.line(report(error: error.message, warnings: []).bytes) }
+                throw error
+            }
+            if isJSON { return console.output.line(report(error: nil, warnings: loaded.warnings).bytes) }
+            for warning in loaded.warnings { console.errors.line("warning: \(PlainText.safe(warning))") }
+            let changed = Settings.all.count { loaded.origin(of: $0) != .default }
+            console.output.line(
+                "\(console.output.style.good("ok")): \(changed) of \(Settings.all.count) settings given, the others at default"
+            )
+        }
+
+        private func report(error: String?, warnings: [String]) -> JSONText {
+            JSONText { writer in
+                writer.beginObject()
+                writer.member("valid", error == nil)
+                if let error { writer.member("error", error) } else { writer.nullMember("error") }
+                writer.member("warnings", warnings)
+                writer.endObject()
+            }
+        }
+    }
+
+    struct Print: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print every setting with its value, default, unit and origin.",
+            discussion: "Each can be given in the file, as PARLEY_NAME in the environment (dots as _), or by --set.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Flag(name: .customLong("json"), help: "Print JSON, one setting a line, for programs.")
+        var isJSON = false
+
+        func run() throws {
+            let loaded = try options.load()
+            let output = Surroundings.current.console.output
+            let standard = Configuration()
+            if isJSON {
+                for setting in Settings.all { output.line(row(setting, loaded, standard).bytes) }
+                return
+            }
+            var table = Table(["setting", "value", "default", "unit", "origin", "meaning"])
+            for setting in Settings.all {
+                let summary = setting.summary + (setting.isReloadable ? " (SIGHUP)" : "")
+                table.add([
+                    setting.name, shown(setting.text(in: loaded.configuration)), shown(setting.text(in: standard)),
+                    shown(setting.unit), loaded.origin(of: setting).rawValue, summary,
+                ])
+            }
+            for line in table.lines(output.style) { output.line(line) }
+        }
+
+        private func shown(_ text: String) -> String { text.isEmpty ? "-" : text }
+
+        private func row(_ setting: Setting, _ loaded: LoadedConfiguration, _ standard: Configuration) -> JSONText {
+            JSONText { writer in
+                writer.beginObject()
+                writer.member("name", setting.name)
+                writer.member("value", setting.text(in: loaded.configuration))
+                writer.member("default", setting.text(in: standard))
+                writer.member("unit", setting.unit)
+                writer.member("origin", loaded.origin(of: setting).rawValue)
+                writer.member("environment", setting.environmentName)
+                writer.member("reloadable", setting.isReloadable)
+                writer.member("summary", setting.summary)
+                writer.endObject()
+            }
+        }
+    }
+}

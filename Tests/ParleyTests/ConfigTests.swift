@@ -1,0 +1,55 @@
+import JSON
+import Testing
+
+@testable import ParleyCommands
+
+@Suite("config") struct ConfigTests {
+    @Test("prints every setting with its origin, secrets covered")
+    func printing() async throws {
+        let run = try await parley(
+            "config", "print", "--listen", "127.0.0.1:9000", "--set", "admin_key=parley_very_secret", "--json")
+        #expect(run.code == 0)
+        let rows = try run.lines.map { try JSONDocument(Array($0.utf8)).root }
+        func row(_ name: String) -> JSONValue? { rows.first { $0["name"]?.string == name } }
+        #expect(row("listen")?["value"]?.string == "127.0.0.1:9000")
+        #expect(row("listen")?["default"]?.string == "127.0.0.1:8080")
+        #expect(row("listen")?["origin"]?.string == "flag")
+        #expect(row("data")?["origin"]?.string == "default")
+        #expect(row("data")?["environment"]?.string == "PARLEY_DATA")
+        #expect(!run.output.contains("very_secret"))
+        let table = try await parley("config", "print")
+        #expect(table.lines.count == rows.count + 1)
+        #expect(table.lines[0].hasPrefix("SETTING"))
+    }
+
+    @Test(
+        "tells wrong flags from wrong settings",
+        arguments: [
+            (["--listen", "nonsense"], 2, "HOST:PORT"),
+            (["--set", "limit.data_bytes=1"], 2, "did you mean 'limits.data_bytes'"),
+            (["--dev", "--listen", "0.0.0.0:80"], 2, "loopback"), (["--set", "dev"], 2, "NAME=VALUE"),
+            (["--config", "/nonexistent/parley.yaml"], 1, "/nonexistent/parley.yaml"),
+            // A file, and no settings in it.
+            (["--config", "/etc/hostname"], 1, "/etc/hostname"),
+        ])
+    func faults(_ flags: [String], _ code: Int32, _ hint: String) async throws {
+        for command in [["config", "check"], ["config", "print"]] {
+            let run = try await parley(command + flags)
+            #expect(run.code == code)
+            #expect(run.errors.contains(hint), "\(run.errors)")
+        }
+    }
+
+    @Test("is checked, for programs too")
+    func check() async throws {
+        let good = try await parley("config", "check", "--dev")
+        #expect(good.code == 0)
+        #expect(good.output.hasPrefix("ok: 1 of "))
+        #expect(
+            try await parley("config", "check", "--json").output == #"{"valid":true,"error":null,"warnings":[]}"# + "\n"
+        )
+        let bad = try await parley("config", "check", "--json", "--listen", "x")
+        #expect(bad.code == 2)
+        #expect(bad.output.hasPrefix(#"{"valid":false,"error":"listen must be"#))
+    }
+}
