@@ -115,7 +115,10 @@ enum RequestID {
     static func made(from number: UInt64) -> String {
         var number = number
         return String(unsafeUninitializedCapacity: 15) { buffer in
-            for (index, byte) in "req_".utf8.enumerated() { buffer[index] = byte }
+            buffer[0] = 0x72
+            buffer[1] = 0x65
+            buffer[2] = 0x71
+            buffer[3] = 0x5F
             for index in 4..<15 {
                 buffer[index] = alphabet[Int(number % 62)]
                 number /= 62

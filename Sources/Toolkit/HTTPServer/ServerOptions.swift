@@ -15,7 +15,8 @@ public struct ServerOptions: Sendable {
     public struct Limits: Sendable {
         /// The request line: 414.
         public var requestLineBytes = 64 * 1024
-        /// All header fields together: 431. A request whose line and fields together pass about 80 KiB is refused too.
+        /// All header fields together: 431. A request whose line and fields together take more than the larger of the two
+        /// limits and 16 KiB (48 bytes more for each field) is refused too.
         public var headerBytes = 64 * 1024
         /// Open HTTP connections, streams not counted. At the limit the connection that has waited longest for a
         /// request gives way; when all are at work the new one is answered with 503.

@@ -16,10 +16,17 @@ struct MonotonicTime: Comparable {
     }
 
     static func + (time: MonotonicTime, delay: Duration) -> MonotonicTime {
-        let (seconds, attoseconds) = delay.components
-        let (scaled, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(scaled &+ attoseconds / 1_000_000_000)
-        return MonotonicTime(nanoseconds: isTooLong || overflow ? .max : sum)
+        MonotonicTime(nanoseconds: time.nanoseconds &+ delay.wholeNanoseconds)
+    }
+}
+
+extension Duration {
+    /// In nanoseconds, at most a century and never negative, so that adding it to a time of the clock never overflows.
+    var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let century: Int64 = 100 * 365 * 86_400
+        guard seconds < century else { return century * 1_000_000_000 }
+        return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }
 

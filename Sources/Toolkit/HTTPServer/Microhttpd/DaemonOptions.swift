@@ -62,7 +62,7 @@ final class DaemonOptions {
     /// The library zeroes all of it between two requests, so more costs time on every request: 0.2 µs at 64 KiB, 0.6 at
     /// 96, 3 at 144 (measured against 32). Hence room for the larger of the two limits, not for both at once.
     private var connectionMemory: Int {
-        max(limits.requestLineBytes, limits.headerBytes) + 32 * 1024
+        max(limits.requestLineBytes, limits.headerBytes) + 16 * 1024
     }
 
     func start() -> OpaquePointer? {

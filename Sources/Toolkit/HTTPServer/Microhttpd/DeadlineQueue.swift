@@ -4,20 +4,20 @@
 /// heap, no allocation, however often a connection moves. The queue does not keep its members alive; they take
 /// themselves out.
 struct DeadlineQueue {
-    let allowance: Duration
+    private let allowance: Int64
     private(set) var first: Unmanaged<Peer>?
     private var last: Unmanaged<Peer>?
     private(set) var count = 0
 
     init(allowance: Duration) {
-        self.allowance = allowance
+        self.allowance = allowance.wholeNanoseconds
     }
 
     /// The time of the one whose turn is next.
     var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
 
     mutating func append(_ peer: Peer, now: MonotonicTime) {
-        peer.deadline = now + allowance
+        peer.deadline = MonotonicTime(nanoseconds: now.nanoseconds &+ allowance)
         peer.previous = last
         peer.next = nil
         let new = Unmanaged.passUnretained(peer)

@@ -217,9 +217,7 @@ extension Engine {
             Glibc.close(socket)
             return
         }
-        let reply = Problem.overloaded(reason).response(
-            baseURL: router.problemBaseURL, requestID: makeRequestID())
-        linger(socket, saying: reply, isHead: false)
+        linger(socket, saying: rawReply(to: .overloaded(reason)))
     }
 
     /// Out of descriptors or memory: gives some back.
@@ -316,11 +314,7 @@ extension Engine {
     private func rawReply(to problem: Problem) -> [UInt8] {
         let id = makeRequestID()
         let response = problem.response(baseURL: router.problemBaseURL, requestID: id)
-        guard case .bytes(let body) = response.body else { return [] }
-        return RawReply.message(
-            status: response.status,
-            headers: response.headers + [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")], body: body,
-            isHead: false, date: date.updated())
+        return RawReply.message(response, isHead: false, requestID: id, date: date.updated())
     }
 }
 
@@ -389,39 +383,29 @@ extension Engine {
 extension Engine {
     /// Hands a complete answer to the library.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
-        warnOfDroppedFields(response, exchange)
         guard let reply = LibraryReply(response, isHead: isHead, exchange: exchange) else {
             logger.error("no memory for an answer")
             return .NO
+        }
+        if reply.hasDroppedFields {
+            logger.error("header field dropped", metadata: ["request": "\(exchange.head?.id ?? "")"])
         }
         if closing || isDraining { reply.add("Connection", "close") }
         counters.bodyBytesSent += UInt64(reply.knownLength)
         return reply.queue()
     }
 
-    private func warnOfDroppedFields(_ response: Response, _ exchange: Exchange) {
-        for header in response.headers where !RawReply.isSafe(header.name) || !RawReply.isSafe(header.value) {
-            logger.error("header field dropped", metadata: ["request": "\(exchange.head?.id ?? "")"])
-        }
-    }
-
     /// Says an answer on a duplicate of the socket and lets the library drop the connection: the way to answer in the
     /// middle of a body, where the library has none.
-    func takeOver(_ peer: Peer, saying response: Response, isHead: Bool) -> MHD_Result {
-        guard lingering < 4096, let socket = duplicate(peer) else { return .NO }
-        linger(socket, saying: response, isHead: isHead)
+    func takeOver(_ exchange: Exchange, saying response: Response) -> MHD_Result {
+        guard lingering < 4096, let head = exchange.head, let socket = duplicate(exchange.peer) else { return .NO }
+        let isHead = head.method == .head
+        linger(
+            socket, saying: RawReply.message(response, isHead: isHead, requestID: head.id, date: date.updated()))
         return .NO
     }
 
-    private func linger(_ socket: Int32, saying response: Response, isHead: Bool) {
-        let body: [UInt8]
-        switch response.body {
-        case .bytes(let bytes): body = bytes
-        case .fixed(let text): body = text.withUTF8Buffer { Array($0) }
-        case .empty, .pieces, .stream: body = []
-        }
-        let reply = RawReply.message(
-            status: response.status, headers: response.headers, body: body, isHead: isHead, date: date.updated())
+    private func linger(_ socket: Int32, saying reply: [UInt8]) {
         lingering += 1
         Lingering.begin(descriptor: socket, loop: loop, reply: reply, deadline: options.deadlines.linger) {
             [weak self] in self?.lingering -= 1
@@ -481,7 +465,8 @@ extension Engine {
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
         connection.begin(
             with: RawReply.head(
-                status: 200, headers: headers + opening.headers, contentLength: nil, date: date.updated()))
+                status: 200, headers: headers + opening.headers, contentLength: nil, requestID: head.id,
+                date: date.updated()))
         opening.onOpen(connection)
         return .NO
     }

@@ -16,7 +16,7 @@ final class Exchange: @unchecked Sendable {
 
     private(set) var hasBegun = false
     var head: Request.Head?
-    private var plan: Router.Plan?
+    private var plan: RoutePlan?
     private var query = Query()
     private var fields = HeadFields()
     private var intake: BodyIntake?
@@ -129,7 +129,7 @@ extension Exchange {
 // MARK: - Body
 
 extension Exchange {
-    private func beginBody(_ plan: Router.Plan, _ head: Request.Head) -> MHD_Result {
+    private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
             // Before anything of it is read: a client that asks first (Expect) need not send it at all.
@@ -168,7 +168,7 @@ extension Exchange {
         drained += size.pointee
         engine.receivedBody(size.pointee)
         size.pointee = 0
-        guard drained > Router.refusedBodyLimit, let decision, decision.isSmall else {
+        guard drained > RoutePlan.refusedBodyLimit, let decision, decision.isSmall else {
             engine.move(peer, to: .body)
             return .YES
         }
@@ -277,7 +277,7 @@ extension Exchange {
         guard !engine.isSecure else {
             return engine.queue(complete, isHead: head?.method == .head, on: self, closing: true)
         }
-        return engine.takeOver(peer, saying: complete, isHead: head?.method == .head)
+        return engine.takeOver(self, saying: complete)
     }
 
     private func reply(_ response: Response) -> MHD_Result {
@@ -310,6 +310,6 @@ extension Response {
 extension HeadFields {
     /// Whether the body is known to be short enough to be read and thrown away.
     fileprivate var isShort: Bool {
-        !isChunked && (contentLength ?? 0) <= UInt64(Router.refusedBodyLimit)
+        !isChunked && (contentLength ?? 0) <= UInt64(RoutePlan.refusedBodyLimit)
     }
 }

@@ -8,6 +8,7 @@ struct LibraryReply: ~Copyable {
     private let status: UInt32
     private let connection: OpaquePointer
     let knownLength: Int
+    private(set) var hasDroppedFields = false
 
     init?(_ answer: Response, isHead: Bool, exchange: Exchange) {
         let made: OpaquePointer?
@@ -39,7 +40,7 @@ struct LibraryReply: ~Copyable {
         response = made
         status = UInt32(clamping: answer.status)
         connection = exchange.connection
-        add(answer.headers)
+        add(answer, exchange)
     }
 
     /// The answer of a stream that the library carries.
@@ -49,22 +50,30 @@ struct LibraryReply: ~Copyable {
         status = UInt32(clamping: answer.status)
         connection = exchange.connection
         knownLength = 0
-        add(answer.headers)
+        add(answer, exchange)
     }
 
     deinit {
         MHD_destroy_response(response)
     }
 
-    func add(_ name: String, _ value: String) {
-        MHD_add_response_header(response, name, value)
+    @discardableResult
+    func add(_ name: String, _ value: String) -> Bool {
+        name.withCString { cName in
+            value.withCString { cValue in
+                strlen(cName) == name.utf8.count && strlen(cValue) == value.utf8.count
+                    && MHD_add_response_header(response, cName, cValue) == .YES
+            }
+        }
     }
 
-    /// What would split the header is left out: a C string ends at a NUL, so that has to be looked for here.
-    private func add(_ headers: [(name: String, value: String)]) {
-        for header in headers where RawReply.isSafe(header.name) && RawReply.isSafe(header.value) {
-            MHD_add_response_header(response, header.name, header.value)
+    /// What would split the header is left out: line breaks the library refuses, and a C string ends at a NUL.
+    private mutating func add(_ answer: Response, _ exchange: Exchange) {
+        for header in answer.headers where !header.value.isEmpty && !add(header.name, header.value) {
+            hasDroppedFields = true
         }
+        if let id = exchange.head?.id { add("X-Request-Id", id) }
+        add("X-Content-Type-Options", "nosniff")
     }
 
     func queue() -> MHD_Result {

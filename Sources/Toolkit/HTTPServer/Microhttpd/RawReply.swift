@@ -6,13 +6,15 @@ import Glibc
 enum RawReply {
     /// The header of an answer that ends with its connection, with its closing empty line.
     static func head(
-        status: Int, headers: [(name: String, value: String)], contentLength: Int?, date: HTTPDate
+        status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate
     ) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(512)
         append("HTTP/1.1 \(status) \(String(cString: MHD_get_reason_phrase_for(UInt32(status))))", to: &output)
         append("Date: " + date.text, to: &output)
         append("Connection: close", to: &output)
+        append("X-Request-Id: " + requestID, to: &output)
+        append("X-Content-Type-Options: nosniff", to: &output)
         for header in headers where isSafe(header.name) && isSafe(header.value) && !header.value.isEmpty {
             append(header.name + ": " + header.value, to: &output)
         }
@@ -22,11 +24,17 @@ enum RawReply {
         return output
     }
 
-    /// A whole answer.
-    static func message(
-        status: Int, headers: [(name: String, value: String)], body: [UInt8], isHead: Bool, date: HTTPDate
-    ) -> [UInt8] {
-        let head = head(status: status, headers: headers, contentLength: body.count, date: date)
+    /// A whole answer; only bodies that are in memory can be said this way.
+    static func message(_ response: Response, isHead: Bool, requestID: String, date: HTTPDate) -> [UInt8] {
+        let body: [UInt8]
+        switch response.body {
+        case .bytes(let bytes): body = bytes
+        case .fixed(let text): body = text.withUTF8Buffer { Array($0) }
+        case .empty, .pieces, .stream: body = []
+        }
+        let head = head(
+            status: response.status, headers: response.headers, contentLength: body.count, requestID: requestID,
+            date: date)
         return isHead ? head : head + body
     }
 

@@ -1,4 +1,3 @@
-internal import CLinux
 import Glibc
 
 /// An address and port as the kernel wants them.
@@ -44,7 +43,7 @@ struct SocketAddress {
 
     static func remote(_ address: UnsafePointer<sockaddr>) -> RemoteAddress {
         let raw = UnsafeRawPointer(address)
-        guard Int32(address.pointee.sa_family) == AF_INET6 else {
+        guard Int32(raw.load(as: UInt16.self)) == AF_INET6 else {
             return RemoteAddress(v4: raw.load(fromByteOffset: 4, as: UInt32.self).bigEndian)
         }
         return RemoteAddress(

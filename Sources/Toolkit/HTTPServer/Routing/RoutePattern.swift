@@ -12,6 +12,8 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
     /// The pattern as it was written.
     public let description: String
     let segments: [Segment]
+    /// The names of the holes, in order.
+    let names: [String]
 
     /// - Parameter text: starts with `/`; a programmer's error otherwise.
     public init(_ text: String) {
@@ -19,6 +21,12 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
         description = text
         segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Self.segment)
         let rests = segments.dropLast().contains { if case .rest = $0 { true } else { false } }
+        names = segments.compactMap { segment in
+            switch segment {
+            case .literal: nil
+            case .parameter(let name), .rest(let name): name
+            }
+        }
         precondition(!rests, "Only the last segment can take the rest: \(text)")
     }
 

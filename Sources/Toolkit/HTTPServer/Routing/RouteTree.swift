@@ -11,11 +11,19 @@ struct RouteTree: Sendable {
 
     /// The methods of one pattern.
     struct Endpoint: Sendable {
-        var routes: [Router.Route] = []
+        private(set) var methods: [HTTPMethod] = []
+        private var plans: [RoutePlan] = []
 
-        func route(for method: HTTPMethod) -> Router.Route? {
-            routes.first { $0.method == method }
+        mutating func add(_ method: HTTPMethod, _ plan: RoutePlan) {
+            methods.append(method)
+            plans.append(plan)
         }
+
+        func plan(for method: HTTPMethod) -> RoutePlan? {
+            methods.firstIndex(of: method).map { plans[$0] }
+        }
+
+        var pattern: RoutePattern? { plans.first?.pattern }
     }
 
     private struct Node: Sendable {
@@ -32,11 +40,12 @@ struct RouteTree: Sendable {
         for segment in route.pattern.segments {
             node = child(of: node, for: segment)
         }
+        var endpoint = nodes[node].endpoint ?? Endpoint()
         precondition(
-            nodes[node].endpoint?.route(for: route.method) == nil,
-            "\(route.method.rawValue) \(route.pattern) was added twice")
-        nodes[node].endpoint = nodes[node].endpoint ?? Endpoint()
-        nodes[node].endpoint?.routes.append(route)
+            endpoint.plan(for: route.method) == nil, "\(route.method.rawValue) \(route.pattern) was added twice")
+        endpoint.add(
+            route.method, RoutePlan(pattern: route.pattern, bodyPolicy: route.body, handler: route.handler))
+        nodes[node].endpoint = endpoint
     }
 
     private mutating func child(of node: Int, for segment: RoutePattern.Segment) -> Int {

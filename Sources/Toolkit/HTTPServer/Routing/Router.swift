@@ -59,74 +59,84 @@ public struct Router: Sendable {
     /// body. A streamed route sees the request's body as a sequence of one piece.
     public func respond(to request: Request) async -> Response {
         let plan = plan(method: request.method, path: request.path, headers: request.headers)
+        var response = finished(await answer(request, plan), for: request.head, plan: plan)
+        response.headers.append(("X-Request-Id", request.id))
+        response.headers.append(("X-Content-Type-Options", "nosniff"))
+        return response
+    }
+
+    private func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
         var request = request
         request.parameters = plan.parameters
-        guard request.body.bytes.count <= plan.bodyPolicy.limit else {
-            let refusal = Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
-            return finished(rendered(refusal, for: request.head), for: request.head, plan: plan)
-        }
         do {
-            return finished(try await plan.handler(request), for: request.head, plan: plan)
+            guard request.body.bytes.count <= plan.bodyPolicy.limit else {
+                throw Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
+            }
+            return try await plan.handler(request)
         } catch {
             let problem = error as? Problem ?? .internalError
-            return finished(rendered(problem, for: request.head), for: request.head, plan: plan)
+            return problem.response(baseURL: problemBaseURL, requestID: request.id)
         }
     }
 }
 
-extension Router {
-    /// What is to be done with a request, known as soon as its header is.
-    struct Plan: Sendable {
-        var pattern: RoutePattern?
-        var parameters = PathParameters()
-        var bodyPolicy: BodyPolicy
-        var handler: Handler
+/// What is to be done with a request, known as soon as its header is. Shared: for a route without holes it is made once.
+final class RoutePlan: Sendable {
+    let pattern: RoutePattern?
+    let parameters: PathParameters
+    let bodyPolicy: BodyPolicy
+    let handler: Router.Handler
+
+    init(
+        pattern: RoutePattern?, parameters: PathParameters = PathParameters(), bodyPolicy: BodyPolicy,
+        handler: @escaping Router.Handler
+    ) {
+        self.pattern = pattern
+        self.parameters = parameters
+        self.bodyPolicy = bodyPolicy
+        self.handler = handler
     }
 
     /// The most of a body that is read for a request whose answer is a refusal anyway, so that small ones keep their
     /// connection.
     static let refusedBodyLimit = 64 * 1024
 
-    func plan(method: HTTPMethod, path: String, headers: Headers) -> Plan {
-        guard let match = tree.match(path) else {
-            return Plan(bodyPolicy: .collected(limit: Self.refusedBodyLimit), handler: notFound)
+    /// A plan that only answers.
+    fileprivate convenience init(_ pattern: RoutePattern?, answering handler: @escaping Router.Handler) {
+        self.init(pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), handler: handler)
+    }
+}
+
+extension Router {
+    func plan(method: HTTPMethod, path: String, headers: Headers) -> RoutePlan {
+        guard let match = tree.match(path) else { return RoutePlan(nil, answering: notFound) }
+        let endpoint = match.endpoint
+        // GET's handler answers HEAD; the server leaves the body out.
+        if let plan = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil) {
+            return match.captures.isEmpty ? plan : filled(plan, match.captures)
         }
-        if let route = match.endpoint.route(for: method) ?? implied(method, at: match.endpoint) {
-            return plan(route, captures: match.captures)
+        let allowed = Self.methods(at: endpoint)
+        guard method == .options else {
+            return RoutePlan(endpoint.pattern) { _ in throw Problem.methodNotAllowed(method, allowed: allowed) }
         }
-        let allowed = Self.methods(at: match.endpoint)
-        let pattern = match.endpoint.routes.first?.pattern
-        if method == .options {
-            let headers = optionsHeaders(headers, allowed: allowed)
-            return Plan(pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit)) { _ in
-                .empty(headers: headers)
-            }
-        }
-        return Plan(pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit)) { _ in
-            throw Problem.methodNotAllowed(method, allowed: allowed)
-        }
+        let answer = optionsHeaders(headers, allowed: allowed)
+        return RoutePlan(endpoint.pattern) { _ in .empty(headers: answer) }
     }
 
-    private func plan(_ route: Route, captures: [Substring.UTF8View]) -> Plan {
+    private func filled(_ plan: RoutePlan, _ captures: [Substring.UTF8View]) -> RoutePlan {
         var parameters: [(name: String, value: String)] = []
-        var next = captures.startIndex
-        for segment in route.pattern.segments {
-            guard case .parameter(let name) = segment.asParameter else { continue }
-            guard let value = PercentEncoding.decodeSegment(captures[next]) else {
-                return Plan(pattern: route.pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit)) { _ in
+        parameters.reserveCapacity(captures.count)
+        for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
+            guard let value = PercentEncoding.decodeSegment(capture) else {
+                return RoutePlan(plan.pattern) { _ in
                     throw Problem.malformedRequest("The path segment for '\(name)' cannot be decoded")
                 }
             }
             parameters.append((name, value))
-            next += 1
         }
-        return Plan(
-            pattern: route.pattern, parameters: PathParameters(parameters), bodyPolicy: route.body,
-            handler: route.handler)
-    }
-
-    private func implied(_ method: HTTPMethod, at endpoint: RouteTree.Endpoint) -> Route? {
-        method == .head ? endpoint.route(for: .get) : nil
+        return RoutePlan(
+            pattern: plan.pattern, parameters: PathParameters(parameters), bodyPolicy: plan.bodyPolicy,
+            handler: plan.handler)
     }
 
     private func optionsHeaders(_ request: Headers, allowed: [HTTPMethod]) -> [(name: String, value: String)] {
@@ -137,23 +147,23 @@ extension Router {
     }
 
     private static func methods(at endpoint: RouteTree.Endpoint) -> [HTTPMethod] {
-        var methods = endpoint.routes.map(\.method)
+        var methods = endpoint.methods
         if methods.contains(.get), !methods.contains(.head) { methods.append(.head) }
         if !methods.contains(.options) { methods.append(.options) }
         return methods
     }
 
-    /// The answer with what every answer carries, and the observer told.
-    func finished(_ response: Response, for head: Request.Head, plan: Plan) -> Response {
+    /// The answer with what the origin of the request adds, and the observer told. The request's id and the rest of what
+    /// every answer carries are added where it is printed.
+    func finished(_ response: Response, for head: Request.Head, plan: RoutePlan) -> Response {
+        observe(response, for: head, plan: plan)
+        guard cors.origins != .none else { return response }
         var response = response
         response.headers += cors.headers(for: head.headers)
-        response.headers.append(("X-Request-Id", head.id))
-        response.headers.append(("X-Content-Type-Options", "nosniff"))
-        observe(response, for: head, plan: plan)
         return response
     }
 
-    private func observe(_ response: Response, for head: Request.Head, plan: Plan) {
+    private func observe(_ response: Response, for head: Request.Head, plan: RoutePlan) {
         guard let observer else { return }
         let bytes =
             switch response.body {
@@ -165,19 +175,5 @@ extension Router {
             Outcome(
                 method: head.method, pattern: plan.pattern, status: response.status,
                 duration: .now - head.receivedAt, bodyBytes: bytes, requestID: head.id))
-    }
-
-    func rendered(_ problem: Problem, for head: Request.Head) -> Response {
-        problem.response(baseURL: problemBaseURL, requestID: head.id)
-    }
-}
-
-extension RoutePattern.Segment {
-    /// A hole of either kind.
-    fileprivate var asParameter: RoutePattern.Segment? {
-        switch self {
-        case .literal: nil
-        case .parameter(let name), .rest(let name): .parameter(name)
-        }
     }
 }
