@@ -75,7 +75,7 @@ import Testing
             (["webhooks", "show", "wh_1"], "GET /v1/webhooks/wh_1", ""),
             (["webhooks", "enable", "wh_1"], "POST /v1/webhooks/wh_1/enable", ""),
             (["webhooks", "disable", "wh_1"], "POST /v1/webhooks/wh_1/disable", ""),
-            (["webhooks", "test", "wh_1"], "POST /v1/webhooks/wh_1/test", ""),
+
             (["webhooks", "delete", "wh/1"], "DELETE /v1/webhooks/wh%2F1", ""),
             (
                 ["webhooks", "create", "https://a.example/h", "--type", "order.*", "--channel", "a", "--channel", "b"],
@@ -116,6 +116,18 @@ import Testing
         let request = try #require(gateway.requests.first)
         #expect("\(request.method) \(request.target)" == line)
         #expect(request.text == body)
+    }
+
+    @Test(
+        "that are webhooks are tried, and a try that fails is a failure",
+        arguments: [("204", 0), ("500", 1), ("null", 1)])
+    func webhookTest(_ status: String, _ code: Int32) async throws {
+        let attempt = #"{"status":\#(status),"error":null}"#
+        let gateway = try LoopbackGateway { _, _ in .answer(200, attempt) }
+        let run = try await parley("webhooks", "test", "wh_1", "--json", at: gateway)
+        #expect(run.code == code)
+        #expect(run.lines == [attempt])
+        #expect(gateway.requests.map { "\($0.method) \($0.target)" } == ["POST /v1/webhooks/wh_1/test"])
     }
 
     @Test("are shown member by member, a log as a table below")

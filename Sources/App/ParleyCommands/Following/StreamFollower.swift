@@ -62,7 +62,9 @@ struct StreamFollower {
     private mutating func connect() async -> Connection {
         let stream: OutboundStream
         do { stream = try await access.stream(path.adding("cursor", cursor), idleTimeout: silence) } catch {
-            let reason = ProblemText.sentence(error, url: access.url)
+            // A gateway that has been there is being restarted: no advice is due.
+            let isRestarting = hasFollowed && error.reason == .connectRefused
+            let reason = isRestarting ? "nothing answers" : ProblemText.sentence(error, url: access.url)
             let isPassing =
                 switch error.reason {
                 case .reset, .timeout, .connectTimeout, .overloaded: true

@@ -17,7 +17,7 @@ struct AppsCommand: AsyncParsableCommand {
                 try await output.list(
                     PagedList(access: access, path: RequestPath("v1", "apps")),
                     columns: [
-                        Column("id"), Column("name"), Column("publish_key"), Column("subscribe_key"),
+                        Column("id"), Column("name"), Column("retention_hours"), Column("created_at", title: "created"),
                     ],
                     empty: "no apps")
             }

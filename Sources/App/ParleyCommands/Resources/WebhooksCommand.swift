@@ -122,7 +122,8 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Test: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Send a webhook an event for trying.")
+        static let configuration = CommandConfiguration(
+            abstract: "Send a webhook an event for trying; fails when it does not take it.")
 
         @Argument(help: "The webhook's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -130,7 +131,10 @@ struct WebhooksCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 let path = RequestPath("v1", "webhooks", id, "test")
-                output.show(try await access.send(Call(method: "POST", path: path)))
+                let attempt = try await access.send(Call(method: "POST", path: path))
+                output.show(attempt)
+                let status = attempt.document?.root["status"]?.integer ?? 0
+                guard (200..<300).contains(status) else { throw CommandFailure("the webhook did not take it") }
             }
         }
     }
