@@ -87,9 +87,35 @@ let package = Package(
         tests("GatewayTests", uses: ["Gateway"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
+        tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
         tests("JSONTests", uses: ["JSON"]),
-        tests("ParleyTests", uses: ["ChatModel", "JSON", "Locking", "ParleyCommands", "Signing"]),
+        .target(
+            name: "EventStreamReader", dependencies: ["Locking"], path: "Tests/Support/EventStreamReader",
+            swiftSettings: strict),
+        tests(
+            "NativeAPITests",
+            uses: [
+                "ChatKit", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
+                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
+            ]),
+        tests("ParleyTests", uses: ["JSON", "Locking", "ParleyCommands", "Signing"]),
         tests("SQLiteTests", uses: ["SQLite"]),
         tests("SigningTests", uses: ["Signing"]),
+        .target(
+            name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking"],
+            path: "Tests/Support/EngineConformance", swiftSettings: strict),
+        .target(
+            name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
+        tests(
+            "InboundHooksTests",
+            uses: ["ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver", logging]),
+        tests(
+            "WebhooksTests",
+            uses: [
+                "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver",
+                "Webhooks", logging,
+            ]),
+        tests(
+            "SQLiteEngineTests", uses: ["ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", logging]),
     ]
 )

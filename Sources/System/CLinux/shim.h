@@ -22,22 +22,33 @@ static inline int shim_accept(int descriptor, struct sockaddr *address, socklen_
 }
 
 // glibc's `struct tcp_info` ends before these members, and the kernel's header clashes with glibc's. Option 11 is
-// TCP_INFO; `tcpi_bytes_acked` stands at byte 120 and `tcpi_bytes_received` at 128 (include/uapi/linux/tcp.h,
-// Linux 4.1). 0 where they are not known.
+// TCP_INFO; the offsets are those of include/uapi/linux/tcp.h (Linux 4.6).
 
-static inline uint64_t shim_tcp_info_member(int descriptor, socklen_t offset) {
+static inline int shim_tcp_info(int descriptor, socklen_t offset, void *member, size_t size) {
     unsigned char info[256] = {0};
     socklen_t length = sizeof info;
-    uint64_t value = 0;
-    if (getsockopt(descriptor, IPPROTO_TCP, 11, info, &length) == 0 && length >= offset + sizeof value)
-        memcpy(&value, info + offset, sizeof value);
-    return value;
+    if (getsockopt(descriptor, IPPROTO_TCP, 11, info, &length) != 0 || length < offset + size)
+        return -1;
+    memcpy(member, info + offset, size);
+    return 0;
 }
 
+// `tcpi_bytes_acked`; 0 where it is not known.
 static inline uint64_t shim_tcp_bytes_acked(int descriptor) {
-    return shim_tcp_info_member(descriptor, 120);
+    uint64_t count = 0;
+    shim_tcp_info(descriptor, 120, &count, sizeof count);
+    return count;
 }
 
+// `tcpi_bytes_received`; 0 where it is not known.
 static inline uint64_t shim_tcp_bytes_received(int descriptor) {
-    return shim_tcp_info_member(descriptor, 128);
+    uint64_t count = 0;
+    shim_tcp_info(descriptor, 128, &count, sizeof count);
+    return count;
+}
+
+// `tcpi_data_segs_out`, whether it is zero; no where it is not known.
+static inline int shim_tcp_has_said_nothing(int descriptor) {
+    uint32_t count = 0;
+    return shim_tcp_info(descriptor, 156, &count, sizeof count) == 0 && count == 0;
 }

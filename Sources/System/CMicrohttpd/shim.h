@@ -32,6 +32,11 @@ static inline struct MHD_Daemon *shim_start_daemon(
     return MHD_start_daemon(flags, 0, NULL, NULL, handler, context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
+// `MHD_set_response_options` is variadic.
+static inline void shim_set_http10_strict(struct MHD_Response *response) {
+    MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
 // Swift cannot be called with a `va_list`: the message is printed here and handed on as text.
 
 struct shim_log_sink {

@@ -3,7 +3,8 @@
 /// The server adds `Date`, `Content-Length`, `X-Request-Id`, `X-Content-Type-Options: nosniff` and what CORS asks for.
 /// A field whose name or value holds CR, LF or NUL is dropped and logged: it would split the header.
 public struct Response: Sendable {
-    /// 200...599
+    /// 200...599. A 304 that carries the body its 200 would have is sent without it, but with its length; without one
+    /// the connection is closed, because only a wrong length could be said (RFC 9110, 8.6).
     public var status: Int
     /// Header fields in the order they are sent.
     public var headers: [(name: String, value: String)]

@@ -257,15 +257,14 @@ extension Engine {
         if isDraining { checkDrained() }
     }
 
-    /// The library drops a connection without a word when it cannot find method and target in the first line. When the
-    /// end is not the client's doing, that must have been the reason.
+    /// The library drops a connection without a word when it cannot find method and target in the first line. When
+    /// nothing was ever said on a connection, and its end is not the client's doing, that must have been the reason.
     private func explainEnd(of peer: Peer) {
-        guard !isSecure, peer.phase == .header || peer.phase == .idle else { return }
+        guard !isSecure, peer.phase == .header, peer.hasHeardNothing else { return }
         var byte: UInt8 = 0
         let count = recv(peer.descriptor, &byte, 1, Socket.peek | Socket.sendFlags)
         guard count > 0 || (count < 0 && errno == EAGAIN) else { return }
-        let problem = Problem.malformedRequest("The request line is not one of HTTP/1.1")
-        peer.cut(saying: rawReply(to: problem))
+        peer.cut(saying: rawReply(to: .malformedRequest("The request line is not one of HTTP/1.1")))
     }
 
     func move(_ peer: Peer, to phase: Peer.Phase) {

@@ -80,8 +80,16 @@ struct LibraryReply: ~Copyable {
         MHD_queue_response(connection, status, response)
     }
 
+    private static func withoutBody() -> OpaquePointer? {
+        MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+    }
+
     /// An answer whose header says no length: one that has no body although it might have one (304, HEAD of a stream).
+    ///
+    /// Chunked, the library would send the mark of the last chunk behind it; so it closes the connection instead.
     private static func withoutLength() -> OpaquePointer? {
-        MHD_create_response_from_callback(.max, 1, { _, _, _, _ in -1 }, nil, nil)
+        let response = MHD_create_response_from_callback(.max, 1, { _, _, _, _ in -1 }, nil, nil)
+        if let response { shim_set_http10_strict(response) }
+        return response
     }
 }

@@ -80,6 +80,9 @@ final class Peer {
 
     /// Whether the client has sent anything at all since it connected.
     var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
+
+    /// Whether not a byte has been said to the client.
+    var hasHeardNothing: Bool { shim_tcp_has_said_nothing(descriptor) != 0 }
 }
 
 extension Peer: LoopSource {

@@ -1,0 +1,319 @@
+import Glibc
+import HTTPServer
+import Testing
+
+@Suite("An exchange") struct ExchangeTests {
+    private static func routes(_ router: inout Router, _ loop: Loop) {
+        router.add(.get, "/hello") { _ in .text("hello") }
+        router.add(.get, "/fixed") { _ in Response(status: 200, body: .fixed("fixed text")) }
+        router.add(.get, "/later") { request in
+            try await Task.sleep(for: .milliseconds(1))
+            return .text("later " + (request.query["n"] ?? ""))
+        }
+        router.add(.get, "/target") { .text($0.target) }
+        router.add(.get, "/echo/{text}") { .text($0.parameters["text"] ?? "") }
+        router.add(.get, "/secure") { .text("\($0.isSecure) \($0.isLoopback) \($0.remoteAddress)") }
+        router.add(.get, "/unchanged") { request in
+            let body = request.query.isEmpty ? [] : Array("whole".utf8)
+            return Response(status: 304, headers: [("ETag", "\"x\"")], body: body.isEmpty ? .empty : .bytes(body))
+        }
+        router.add(.get, "/split") { _ in
+            Response(status: 200, headers: [("X-A", "a\r\nX-Evil: 1"), ("X-B", "b\u{0}c"), ("X-C", "fine")])
+        }
+        router.add(.get, "/fails") { _ in throw Gone(secret: "database at 10.0.0.7") }
+        router.add(.get, "/pieces") { request in
+            let count = Int(request.query["n"] ?? "") ?? 3
+            return Response(status: 200, body: .pieces(Counting(count: count, failsAt: nil)))
+        }
+        router.add(.get, "/broken-pieces") { _ in
+            Response(status: 200, body: .pieces(Counting(count: 5, failsAt: 3)))
+        }
+    }
+
+    struct Gone: Error { let secret: String }
+
+    /// `0 1 2 …`, each its own piece.
+    struct Counting: AsyncSequence, Sendable {
+        typealias Element = [UInt8]
+        let count: Int
+        let failsAt: Int?
+
+        func makeAsyncIterator() -> Iterator { Iterator(counting: self) }
+
+        struct Iterator: AsyncIteratorProtocol {
+            let counting: Counting
+            var next = 0
+
+            mutating func next() async throws -> [UInt8]? {
+                if next == counting.failsAt { throw Gone(secret: "x") }
+                guard next < counting.count else { return nil }
+                if next % 2 == 1 { await Task.yield() }
+                defer { next += 1 }
+                return Array("\(next) ".utf8)
+            }
+        }
+    }
+
+    @Test("keeps the connection over many requests, waiting or not") func keepAlive() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            for number in 0..<20 {
+                #expect(try wire.ask("GET", "/hello").text == "hello")
+                #expect(try wire.ask("GET", "/later?n=\(number)").text == "later \(number)")
+                #expect(try wire.ask("GET", "/nowhere").status == 404)
+            }
+        }
+    }
+
+    @Test("adds an id, nosniff and a date, and names no software") func standardFields() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            let own = try wire.ask("GET", "/hello", ["X-Request-Id: mine-1"])
+            #expect(own["X-Request-Id"] == "mine-1")
+            #expect(own["X-Content-Type-Options"] == "nosniff")
+            #expect(own["Date"]?.hasSuffix(" GMT") == true)
+            #expect(own["Server"] == nil)
+            let made = try wire.ask("GET", "/hello", ["X-Request-Id: no good"])
+            #expect(made["X-Request-Id"]?.hasPrefix("req_") == true)
+            let another = try wire.ask("GET", "/hello")
+            #expect(another["X-Request-Id"] != made["X-Request-Id"])
+        }
+    }
+
+    @Test("answers pipelined requests in order") func pipelining() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            wire.send(
+                (0..<10).map { "GET \($0 % 2 == 0 ? "/later?n=\($0)" : "/hello") HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+            for number in 0..<10 {
+                #expect(try wire.answer().text == (number % 2 == 0 ? "later \(number)" : "hello"))
+            }
+        }
+    }
+
+    @Test("leaves the body out of HEAD") func head() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            let answer = try wire.ask("HEAD", "/hello")
+            #expect(answer.status == 200)
+            #expect(answer["Content-Length"] == "5")
+            #expect(try wire.ask("GET", "/fixed").text == "fixed text")
+            #expect(try wire.ask("HEAD", "/pieces").status == 200)
+            #expect(try wire.rest().isEmpty)
+        }
+    }
+
+    @Test("answers 304 without inventing a length") func notModified() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            let known = try wire.ask("GET", "/unchanged?body")
+            #expect(known.status == 304)
+            #expect(known["ETag"] == "\"x\"")
+            #expect(known["Content-Length"] == "5")
+            #expect(try wire.ask("GET", "/hello").text == "hello")
+            #expect(try wire.ask("GET", "/unchanged")["Content-Length"] == nil)
+            #expect(try wire.rest().isEmpty)
+        }
+    }
+
+    @Test("speaks HTTP/1.0, closing unless asked not to") func http10() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let closing = try server.wire()
+            closing.send("GET /hello HTTP/1.0\r\n\r\n")
+            let answer = try closing.answer()
+            #expect(answer["Connection"] == "close")
+            #expect(try closing.rest().isEmpty)
+            let staying = try server.wire()
+            for _ in 0..<2 {
+                staying.send("GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+                #expect(try staying.answer().text == "hello")
+            }
+            let pieces = try server.wire()
+            pieces.send("GET /pieces HTTP/1.0\r\n\r\n")
+            #expect(try pieces.answer().text == "0 1 2 ")
+        }
+    }
+
+    @Test("shows a target as it was sent") func rawTarget() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            #expect(try wire.ask("GET", "/target?a=%2F&b=+%41").text == "/target?a=%2F&b=+%41")
+            #expect(try wire.ask("GET", "/echo/a%2Fb%25").text == "a/b%")
+            #expect(try wire.ask("GET", "http://test/hello").text == "hello")
+            #expect(try wire.ask("GET", "/secure").text == "false true 127.0.0.1")
+        }
+    }
+
+    @Test("drops header fields that would split the header, and says so in the log") func splitHeader() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let answer = try server.wire().ask("GET", "/split")
+            #expect(answer["X-C"] == "fine")
+            #expect(answer["X-A"] == nil)
+            #expect(answer["X-B"] == nil)
+            #expect(answer["X-Evil"] == nil)
+            #expect(server.log.all.contains { $0.hasPrefix("error header field dropped") })
+        }
+    }
+
+    @Test("keeps an unknown error's text in the log") func internalError() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let answer = try server.wire().ask("GET", "/fails")
+            #expect(answer.status == 500)
+            #expect(answer["Content-Type"] == "application/problem+json")
+            #expect(!answer.text.contains("10.0.0.7"))
+            let id = try #require(answer["X-Request-Id"])
+            #expect(server.log.all.contains { $0.contains("10.0.0.7") && $0.contains(id) })
+        }
+    }
+
+    @Test("sends a body piece by piece and keeps the connection") func pieces() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            #expect(try wire.ask("GET", "/pieces").text == "0 1 2 ")
+            let long = try wire.ask("GET", "/pieces?n=20000").text
+            #expect(long == (0..<20_000).map { "\($0) " }.joined())
+            #expect(try wire.ask("GET", "/hello").text == "hello")
+        }
+    }
+
+    @Test("cuts the connection when a body breaks off") func brokenPieces() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            #expect(throws: Wire.Failure.self) { try wire.ask("GET", "/broken-pieces") }
+            #expect(server.log.all.contains { $0.contains("answer broken off") })
+        }
+    }
+
+    @Test("asks for the next piece only when the client has room") func pieceBackPressure() async throws {
+        let made = Shared(0)
+        try await withServer { router, _ in
+            router.add(.get, "/endless") { _ in
+                let endless = AsyncStream<[UInt8]>(unfolding: {
+                    made.update { $0 += 1 }
+                    return [UInt8](repeating: 0x61, count: 64 * 1024)
+                })
+                return Response(status: 200, body: .pieces(endless))
+            }
+        } body: { server in
+            let wire = try server.wire(receiveBuffer: 4096)
+            wire.request("GET", "/endless")
+            _ = try wire.take(100_000)
+            // What the kernel's buffers hold, and no more: the rest of "endless" is never made.
+            var last = -1
+            while last != made.value {
+                last = made.value
+                usleep(20_000)
+            }
+            #expect(made.value < 200)
+            wire.reset()
+        }
+    }
+
+    @Test("cancels the handler when the client goes") func clientGone() async throws {
+        let cancelled = Shared(0)
+        let started = Shared(0)
+        try await withServer { router, _ in
+            router.add(.get, "/wait") { _ in
+                started.update { $0 += 1 }
+                do {
+                    try await Task.sleep(for: .seconds(60))
+                } catch {
+                    cancelled.update { $0 += 1 }
+                    throw error
+                }
+                return .text("never")
+            }
+        } body: { server in
+            let leaving = try server.wire()
+            leaving.request("GET", "/wait")
+            #expect(started.waits { $0 == 1 })
+            leaving.close()
+            #expect(cancelled.waits { $0 == 1 })
+            let resetting = try server.wire()
+            resetting.request("GET", "/wait")
+            #expect(started.waits { $0 == 2 })
+            resetting.reset()
+            #expect(cancelled.waits { $0 == 2 })
+        }
+    }
+
+    @Test("serves many waiting requests at once without a thread for each") func manyWaiting() async throws {
+        let gate = Gate()
+        let waiting = Shared(0)
+        try await withServer { router, _ in
+            router.add(.get, "/gate") { _ in
+                waiting.update { $0 += 1 }
+                await gate.pass()
+                return .text("through")
+            }
+        } body: { server in
+            let wires = try (0..<300).map { _ in try server.wire() }
+            for wire in wires { wire.request("GET", "/gate") }
+            #expect(waiting.waits { $0 == 300 })
+            #expect(threadCount() < 40)
+            gate.open()
+            for wire in wires { #expect(try wire.answer().text == "through") }
+        }
+    }
+
+    @Test("lets handlers on an actor of the loop finish without suspending the connection") func loopActor() async throws {
+        try await withAsyncServer { router, loop in
+            let counter = LoopCounter(loop: loop)
+            router.add(.get, "/count") { _ in .text("\(await counter.next())") }
+        } body: { server in
+            try await blocking {
+                let wire = try server.wire()
+                for number in 1...50 { #expect(try wire.ask("GET", "/count").text == "\(number)") }
+            }
+            #expect(await server.server.metrics.resumes == 0)
+        }
+    }
+
+    @Test("tells the observer and counts") func observerAndMetrics() async throws {
+        let outcomes = Shared<[String]>([])
+        try await withAsyncServer { router, loop in
+            Self.routes(&router, loop)
+            router.observer = { outcome in
+                let pattern = outcome.pattern?.description ?? "-"
+                outcomes.update { $0.append("\(outcome.method) \(pattern) \(outcome.status) \(outcome.bodyBytes)") }
+            }
+        } body: { server in
+            try await blocking {
+                let wire = try server.wire()
+                _ = try wire.ask("GET", "/hello")
+                _ = try wire.ask("GET", "/echo/abc")
+                _ = try wire.ask("POST", "/hello", body: [1])
+            }
+            let metrics = await server.server.metrics
+            #expect(metrics.requests == 3)
+            #expect(metrics.accepted == 1)
+            #expect(metrics.requestsInFlight == 0)
+            #expect(metrics.bodyBytesReceived == 1)
+            let seen = outcomes.value
+            #expect(seen.prefix(2) == ["GET /hello 200 5", "GET /echo/{text} 200 3"])
+            #expect(seen.last?.hasPrefix("POST /hello 405") == true)
+        }
+    }
+}
+
+actor LoopCounter {
+    private let loop: Loop
+    private var number = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(loop: Loop) { self.loop = loop }
+
+    func next() -> Int {
+        number += 1
+        return number
+    }
+}
+
+private func threadCount() -> Int {
+    guard let folder = opendir("/proc/self/task") else { return -1 }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return count
+}
