@@ -1,3 +1,4 @@
+import ChatModel
 public import HTTPClient
 public import Signing
 
@@ -15,6 +16,8 @@ public struct WebhookOptions: Sendable {
     public var draw: @Sendable () -> Double
     /// How long the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
     var takeWait: Duration = .seconds(20)
+    /// Told of each attempt once everything that follows from it is done. For tests.
+    var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 
     public init(
         addressGuard: AddressGuard = AddressGuard(), userAgent: String = "Parley", attemptsInFlight: Int = 256,

@@ -8,7 +8,7 @@ extension WebhookRegistry {
     /// of a change left undone.
     ///
     /// - Returns: the revision from which `follow` goes on.
-    func load() async throws(ChatError) -> Revision {
+    func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
             try await health.load(app.space)
@@ -19,8 +19,11 @@ extension WebhookRegistry {
                 guard let cursor = page.cursor else { break }
                 query.cursor = cursor
             }
-            for webhook in snapshot.withLock({ $0.webhooks(in: app.space) }) {
-                try await settleLane(of: webhook.endpoint)
+            // All at once: the store commits together what waits together.
+            try await withThrowingDiscardingTaskGroup { group in
+                for webhook in snapshot.withLock({ $0.webhooks(in: app.space) }) {
+                    group.addTask { try await self.settleLane(of: webhook.endpoint) }
+                }
             }
         }
         return revision

@@ -25,6 +25,11 @@ struct DeliveryState {
         var isSlow = false
     }
 
+    /// Why a delivery is dead, as it is stored; the queue has `webhook_deleted` and `held_too_many` beside.
+    static let exhausted = "attempts_exhausted"
+    static let eventGone = "event_not_kept"
+    static let webhookDeleted = "webhook_deleted"
+
     let table: RetryTable
     /// Attempts made so far.
     private(set) var attempts: Int
@@ -43,24 +48,24 @@ struct DeliveryState {
         case .answered(410, _):
             // Held while the webhook is disabled; goes out again should its owner enable it.
             return Decision(
-                next: next("the receiver answered 410", nil, draw), errorClass: "http_status", disablesWebhook: true)
+                next: next(nil, draw), errorClass: "http_status", disablesWebhook: true)
         case .answered(300..<400, let retryAfter):
-            return Decision(next: next("redirect", retryAfter, draw), errorClass: "redirect")
+            return Decision(next: next(retryAfter, draw), errorClass: "redirect")
         case .answered(let status, let retryAfter):
             return Decision(
-                next: next("the receiver answered \(status)", retryAfter, draw), errorClass: "http_status",
+                next: next(retryAfter, draw), errorClass: "http_status",
                 isSlow: [429, 502, 503, 504].contains(status))
         case .failed(let reason):
             return Decision(
-                next: next(reason.rawValue, nil, draw), errorClass: reason.rawValue,
+                next: next(nil, draw), errorClass: reason.rawValue,
                 isSlow: reason == .timeout || reason == .connectTimeout)
         }
     }
 
     /// Never before the schedule, also when the receiver would have us back sooner.
-    private func next(_ failure: String, _ retryAfter: Duration?, _ draw: Double) -> Next {
+    private func next(_ retryAfter: Duration?, _ draw: Double) -> Next {
         guard let delay = table.delay(afterAttempt: attempts, draw: draw) else {
-            return .dead(reason: "given up after \(attempts) attempts; the last: \(failure)")
+            return .dead(reason: Self.exhausted)
         }
         return .retry(after: max(delay, min(retryAfter ?? .zero, RetryTable.longestRetryAfter)))
     }

@@ -96,7 +96,7 @@ final class Sender: Sendable {
         do throws(ChatError) {
             guard let webhook = try await webhook(of: lease) else { return }
             guard let body = try await body(of: lease) else {
-                return try await bury(lease, "the event is no longer kept")
+                return try await bury(lease, DeliveryState.eventGone)
             }
             let delivery = lease.delivery
             let post = Post(
@@ -121,7 +121,7 @@ final class Sender: Sendable {
             } catch {
                 guard error.code == .notFound else { throw error }
                 try await queue.set(.closed, of: endpoint, concurrency: 1)
-                try await bury(lease, "the webhook was deleted")
+                try await bury(lease, DeliveryState.webhookDeleted)
                 return nil
             }
         }
@@ -152,6 +152,7 @@ final class Sender: Sendable {
         let attempt = DeliveryAttempt(result, at: start, error: decision.errorClass, isManual: lease.isManual)
         try await finish(lease, decision.next, attempt, post.body, now)
         await follow(decision, of: lease, result, now)
+        registry.options.observe?(lease.delivery, decision)
     }
 
     private func finish(
@@ -165,11 +166,12 @@ final class Sender: Sendable {
             outcome = DeliveryOutcome(
                 .retry(at: now.adding(delay)), attempt: attempt, body: lease.body == nil ? body : nil)
         case .dead(let reason):
-            meters.addDead()
             outcome = DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: lease.body == nil ? body : nil)
         }
         // False when the lease was lost: somebody else has it, and what they record counts.
-        _ = try await queue.finish(lease, outcome)
+        let isRecorded = try await queue.finish(lease, outcome)
+        guard isRecorded else { return }
+        if case .dead = next { meters.addDead() }
     }
 
     /// Gives a delivery up that cannot be attempted.

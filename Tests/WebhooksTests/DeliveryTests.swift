@@ -1,0 +1,277 @@
+import ChatKit
+import ChatModel
+import HTTPClient
+import JSON
+import SQLiteEngine
+import Signing
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A delivery") struct DeliveryTests {
+    @Test("carries the envelope, signed for the secret that was shown once")
+    func signed() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let issued = try await house.webhook(receiver)
+            let event = try await house.emit(data: #"{"amount":100.10,"b":[1, 2]}"#)
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            #expect(request.method == "POST")
+            #expect(request.path == "/hook")
+            #expect(request.body == event.envelope.bytes)
+            #expect(request.text.contains(#""data":{"amount":100.10,"b":[1, 2]}"#))
+            #expect(request["content-type"] == "application/json")
+            #expect(request["user-agent"] == "Parley/test")
+            #expect(request["webhook-id"] == event.id)
+            #expect(request["webhook-attempt"] == "1")
+            #expect(request["webhook-event-type"] == "order.paid")
+            #expect(request["webhook-channel"] == "orders.eu")
+            #expect(request["webhook-timestamp"] == "1700000000")
+            try StandardVerifier([StandardVerificationKey(issued.secret)]).verify(
+                id: event.id, timestamp: "1700000000", signature: try #require(request["webhook-signature"]),
+                body: request.body, at: 1_700_000_000)
+        }
+    }
+
+    @Test("is recorded with status, times, address and answer")
+    func recorded() async throws {
+        let receiver = try Receiver { _ in .status(200, body: Array("thanks".utf8)) }
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver).webhook
+            let event = try await house.emit()
+            await house.recorded(1)
+            let delivery = try #require(try await house.deliveries().first)
+            #expect(delivery.status == .delivered)
+            #expect(delivery.endpoint.name == webhook.id)
+            #expect(delivery.event == event.timetoken)
+            #expect(delivery.attempts == 1)
+            #expect(delivery.due == nil)
+            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+            let attempt = try #require(attempts.first)
+            #expect(attempts.count == 1)
+            #expect(attempt.status == 200)
+            #expect(attempt.error == nil)
+            #expect(attempt.responseBody == Array("thanks".utf8))
+            #expect(!attempt.isManual)
+            let details = try JSONDocument(try #require(attempt.details)).root
+            #expect(details["address"]?.string == "127.0.0.1")
+            #expect(details["timings_us"]?["total"]?.integer ?? 0 > 0)
+            #expect(house.webhooks.metrics.attempts == ["delivered": 1])
+        }
+    }
+
+    @Test("goes to every webhook that asked for it, and to no other")
+    func matching() async throws {
+        let (orders, paid, none) = (try Receiver(), try Receiver(), try Receiver())
+        try await House.with { house in
+            try await house.webhook(orders, types: [.below("order.")])
+            try await house.webhook(paid, channels: [.exact("orders.eu")], filter: try Filter("data.amount > 10"))
+            try await house.webhook(none, types: [.exact("order.refunded")])
+            let first = try await house.emit(data: #"{"amount":5}"#)
+            let second = try await house.emit(data: #"{"amount":50}"#)
+            await house.recorded(3)
+            #expect(Set(orders.requests.entries.compactMap { $0["webhook-id"] }) == [first.id, second.id])
+            #expect(paid.requests.entries.compactMap { $0["webhook-id"] } == [second.id])
+            #expect(none.requests.entries.isEmpty)
+        }
+    }
+
+    @Test("of a chatty type goes only where it is named")
+    func chatty() async throws {
+        let (all, named) = (try Receiver(), try Receiver())
+        try await House.with { house in
+            try await house.webhook(all)
+            try await house.webhook(named, types: [.below("typing.")])
+            let typing = EventDraft(
+                channel: ChannelID("room.1", in: House.space), type: "typing.started", retention: .passing,
+                data: .emptyObject, user: "ana")
+            _ = try await house.engine.log.append([typing], claim: nil)
+            let last = try await house.emit()
+            await house.recorded(2)
+            #expect(all.requests.entries.compactMap { $0["webhook-id"] } == [last.id])
+            #expect(named.requests.entries.compactMap { $0["webhook-event-type"] } == ["typing.started"])
+        }
+    }
+
+    @Test("of the system channel goes only where that is named")
+    func system() async throws {
+        let (all, named) = (try Receiver(), try Receiver())
+        try await House.with { house in
+            try await house.webhook(all)
+            try await house.webhook(named, channels: [.exact(ChannelID.systemName)])
+            try await house.service.report("system.disk_low", data: .emptyObject, in: House.space)
+            try await house.emit()
+            await house.recorded(2)
+            #expect(all.requests.entries.compactMap { $0["webhook-event-type"] } == ["order.paid"])
+            #expect(named.requests.entries.compactMap { $0["webhook-event-type"] } == ["system.disk_low"])
+        }
+    }
+
+    @Test("of an ephemeral event is made as well")
+    func passing() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            try await house.webhook(receiver)
+            let event = try await house.chat.emit(
+                Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
+            ).event
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            #expect(request.body == event.envelope.bytes)
+            #expect(request.text.contains(#""ephemeral":true"#))
+        }
+    }
+
+    @Test("names channels outside ASCII in percent-encoding")
+    func unusualNames() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit(channel: "café 100%")
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            #expect(request["webhook-channel"] == "caf%C3%A9%20100%25")
+        }
+    }
+
+    @Test("reads no more of an answer than is kept")
+    func oversizedAnswer() async throws {
+        let receiver = try Receiver { _ in .status(200, body: [UInt8](repeating: 0x61, count: 1_000_000)) }
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            let delivery = try #require(try await house.deliveries().first)
+            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+            #expect(delivery.status == .delivered)
+            #expect(attempts.first?.responseBody.count == 16 * 1024)
+            #expect(attempts.first?.isTruncated == true)
+        }
+    }
+
+    @Test("does not follow a redirect")
+    func redirect() async throws {
+        let target = try Receiver()
+        let receiver = try Receiver { _ in .status(307, headers: [("location", target.url())]) }
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            let delivery = try #require(try await house.deliveries().first)
+            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+            #expect(delivery.status == .failed)
+            #expect(attempts.first?.error == "redirect")
+            #expect(attempts.first?.status == 307)
+            #expect(target.connectionCount == 0)
+        }
+    }
+
+    @Test("to a blocked address opens no connection and says why")
+    func blockedAddress() async throws {
+        let receiver = try Receiver()
+        var settings = House.Settings()
+        settings.clientGuard = AddressGuard()
+        try await House.with(settings) { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            let delivery = try #require(try await house.deliveries().first)
+            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+            #expect(delivery.status == .failed)
+            #expect(attempts.first?.error == "blocked_address")
+            #expect(attempts.first?.status == nil)
+            #expect(receiver.connectionCount == 0)
+            #expect(house.webhooks.metrics.attempts == ["blocked_address": 1])
+        }
+    }
+
+    @Test("that finds nobody, or a connection reset, is tried again", arguments: [true, false])
+    func unreachable(isReset: Bool) async throws {
+        let receiver = try Receiver { _ in .reset }
+        if !isReset { receiver.shutDown() }
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            let delivery = try #require(try await house.deliveries().first)
+            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+            #expect(delivery.status == .failed)
+            #expect(attempts.first?.error == (isReset ? "reset" : "connect_refused"))
+        }
+    }
+
+    @Test("is made for events committed while nobody planned")
+    func catchingUp() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            try await house.webhook(receiver)
+            let first = try await house.emit()
+            await house.recorded(1)
+            // A second planner that starts later: it finds the position of the first and repeats nothing.
+            try await withThrowingTaskGroup { group in
+                let other = house.another()
+                try await house.start({ try await other.run(whenReady: $0) }, in: &group)
+                let second = try await house.emit()
+                await house.recorded(2)
+                #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [first.id, second.id])
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test("is made once, though two planners see every event")
+    func race() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            try await house.webhook(receiver, concurrency: 20)
+            try await withThrowingTaskGroup { group in
+                let other = house.another()
+                try await house.start({ try await other.run(whenReady: $0) }, in: &group)
+                var ids: Set<String> = []
+                for _ in 0..<100 { ids.insert(try await house.emit().id) }
+                await house.recorded(100)
+                #expect(Set(receiver.requests.entries.compactMap { $0["webhook-id"] }) == ids)
+                #expect(receiver.requests.entries.count == 100)
+                let deliveries = try await house.deliveries()
+                #expect(deliveries.count == 100)
+                #expect(deliveries.allSatisfy { $0.status == .delivered && $0.attempts == 1 })
+                let planned = house.webhooks.metrics.planned + other.metrics.planned
+                #expect(planned == 100)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test("is not made for what happened before the webhook was there")
+    func nothingOld() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            for _ in 0..<10 { try await house.emit() }
+            try await house.webhook(receiver)
+            let event = try await house.emit()
+            await house.recorded(1)
+            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [event.id])
+            #expect(try await house.deliveries().count == 1)
+        }
+    }
+
+    @Test("as a sample shows the way without being queued")
+    func sample() async throws {
+        let receiver = try Receiver { _ in .status(418) }
+        try await House.with { house in
+            let issued = try await house.webhook(receiver)
+            _ = try await house.registry.disable(issued.webhook.id, by: House.owner)
+            let attempt = try await house.webhooks.deliveries.test(webhook: issued.webhook.id, by: House.owner)
+            #expect(attempt.status == 418)
+            #expect(attempt.error == "http_status")
+            let request = try #require(receiver.requests.entries.first)
+            #expect(request["webhook-event-type"] == "webhook.test")
+            try StandardVerifier([StandardVerificationKey(issued.secret)]).verify(
+                id: try #require(request["webhook-id"]), timestamp: try #require(request["webhook-timestamp"]),
+                signature: try #require(request["webhook-signature"]), body: request.body, at: 1_700_000_000)
+            #expect(try await house.deliveries().isEmpty)
+            await #expect(throws: ChatError.self) {
+                try await house.webhooks.deliveries.test(webhook: "wh_unknown", by: House.owner)
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import ChatKit
+import ChatModel
+import HTTPClient
+import JSON
+import Locking
+import Logging
+import SQLiteEngine
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+/// The time of day as a test decides it. It creeps on with each look, as timetokens do with each event: frozen, it would
+/// fall behind the log, and nothing planned would ever be due.
+final class ManualClock: Sendable {
+    /// 2023-11-14T22:13:20Z, the moment of the vectors in `conventions.md`.
+    static let start = Timetoken(17_000_000_000_000_000)
+
+    private let moment = Lock(start)
+
+    var now: Timetoken {
+        moment.withLock { moment in
+            moment = Timetoken(moment.rawValue + 100)
+            return moment
+        }
+    }
+    var wall: WallClock { WallClock { self.now } }
+
+    func advance(by duration: Duration) { moment.withLock { $0 = $0.adding(duration) } }
+}
+
+/// Chat over an engine, with outbound delivery, as a gateway has it.
+struct House: Sendable {
+    static let space = SpaceID("demo")
+    static let owner = Caller(space: space, credential: "key_owner", scopes: [.admin])
+    /// What webhooks on loopback need.
+    static let loopback = AddressGuard(allowing: [AddressBlock("127.0.0.0/8")!])
+
+    struct Settings: Sendable {
+        var path = ":memory:"
+        var limits = Limits()
+        var registrationGuard = House.loopback
+        var clientGuard = House.loopback
+        var attemptsInFlight = 64
+        var draw = 0.5
+    }
+
+    let clock: ManualClock
+    let engine: SQLiteEngine
+    let service: ChatService
+    let client: Client
+    let webhooks: WebhookService
+    /// Attempts once they are recorded, with what followed.
+    let attempts: Ledger<(delivery: Delivery, decision: DeliveryState.Decision)>
+    private let settings: Settings
+
+    var registry: WebhookRegistry { webhooks.registry }
+
+    /// Starts a house, runs `body` when everything is ready, and stops it again.
+    static func with(
+        _ settings: Settings = Settings(), clock: ManualClock = ManualClock(),
+        _ body: @escaping @Sendable (House) async throws -> Void
+    ) async throws {
+        let house = try await House(settings, clock)
+        do {
+            try await house.run(body)
+        } catch {
+            await house.end()
+            throw error
+        }
+        await house.end()
+    }
+
+    private init(_ settings: Settings, _ clock: ManualClock) async throws {
+        self.settings = settings
+        self.clock = clock
+        var engineSettings = SQLiteEngineSettings(
+            path: settings.path, limits: settings.limits, clock: clock.wall, logger: Self.quiet)
+        engineSettings.tailBytes = 1024 * 1024
+        engine = try await SQLiteEngine(engineSettings)
+        service = ChatService(
+            engine: engine, limits: settings.limits, clock: clock.wall, executor: HubThread())
+        client = try Client(options: ClientOptions(addressGuard: settings.clientGuard))
+        attempts = Ledger()
+        webhooks = Self.outbound(service, client, settings, attempts)
+        do throws(ChatError) {
+            _ = try await service.keyring.establish(
+                AppRecord(
+                    space: Self.space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec",
+                    isFirst: true, created: clock.now), keyText: nil)
+        } catch {
+            // Opened again: the app is there.
+            guard error.code == .conflict else { throw error }
+        }
+    }
+
+    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func outbound(
+        _ service: ChatService, _ client: Client, _ settings: Settings,
+        _ attempts: Ledger<(delivery: Delivery, decision: DeliveryState.Decision)>
+    ) -> WebhookService {
+        var options = WebhookOptions(
+            addressGuard: settings.registrationGuard, userAgent: "Parley/test",
+            attemptsInFlight: settings.attemptsInFlight, draw: { settings.draw })
+        options.takeWait = .milliseconds(50)
+        options.observe = { attempts.append(($0, $1)) }
+        return WebhookService(service: service, client: client, options: options, logger: quiet)
+    }
+
+    /// Another node's worth of planning and sending over the same engine.
+    func another() -> WebhookService { Self.outbound(service, client, settings, attempts) }
+
+    private func run(_ body: @escaping @Sendable (House) async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            try await start({ ready in try await service.run(whenReady: ready) }, in: &group)
+            try await start({ ready in try await webhooks.run(whenReady: ready) }, in: &group)
+            try await body(self)
+            group.cancelAll()
+        }
+    }
+
+    /// Starts something with a `run`, and returns when it is ready.
+    func start(
+        _ run: @escaping @Sendable (_ ready: @escaping @Sendable () -> Void) async throws -> Void,
+        in group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws {
+        let ready = Ledger<Bool>()
+        group.addTask {
+            defer { ready.append(false) }
+            try await run { ready.append(true) }
+        }
+        let state = await ready.wait(count: 1)
+        try #require(state.first == true, "it did not start")
+    }
+
+    private func end() async {
+        await client.shutdown()
+        await engine.close()
+    }
+}
+
+extension House {
+    var chat: Chat { service.chat(for: Self.owner) }
+
+    /// A webhook on a receiver.
+    @discardableResult
+    func webhook(
+        _ receiver: Receiver, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
+        concurrency: Int? = nil
+    ) async throws -> IssuedWebhook {
+        try await registry.create(
+            WebhookSettings(
+                url: receiver.url(), types: types, channels: channels, filter: filter, concurrency: concurrency),
+            by: Self.owner)
+    }
+
+    @discardableResult
+    func emit(_ type: String = "order.paid", channel: String = "orders.eu", data: String = "{}") async throws -> Event {
+        try await chat.emit(
+            Emission(channel: channel, type: type, data: JSONText(trusted: Array(data.utf8)), user: "ana")
+        ).event
+    }
+
+    /// All deliveries, oldest event first.
+    func deliveries(of webhook: String? = nil) async throws -> [Delivery] {
+        try await webhooks.deliveries.list(webhook: webhook, limit: 250, by: Self.owner).items.reversed()
+    }
+
+    /// What was told on `$system`, oldest first.
+    func notices() async throws -> [Event] {
+        try await engine.log.history([
+            HistoryRequest(channel: ChannelID(ChannelID.systemName, in: Self.space), limit: 100)
+        ])[0].items
+    }
+
+    /// Waits for the number of recorded attempts.
+    @discardableResult
+    func recorded(_ count: Int) async -> [Delivery] { await attempts.wait(count: count).map(\.delivery) }
+}

@@ -1,0 +1,254 @@
+import ChatKit
+import ChatModel
+import HTTPClient
+import JSON
+import SQLiteEngine
+import Signing
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("The retry table") struct RetryTableTests {
+    /// `conventions.md` 10.
+    static let rows: [(attempt: Int, seconds: ClosedRange<Double>)] = [
+        (1, 4...6), (2, 240...360), (3, 1440...2160), (4, 5760...8640), (5, 14_400...21_600), (6, 28_800...43_200),
+        (7, 40_320...60_480), (8, 57_600...86_400), (9, 69_120...103_680),
+    ]
+
+    @Test("stays within a fifth of its delay", arguments: rows, [0, 0.5, 0.999_999])
+    func jitter(_ row: (attempt: Int, seconds: ClosedRange<Double>), draw: Double) throws {
+        let delay = try #require(RetryTable.standard.delay(afterAttempt: row.attempt, draw: draw))
+        #expect(row.seconds.contains(delay / .seconds(1)))
+    }
+
+    @Test("is spread over the whole range") func extremes() throws {
+        #expect(RetryTable.standard.delay(afterAttempt: 1, draw: 0) == .seconds(4))
+        #expect(RetryTable.standard.delay(afterAttempt: 1, draw: 0.5) == .seconds(5))
+    }
+
+    @Test("ends after ten attempts, or as many as are set") func end() {
+        #expect(RetryTable.standard.delay(afterAttempt: 10, draw: 0) == nil)
+        #expect(RetryTable.standard.limited(toAttempts: 3).delay(afterAttempt: 3, draw: 0) == nil)
+        #expect(RetryTable.standard.limited(toAttempts: 3).delay(afterAttempt: 2, draw: 0) != nil)
+        #expect(RetryTable.standard.limited(toAttempts: 12).delay(afterAttempt: 11, draw: 0.5) == .seconds(86_400))
+        #expect(RetryTable.standard.limited(toAttempts: 1).delay(afterAttempt: 1, draw: 0) == nil)
+    }
+}
+
+@Suite("Retry-After") struct RetryAfterTests {
+    /// 1994-11-06T08:49:00Z, 37 s before the date in the examples of RFC 9110, 5.6.7.
+    static let now = Timetoken(784_111_740 * Timetoken.ticksPerSecond)
+
+    @Test(
+        "is read as seconds and in all three forms of a date",
+        arguments: [
+            ("120", 120), ("0", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun Nov  6 08:49:37 1994", 37),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Thu, 29 Feb 1996 00:00:00 GMT", 41_440_260),
+            ("99999999999999999999", 10_000_000_000),
+        ])
+    func forms(text: String, seconds: Int64) {
+        #expect(RetryAfter.parse(text, now: Self.now) == .seconds(seconds))
+    }
+
+    @Test("with two digits of a year means this century") func shortYear() {
+        let now = Timetoken(1_700_000_000 * Timetoken.ticksPerSecond)
+        #expect(RetryAfter.parse("Tuesday, 14-Nov-23 22:14:20 GMT", now: now) == .seconds(60))
+    }
+
+    @Test(
+        "of another form is passed over",
+        arguments: [
+            "", "soon", "-5", "1.5", "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:61:37 GMT", "1 2 3 4",
+        ])
+    func garbage(text: String) {
+        #expect(RetryAfter.parse(text, now: Self.now) == nil)
+    }
+}
+
+@Suite("What follows from an attempt") struct DeliveryStateTests {
+    private func decide(
+        _ happening: DeliveryState.Happening, attempts: Int = 0
+    ) -> DeliveryState.Decision {
+        var state = DeliveryState(attempts: attempts, table: .standard)
+        return state.record(happening, draw: 0.5)
+    }
+
+    @Test("of a status is", arguments: [200, 201, 204, 299]) func success(status: Int) {
+        #expect(decide(.answered(status: status, retryAfter: nil)) == .init(next: .delivered, errorClass: nil))
+    }
+
+    @Test("of a redirect is a retry", arguments: [300, 301, 302, 307, 308, 399]) func redirect(status: Int) {
+        let expected = DeliveryState.Decision(next: .retry(after: .seconds(5)), errorClass: "redirect")
+        #expect(decide(.answered(status: status, retryAfter: nil)) == expected)
+    }
+
+    @Test("of 410 disables the webhook at once") func gone() {
+        let decision = decide(.answered(status: 410, retryAfter: nil))
+        #expect(decision.disablesWebhook)
+        #expect(decision.next == .retry(after: .seconds(5)))
+        #expect(decision.errorClass == "http_status")
+    }
+
+    @Test("of an overwhelmed receiver slows down", arguments: [429, 502, 503, 504]) func slow(status: Int) {
+        #expect(decide(.answered(status: status, retryAfter: nil)).isSlow)
+        #expect(!decide(.answered(status: 500, retryAfter: nil)).isSlow)
+    }
+
+    @Test("is the later of schedule and Retry-After, within a day") func retryAfter() {
+        #expect(decide(.answered(status: 503, retryAfter: .seconds(600))).next == .retry(after: .seconds(600)))
+        #expect(decide(.answered(status: 503, retryAfter: .seconds(1))).next == .retry(after: .seconds(5)))
+        #expect(decide(.answered(status: 503, retryAfter: .seconds(999_999))).next == .retry(after: .seconds(86_400)))
+    }
+
+    @Test("after the last attempt is the end") func end() {
+        let decision = decide(.failed(.timeout), attempts: 9)
+        #expect(decision.next == .dead(reason: "attempts_exhausted"))
+        #expect(decision.errorClass == "timeout")
+    }
+
+    @Test("of each failure is its class", arguments: OutboundFailure.Reason.allCases) func failures(
+        reason: OutboundFailure.Reason
+    ) {
+        let decision = decide(.failed(reason))
+        #expect(decision.errorClass == reason.rawValue)
+        #expect(decision.next == .retry(after: .seconds(5)))
+        #expect(decision.isSlow == (reason == .timeout || reason == .connectTimeout))
+    }
+}
+
+@Suite("A failed delivery") struct RetryTests {
+    @Test("is repeated byte for byte with its id, and signed anew")
+    func repeated() async throws {
+        let receiver = try Receiver { request in .status(request["webhook-attempt"] == "1" ? 500 : 200) }
+        try await House.with { house in
+            let issued = try await house.webhook(receiver)
+            let event = try await house.emit()
+            await house.recorded(1)
+            let failed = try #require(try await house.deliveries().first)
+            #expect(failed.status == .failed)
+            let due = try #require(failed.due)
+            let delay = Double(due.rawValue - ManualClock.start.rawValue) / Double(Timetoken.ticksPerSecond)
+            #expect((5.0..<6.0).contains(delay))
+
+            // What is retried does not depend on the event any more.
+            _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
+            house.clock.advance(by: .seconds(6))
+            await house.recorded(2)
+            let requests = receiver.requests.entries
+            try #require(requests.count == 2)
+            #expect(requests[1].body == requests[0].body)
+            #expect(requests[1]["webhook-id"] == requests[0]["webhook-id"])
+            #expect(requests[1]["webhook-attempt"] == "2")
+            let timestamp = try #require(requests[1]["webhook-timestamp"])
+            #expect(timestamp == "1700000006")
+            try StandardVerifier([StandardVerificationKey(issued.secret)]).verify(
+                id: event.id, timestamp: timestamp, signature: try #require(requests[1]["webhook-signature"]),
+                body: requests[1].body, at: 1_700_000_006)
+
+            let (delivery, attempts) = try await house.webhooks.deliveries.delivery(failed.id, by: House.owner)
+            #expect(delivery.status == .delivered)
+            #expect(attempts.map(\.status) == [500, 200])
+            #expect(attempts.map(\.error) == ["http_status", nil])
+        }
+    }
+
+    @Test("waits as long as the receiver asks for")
+    func retryAfter() async throws {
+        let receiver = try Receiver { _ in .status(503, headers: [("retry-after", "600")]) }
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            let due = try #require(try await house.deliveries().first?.due)
+            let delay = Double(due.rawValue - ManualClock.start.rawValue) / Double(Timetoken.ticksPerSecond)
+            #expect((600.0..<601.0).contains(delay))
+        }
+    }
+
+    @Test("is dead after the last attempt and revived by hand, under the same id")
+    func exhausted() async throws {
+        let receiver = try Receiver { request in .status(request["webhook-attempt"] == "3" ? 200 : 500) }
+        var settings = House.Settings()
+        settings.limits.deliveryAttempts = 2
+        try await House.with(settings) { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            house.clock.advance(by: .seconds(10))
+            await house.recorded(2)
+            let dead = try #require(try await house.deliveries().first)
+            #expect(dead.status == .dead)
+            #expect(dead.reason == "attempts_exhausted")
+            #expect(house.webhooks.metrics.dead == 1)
+            _ = try await house.webhooks.deliveries.retry(dead.id, by: House.owner)
+            await house.recorded(3)
+            let (delivery, attempts) = try await house.webhooks.deliveries.delivery(dead.id, by: House.owner)
+            #expect(delivery.status == .delivered)
+            #expect(attempts.map(\.isManual) == [false, false, true])
+            #expect(Set(receiver.requests.entries.compactMap { $0["webhook-id"] }).count == 1)
+            await #expect(throws: ChatError.self) {
+                try await house.webhooks.deliveries.retry("dlv_unknown", by: House.owner)
+            }
+        }
+    }
+
+    @Test("that was interrupted between sending and recording is sent again with the same id")
+    func crash() async throws {
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let gate = Gate()
+        let receiver = try Receiver { request in
+            request.connection == 0 ? .held(gate, then: .status(200)) : .status(200)
+        }
+        try await House.with(settings, clock: clock) { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            // Arrived, not answered; the house goes down with it.
+            await receiver.requests.wait(count: 1)
+        }
+        try await House.with(settings, clock: clock) { house in
+            await house.recorded(1)
+            let requests = receiver.requests.entries
+            try #require(requests.count == 2)
+            #expect(requests[0]["webhook-id"] == requests[1]["webhook-id"])
+            #expect(requests[0].body == requests[1].body)
+            let deliveries = try await house.deliveries()
+            #expect(deliveries.count == 1)
+            #expect(deliveries.first?.status == .delivered)
+            #expect(deliveries.first?.attempts == 1)
+        }
+        gate.open()
+    }
+
+    @Test("of an event that is no longer kept is dead and says so")
+    func eventGone() async throws {
+        let receiver = try Receiver()
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let disabled = try await { () async throws -> String in
+            let id = Ledger<String>()
+            try await House.with(settings, clock: clock) { house in
+                let webhook = try await house.webhook(receiver).webhook
+                id.append(webhook.id)
+                _ = try await house.registry.disable(webhook.id, by: House.owner)
+                let event = try await house.emit()
+                while try await house.deliveries().isEmpty { await Task.yield() }
+                _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
+            }
+            return try #require(id.entries.first)
+        }()
+        // Another life: nothing of the event is in memory.
+        try await House.with(settings, clock: clock) { house in
+            #expect(try await house.deliveries().map(\.status) == [.held])
+            _ = try await house.registry.enable(disabled, by: House.owner)
+            while try await house.deliveries().first?.status != .dead { await Task.yield() }
+            #expect(try await house.deliveries().first?.reason == "event_not_kept")
+            #expect(receiver.requests.entries.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+import SQLiteEngine
+import Signing
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A webhook") struct WebhookLifeTests {
+    @Test("that is disabled has its events held, and gets them in order when it is enabled")
+    func held() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let id = try await house.webhook(receiver, concurrency: 1).webhook.id
+            _ = try await house.registry.disable(id, by: House.owner)
+            var events: [String] = []
+            for _ in 0..<5 { events.append(try await house.emit().id) }
+            while try await house.deliveries().count < 5 { await Task.yield() }
+            #expect(try await house.deliveries().allSatisfy { $0.status == .held })
+            #expect(receiver.requests.entries.isEmpty)
+            let enabled = try await house.registry.enable(id, by: House.owner)
+            #expect(enabled.status == .enabled)
+            #expect(enabled.statusReason == nil)
+            await house.recorded(5)
+            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == events)
+        }
+    }
+
+    @Test("that answers 410 is disabled at once, told of on the system channel, and goes on when enabled")
+    func gone() async throws {
+        let answers = Lock(410)
+        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            let first = try await house.emit()
+            await house.recorded(1)
+            let disabled = try await house.registry.webhook(id, by: House.owner)
+            #expect(disabled.status == .disabled)
+            #expect(disabled.statusReason?.contains("410") == true)
+            let notice = try #require(try await house.notices().first)
+            #expect(notice.type == "webhook.disabled")
+            #expect(try JSONDocument(notice.data).root["webhook"]?.string == id)
+
+            let second = try await house.emit()
+            while try await house.deliveries().count < 2 { await Task.yield() }
+            #expect(try await house.deliveries().map(\.status) == [.held, .held])
+            answers.withLock { $0 = 200 }
+            _ = try await house.registry.enable(id, by: House.owner)
+            house.clock.advance(by: .seconds(10))
+            await house.recorded(3)
+            #expect(
+                Set(receiver.requests.entries.dropFirst().compactMap { $0["webhook-id"] }) == [first.id, second.id])
+            #expect(try await house.notices().map(\.type) == ["webhook.disabled"])
+        }
+    }
+
+    @Test("that fails for long is told of, disabled after five days, and begins anew when enabled")
+    func failing() async throws {
+        let answers = Lock(500)
+        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            let etag = try await house.registry.webhook(id, by: House.owner).etag
+            try await house.emit()
+            await house.recorded(1)
+            #expect(try await house.notices().isEmpty)
+            house.clock.advance(by: .seconds(31 * 60))
+            await house.recorded(2)
+            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+            let failing = try await house.registry.webhook(id, by: House.owner)
+            #expect(failing.failingSince != nil)
+            // Trouble of the receiver is no change of the record.
+            #expect(failing.etag == etag)
+
+            house.clock.advance(by: .seconds(5 * 24 * 3600))
+            try await house.emit()
+            await house.recorded(4)
+            let disabled = try await house.registry.webhook(id, by: House.owner)
+            #expect(disabled.status == .disabled)
+            #expect(disabled.statusReason?.hasPrefix("failing since 2023-11-14T22:13:2") == true)
+            #expect(try await house.notices().map(\.type) == ["webhook.failing", "webhook.disabled"])
+
+            _ = try await house.registry.enable(id, by: House.owner)
+            try await house.emit()
+            await house.recorded(5)
+            #expect(try await house.registry.webhook(id, by: House.owner).status == .enabled)
+        }
+    }
+
+    @Test("that works again is told of once, also after a restart")
+    func recovered() async throws {
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let answers = Lock(500)
+        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        try await House.with(settings, clock: clock) { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            house.clock.advance(by: .seconds(3600))
+            await house.recorded(2)
+            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+        }
+        answers.withLock { $0 = 200 }
+        try await House.with(settings, clock: clock) { house in
+            for count in 1...2 {
+                try await house.emit()
+                await house.recorded(count)
+            }
+            #expect(try await house.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
+        }
+    }
+
+    @Test("that is deleted leaves nothing due")
+    func deleted() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            try await house.emit()
+            await house.recorded(1)
+            try await house.registry.delete(id, by: House.owner)
+            let delivery = try #require(try await house.deliveries().first)
+            #expect(delivery.status == .dead)
+            #expect(delivery.reason == "webhook_deleted")
+            await #expect(throws: ChatError.self) { try await house.registry.webhook(id, by: House.owner) }
+            try await house.emit()
+            house.clock.advance(by: .seconds(60))
+            let other = try Receiver()
+            try await house.webhook(other)
+            try await house.emit()
+            await house.recorded(2)
+            #expect(receiver.requests.entries.count == 1)
+        }
+    }
+
+    @Test("whose receiver hangs costs only its own slots")
+    func hanging() async throws {
+        let gate = Gate()
+        let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
+        var settings = House.Settings()
+        settings.attemptsInFlight = 8
+        try await House.with(settings) { house in
+            try await house.webhook(hanging, concurrency: 3)
+            try await house.webhook(healthy, concurrency: 3)
+            for _ in 0..<40 { try await house.emit() }
+            await healthy.requests.wait(count: 40)
+            #expect(healthy.requests.entries.count == 40)
+            #expect(hanging.requests.entries.count == 3)
+            gate.open()
+            await hanging.requests.wait(count: 40)
+            #expect(hanging.requests.entries.count == 40)
+        }
+    }
+
+    @Test("that keeps us waiting gets one attempt at a time until it answers")
+    func paced() async throws {
+        let answers = Lock(503)
+        let gate = Gate(isOpen: true)
+        let receiver = try Receiver { _ in .held(gate, then: .status(answers.withLock { $0 })) }
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver, concurrency: 4).webhook
+            for count in 1...3 {
+                try await house.emit()
+                await house.recorded(count)
+            }
+            let endpoint = webhook.endpoint
+            #expect(house.registry.concurrency(of: webhook) == 1)
+            answers.withLock { $0 = 200 }
+            try await house.emit()
+            await house.recorded(4)
+            #expect(house.registry.concurrency(of: webhook) == 4)
+            #expect(!house.registry.health.isSlow(endpoint))
+        }
+    }
+
+    @Test("signs with both secrets while a rotation lasts, then with the new one alone")
+    func rotation() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let old = try await house.webhook(receiver)
+            let new = try await house.registry.rotateSecret(
+                of: old.webhook.id, overlap: .seconds(3600), by: House.owner)
+            #expect(new.secret != old.secret)
+            try await house.emit()
+            let during = try #require(await receiver.requests.wait(count: 1).first)
+            for secret in [new.secret, old.secret] { try Self.verify(during, secret) }
+
+            house.clock.advance(by: .seconds(3601))
+            try await house.emit()
+            await receiver.requests.wait(count: 2)
+            let after = try #require(receiver.requests.entries.last)
+            try Self.verify(after, new.secret)
+            #expect(throws: SignatureRejection.mismatch) { try Self.verify(after, old.secret) }
+        }
+    }
+
+    @Test("rotated without overlap forgets the old secret at once")
+    func rotationAtOnce() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let old = try await house.webhook(receiver)
+            let new = try await house.registry.rotateSecret(of: old.webhook.id, overlap: .zero, by: House.owner)
+            try await house.emit()
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            try Self.verify(request, new.secret)
+            #expect(throws: SignatureRejection.mismatch) { try Self.verify(request, old.secret) }
+            await #expect(throws: ChatError.self) {
+                try await house.registry.rotateSecret(
+                    of: old.webhook.id, overlap: .seconds(8 * 24 * 3600), by: House.owner)
+            }
+        }
+    }
+
+    private static func verify(_ request: Receiver.Request, _ secret: String) throws {
+        let timestamp = request["webhook-timestamp"] ?? ""
+        try StandardVerifier([StandardVerificationKey(secret)]).verify(
+            id: request["webhook-id"] ?? "", timestamp: timestamp, signature: request["webhook-signature"] ?? "",
+            body: request.body, at: Int64(timestamp) ?? 0)
+    }
+
+    @Test("gets what is under way to its end when the house drains")
+    func drain() async throws {
+        let gate = Gate()
+        let receiver = try Receiver { _ in .held(gate, then: .status(200)) }
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await receiver.requests.wait(count: 1)
+            #expect(house.webhooks.metrics.inFlight == 1)
+            async let drained: Void = house.webhooks.drain()
+            gate.open()
+            await drained
+            #expect(house.webhooks.metrics.inFlight == 0)
+            #expect(try await house.deliveries().map(\.status) == [.delivered])
+        }
+    }
+}

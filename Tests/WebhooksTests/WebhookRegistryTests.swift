@@ -1,0 +1,298 @@
+import ChatKit
+import ChatModel
+import HTTPClient
+import JSON
+import SQLiteEngine
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("The webhook registry") struct WebhookRegistryTests {
+    private static let url = "https://example.com/hook"
+
+    private static func document(_ text: String) throws -> JSONDocument { try JSONDocument(Array(text.utf8)) }
+
+    private func expect(
+        _ code: ChatError.Code, slug: String? = nil, _ body: () async throws -> Void,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        do {
+            try await body()
+            Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+        } catch let error as ChatError {
+            #expect(error.code == code, sourceLocation: sourceLocation)
+            if let slug { #expect(error.slug == slug, sourceLocation: sourceLocation) }
+        } catch {
+            Issue.record(error, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("shows the secret once, and the settings as they were given")
+    func create() async throws {
+        try await House.with { house in
+            let body = try Self.document(
+                #"{"url":"https://example.com/hook","types":["order.*","order.*"],"channels":["orders.eu"],"filter":"data.a > 1","description":"x","concurrency":3}"#
+            )
+            let issued = try await house.registry.create(try WebhookSettings(body), by: House.owner)
+            #expect(issued.secret.hasPrefix("whsec_"))
+            #expect(issued.secret.utf8.count == "whsec_".utf8.count + 32)
+            let shown = try JSONDocument(issued.webhook.printed(secret: issued.secret)).root
+            #expect(shown["id"]?.string?.hasPrefix("wh_") == true)
+            #expect(shown["types"]?.strings == ["order.*"])
+            #expect(shown["channels"]?.strings == ["orders.eu"])
+            #expect(shown["filter"]?.string == "data.a > 1")
+            #expect(shown["status"]?.string == "enabled")
+            #expect(shown["concurrency"]?.integer == 3)
+            #expect(shown["secret"]?.string == issued.secret)
+            let read = try await house.registry.webhook(issued.webhook.id, by: House.owner)
+            #expect(!read.printed().description.contains("whsec_"))
+            #expect(read.etag == issued.webhook.etag)
+        }
+    }
+
+    @Test(
+        "refuses documents with mistakes, naming each",
+        arguments: [
+            (#"[]"#, ""), (#"{}"#, "#/url"), (#"{"url":7}"#, "#/url"),
+            (#"{"url":"https://e.com","types":[]}"#, "#/types"),
+            (#"{"url":"https://e.com","types":"order.*"}"#, "#/types"),
+            (#"{"url":"https://e.com","types":["or*der"]}"#, "#/types/0"),
+            (#"{"url":"https://e.com","types":["a b"]}"#, "#/types/0"),
+            (#"{"url":"https://e.com","channels":["a,b"]}"#, "#/channels/0"),
+            (#"{"url":"https://e.com","channels":["$other"]}"#, "#/channels/0"),
+            (#"{"url":"https://e.com","filter":"type =="}"#, "#/filter"),
+            (#"{"url":"https://e.com","concurrency":0}"#, "#/concurrency"),
+            (#"{"url":"https://e.com","concurrency":1.5}"#, "#/concurrency"),
+            (#"{"url":"https://e.com","tpyes":["*"]}"#, "#/tpyes"),
+        ])
+    func mistakes(text: String, pointer: String) throws {
+        let body = try Self.document(text)
+        do {
+            _ = try WebhookSettings(body)
+            Issue.record("accepted: \(text)")
+        } catch {
+            #expect(error.code == .malformed)
+            if !pointer.isEmpty { #expect(error.faults.map(\.pointer).contains(pointer)) }
+        }
+    }
+
+    @Test("ignores what the gateway decides in a whole document, and refuses it in a patch")
+    func readOnly() throws {
+        let body = try Self.document(#"{"url":"https://e.com","id":"wh_x","status":"disabled","created_at":"…"}"#)
+        let settings = try WebhookSettings(body)
+        #expect(settings.url == "https://e.com")
+        #expect(throws: ChatError.self) { try settings.merging(try Self.document(#"{"status":"disabled"}"#)) }
+    }
+
+    @Test(
+        "refuses URLs that lead where nothing of ours may go",
+        arguments: [
+            "http://example.com/", "https://10.0.0.1/", "https://[::1]/", "https://127.1/", "https://0x7f.1/",
+            "https://user:pw@example.com/", "https://example.com/#x", "https://example.com:22/", "ftp://example.com/",
+            "example.com", "https://exa mple.com/", "https://169.254.169.254/latest", "https://[64:ff9b::a9fe:a9fe]/",
+        ])
+    func urls(url: String) async throws {
+        var settings = House.Settings()
+        settings.registrationGuard = AddressGuard()
+        try await House.with(settings) { house in
+            await expect(.malformed, slug: "url_refused") {
+                _ = try await house.registry.create(WebhookSettings(url: url), by: House.owner)
+            }
+            let good = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner).webhook
+            await expect(.malformed, slug: "url_refused") {
+                _ = try await house.registry.replace(good.id, with: WebhookSettings(url: url), by: House.owner)
+            }
+        }
+    }
+
+    @Test("changes what a patch names, and puts defaults back for null")
+    func patch() async throws {
+        try await House.with { house in
+            let created = try await house.registry.create(
+                WebhookSettings(url: Self.url, types: [.exact("a")], description: "old", concurrency: 5),
+                by: House.owner
+            ).webhook
+            let patched = try await house.registry.patch(
+                created.id, with: try Self.document(#"{"types":null,"description":"new","concurrency":null}"#),
+                by: House.owner)
+            #expect(patched.settings.types == [.all])
+            #expect(patched.settings.description == "new")
+            #expect(patched.settings.concurrency == nil)
+            #expect(patched.settings.url == Self.url)
+            #expect(patched.etag != created.etag)
+            await expect(.stale) {
+                _ = try await house.registry.patch(
+                    created.id, with: try Self.document("{}"), ifMatch: created.etag, by: House.owner)
+            }
+            await expect(.stale) {
+                try await house.registry.delete(created.id, ifMatch: created.etag, by: House.owner)
+            }
+            try await house.registry.delete(created.id, ifMatch: patched.etag, by: House.owner)
+            await expect(.notFound) { try await house.registry.delete(created.id, by: House.owner) }
+        }
+    }
+
+    @Test("takes effect on the next event")
+    func effect() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let id = try await house.webhook(receiver, types: [.exact("a")]).webhook.id
+            try await house.emit("b")
+            try await house.emit("a")
+            await house.recorded(1)
+            _ = try await house.registry.patch(id, with: try Self.document(#"{"types":["b"]}"#), by: House.owner)
+            try await house.emit("a")
+            try await house.emit("b")
+            await house.recorded(2)
+            #expect(receiver.requests.entries.compactMap { $0["webhook-event-type"] } == ["a", "b"])
+        }
+    }
+
+    @Test("gives a caller only what it may manage, and only of its app")
+    func rights() async throws {
+        try await House.with { house in
+            let webhook = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner).webhook
+            let reader = Caller(space: House.space, credential: "key_r", scopes: [.read, .emit])
+            await expect(.forbidden) { _ = try await house.registry.list(limit: 10, by: reader) }
+            await expect(.forbidden) { _ = try await house.registry.webhook(webhook.id, by: reader) }
+            await expect(.forbidden) { _ = try await house.webhooks.deliveries.list(limit: 10, by: reader) }
+            let stranger = Caller(space: SpaceID("other"), credential: "key_s", scopes: [.admin])
+            await expect(.notFound) { _ = try await house.registry.webhook(webhook.id, by: stranger) }
+            await expect(.notFound) { try await house.registry.delete(webhook.id, by: stranger) }
+            #expect(try await house.registry.list(limit: 10, by: stranger).items.isEmpty)
+        }
+    }
+
+    @Test("lets nobody be told of what it may not read")
+    func reach() async throws {
+        try await House.with { house in
+            let narrow = Caller(
+                space: House.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")],
+                types: [.below("order.")])
+            for settings in [
+                WebhookSettings(url: Self.url, types: [.below("order.")]),
+                WebhookSettings(url: Self.url, types: [.all], channels: [.exact("orders.eu")]),
+                WebhookSettings(url: Self.url, types: [.exact("order.a")], channels: [.exact("$system")]),
+            ] {
+                await expect(.forbidden) { _ = try await house.registry.create(settings, by: narrow) }
+            }
+            let manager = Caller(space: House.space, credential: "key_m", scopes: [.manage])
+            await expect(.forbidden) {
+                _ = try await house.registry.create(
+                    WebhookSettings(url: Self.url, channels: [.exact("$system")]), by: manager)
+            }
+            _ = try await house.registry.create(
+                WebhookSettings(url: Self.url, types: [.exact("order.a")], channels: [.below("orders.eu.")]), by: narrow
+            )
+        }
+    }
+
+    @Test("holds no more than the limit")
+    func limit() async throws {
+        var settings = House.Settings()
+        settings.limits.webhooksPerApp = 2
+        try await House.with(settings) { house in
+            for _ in 0..<2 { _ = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner) }
+            await expect(.invalid, slug: "too_many_webhooks") {
+                _ = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner)
+            }
+            #expect(try await house.registry.list(limit: 1, by: House.owner).hasMore)
+            let first = try await house.registry.list(limit: 1, by: House.owner)
+            let second = try await house.registry.list(limit: 1, cursor: first.cursor, by: House.owner)
+            #expect(first.items[0].id < second.items[0].id)
+        }
+    }
+
+    @Test("explains for every webhook whether an event goes there")
+    func explain() async throws {
+        try await House.with { house in
+            func create(_ settings: WebhookSettings) async throws -> String {
+                try await house.registry.create(settings, by: House.owner).webhook.id
+            }
+            let all = try await create(WebhookSettings(url: Self.url))
+            let types = try await create(WebhookSettings(url: Self.url, types: [.exact("x")]))
+            let channels = try await create(WebhookSettings(url: Self.url, channels: [.below("x.")]))
+            let filter = try await create(WebhookSettings(url: Self.url, filter: try Filter("user == 'bo'")))
+            let event = try await house.emit()
+            let matches = house.registry.explain(event)
+            func why(_ id: String) -> WebhookMatch? { matches.first { $0.webhook == id } }
+            #expect(why(all)?.matches == true)
+            #expect(why(types)?.why.contains("not among its types") == true)
+            #expect(why(channels)?.why.contains("not among its channels") == true)
+            #expect(why(filter)?.why.contains("filter") == true)
+            #expect(matches.count(where: \.matches) == 1)
+        }
+    }
+}
+
+@Suite("The matcher") struct WebhookMatcherTests {
+    private static func webhook(_ number: Int, _ settings: WebhookSettings) -> Webhook {
+        Webhook(
+            id: "wh_\(number)", space: House.space, settings: settings, secrets: [], since: 100, created: 1, updated: 1)
+    }
+
+    /// Two ways to the same answer: the index against asking every webhook in turn.
+    @Test("finds what asking each webhook finds", arguments: [UInt64](1...20))
+    func index(seed: UInt64) throws {
+        var random = SeededGenerator(seed)
+        let names = ["a", "a.b", "a.b.c", "b", "typing.started", "channel.x_count.updated", "order.paid", "$system"]
+        func patterns() -> [NamePattern] {
+            (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                let name = names.randomElement(using: &random) ?? "a"
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0: return .all
+                case 1, 2: return .below(name + ".")
+                case 3: return .below(String(name.prefix(1)) + ".")
+                default: return .exact(name)
+                }
+            }
+        }
+        let filter = try Filter("type == 'order.paid'")
+        let webhooks = (0..<60).map { number in
+            Self.webhook(
+                number,
+                WebhookSettings(
+                    url: "", types: patterns(), channels: patterns(),
+                    filter: Int.random(in: 0..<5, using: &random) == 0 ? filter : nil))
+        }
+        let matcher = WebhookMatcher(webhooks)
+        for type in names {
+            for channel in names {
+                let event = Event(
+                    timetoken: 101,
+                    draft: EventDraft(
+                        channel: ChannelID(channel, in: House.space), type: type, data: .emptyObject))
+                var found: [String] = []
+                matcher.visit(event) { found.append($0) }
+                let expected = matcher.explain(event).filter(\.matches).map(\.webhook)
+                #expect(found.sorted() == expected.sorted(), "seed \(seed), \(type) in \(channel)")
+            }
+        }
+    }
+
+    @Test("passes over events older than the webhook") func since() {
+        let matcher = WebhookMatcher([Self.webhook(1, WebhookSettings(url: ""))])
+        for (timetoken, isFound) in [(Timetoken(100), false), (101, true)] {
+            let event = Event(
+                timetoken: timetoken,
+                draft: EventDraft(channel: ChannelID("a", in: House.space), type: "t", data: .emptyObject))
+            var found = false
+            matcher.visit(event) { _ in found = true }
+            #expect(found == isFound)
+        }
+    }
+}
+
+/// A generator that gives the same numbers for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(_ seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
