@@ -195,7 +195,8 @@ import Testing
                 for await status in group { #expect(status == 200) }
             }
         }
-        #expect(most.withLock { $0 } == [3, 4])
+        let (host, all) = most.withLock { ($0[0], $0[1]) }
+        #expect(host <= 3 && all == 4)
     }
 
     @Test("lets a host that does not answer stand in nobody's way")

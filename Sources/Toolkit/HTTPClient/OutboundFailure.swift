@@ -8,7 +8,8 @@ public struct OutboundFailure: Error, Sendable, Equatable {
         case dns
         /// Nobody listens there, or no route leads there.
         case connectRefused = "connect_refused"
-        /// The connection (TCP and TLS) was not ready within ``ClientOptions/connectTimeout``.
+        /// The connection (TCP and TLS) was not ready within ``ClientOptions/connectTimeout``,
+        /// or not before the whole transfer's deadline.
         case connectTimeout = "connect_timeout"
         /// The handshake failed or the certificate is not trusted.
         case tls
