@@ -31,16 +31,18 @@ final class Board: Sendable {
         let continuation: CheckedContinuation<[Grant], Never>
     }
 
-    fileprivate struct Appointment: Sendable {
+    fileprivate struct Appointment: Sendable, Comparable {
         let due: UInt64
         let lane: Int64
+
+        static func < (left: Appointment, right: Appointment) -> Bool { left.due < right.due }
     }
 
     fileprivate struct State: Sendable {
         var lanes: [Int64: Lane] = [:]
         var numbers: [EndpointID: Int64] = [:]
         /// Lanes by what they can do next. An entry is stale unless it agrees with the lane's `agendaDue`.
-        var agenda = Heap<Appointment> { $0.due }
+        var agenda = Heap<Appointment>()
         var leases: [DeliveryKey: Held] = [:]
         /// In the order of their ends, as all leases last alike; a renewed one stands here twice.
         var ends: [(until: UInt64, key: DeliveryKey)] = []
@@ -189,18 +191,34 @@ final class Board: Sendable {
 
     // MARK: Takers
 
-    /// What is due now, leased; nothing if nothing is.
-    func take(_ limit: Int) -> [Grant] {
-        let (grants, fetches) = state.withLock { state in
-            state.isClosed ? ([], []) : state.grant(limit, now: clock.now.rawValue, uptime: writing.uptime())
+    /// What is due now, leased; nothing if nothing is. Waits for what must be read from the file, and no longer.
+    func take(_ limit: Int) async throws(ChatError) -> [Grant] {
+        while true {
+            let (grants, lanes) = state.withLock { state in
+                state.isClosed
+                    ? ([], []) : state.grant(limit, now: clock.now.rawValue, uptime: writing.uptime())
+            }
+            guard grants.isEmpty, !lanes.isEmpty else {
+                for lane in lanes { fetch(lane) }
+                return grants
+            }
+            for lane in lanes {
+                do throws(ChatError) {
+                    try await writing.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
+                        try writer.fetchLane(lane, board: self)
+                        return .success(())
+                    }
+                } catch {
+                    fetchFailed(lane)
+                    throw error
+                }
+            }
         }
-        for lane in fetches { fetch(lane) }
-        return grants
     }
 
     /// As ``take(_:)``, waiting until there is something, the time is over, the task cancelled or the queue closed.
-    func take(_ limit: Int, within wait: Duration) async -> [Grant] {
-        let now = take(limit)
+    func take(_ limit: Int, within wait: Duration) async throws(ChatError) -> [Grant] {
+        let now = try await take(limit)
         guard now.isEmpty, wait > .zero else { return now }
         let deadline = uptimeNanoseconds() + wait.nanoseconds
         let ticket = state.withLock { state in

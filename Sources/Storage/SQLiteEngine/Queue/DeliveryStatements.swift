@@ -34,7 +34,7 @@ struct DeliveryStatements {
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=?1 LIMIT \(Writer.turnRows))
             """)
         findDue = try prepare(
-            "SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? ORDER BY due LIMIT ?")
+            "SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? ORDER BY due, tt LIMIT ?")
         finish = try prepare(
             """
             UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, attempts=?7,

@@ -1,9 +1,6 @@
-/// A binary heap: the smallest key first.
-struct Heap<Element> {
+/// A binary heap: the smallest element first.
+struct Heap<Element: Comparable> {
     private var elements: [Element] = []
-    private let key: @Sendable (Element) -> UInt64
-
-    init(key: @escaping @Sendable (Element) -> UInt64) { self.key = key }
 
     var first: Element? { elements.first }
     var count: Int { elements.count }
@@ -16,7 +13,7 @@ struct Heap<Element> {
         var child = elements.count - 1
         while child > 0 {
             let parent = (child - 1) / 2
-            guard key(elements[child]) < key(elements[parent]) else { return }
+            guard elements[child] < elements[parent] else { return }
             elements.swapAt(child, parent)
             child = parent
         }
@@ -30,7 +27,7 @@ struct Heap<Element> {
         while true {
             var least = parent
             for child in [2 * parent + 1, 2 * parent + 2]
-            where child < elements.count && key(elements[child]) < key(elements[least]) { least = child }
+            where child < elements.count && elements[child] < elements[least] { least = child }
             guard least != parent else { return first }
             elements.swapAt(least, parent)
             parent = least

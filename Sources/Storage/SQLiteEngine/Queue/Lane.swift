@@ -8,11 +8,14 @@ struct DeliveryKey: Hashable, Sendable {
 }
 
 /// An item as memory knows it.
-struct DueItem: Sendable {
+struct DueItem: Sendable, Comparable {
     let event: UInt64
     let due: UInt64
     /// What an attempt needs, while it is fresh from the planner; later it is read from the file.
     let planned: PlannedDelivery?
+
+    static func == (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) == (right.due, right.event) }
+    static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
 }
 
 /// One endpoint's part of the queue. The earliest due items are in memory, however many there are in the file.
@@ -30,7 +33,7 @@ struct Lane: Sendable {
     var leased = 0
     /// Items in the file that are neither delivered nor dead.
     var waiting = 0
-    private(set) var items = Heap<DueItem> { $0.due }
+    private(set) var items = Heap<DueItem>()
     private var planned = 0
     /// Items that are only in the file are not due before this; nil: there are none.
     private(set) var beyond: UInt64?

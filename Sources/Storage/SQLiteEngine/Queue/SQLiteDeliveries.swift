@@ -19,7 +19,7 @@ struct SQLiteDeliveries: DeliveryQueue {
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { memory.retention.cursor(name) }
 
     func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        let grants = await board.take(limit, within: wait)
+        let grants = try await board.take(limit, within: wait)
         guard grants.contains(where: { $0.item.planned == nil }) else { return grants.compactMap(\.leaseOfPlanned) }
         let facts: [DeliveryKey: Lease]
         do throws(ChatError) {

@@ -126,13 +126,15 @@ extension Writer {
     func fetchLane(_ number: Int64, board: Board) throws(SQLiteFailure) {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
-        find.bind(Lane.capacity, at: 2)
+        // Leased items stand among the earliest in the file, and memory leaves them out.
+        let most = Lane.capacity + (board.lane(number)?.leased ?? 0)
+        find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in
             items.append(DueItem(event: UInt64(row.integer(0)), due: UInt64(row.integer(1)), planned: nil))
             return true
         }
-        effects.append { board.replace(number, with: items, isComplete: items.count < Lane.capacity) }
+        effects.append { board.replace(number, with: items, isComplete: items.count < most) }
     }
 
     // MARK: Attempts

@@ -1,0 +1,76 @@
+import ChatModel
+import EngineConformance
+import FoundationEssentials
+import Locking
+import Logging
+import SQLite
+import SQLiteEngine
+
+/// Where a test keeps its engine.
+enum Place: String, CaseIterable, Sendable {
+    case memory, disk
+
+    var factory: EngineFactory {
+        { limits, clock in try await SQLiteUnderTest(self, limits, clock) }
+    }
+}
+
+/// A folder that is gone when its owner is.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/engine-tests-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }  // a leftover in /tmp breaks nothing
+
+    var database: String { path + "/parley.db" }
+}
+
+extension SQLiteEngineSettings {
+    /// Settings of a test: its clock, no chatter, and a memory small enough that reading from the file is tried as well.
+    init(path: String, limits: Limits = Limits(), clock: ManualClock) {
+        self.init(
+            path: path, limits: limits, clock: clock.wallClock,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        uptime = { clock.uptime }
+        tailBytes = 64 * 1024
+    }
+}
+
+actor SQLiteUnderTest: EngineUnderTest {
+    private let settings: SQLiteEngineSettings
+    private let folder: TemporaryFolder
+    private var engine: SQLiteEngine
+    private var blocker: Database?
+    nonisolated let survivesRestart: Bool
+
+    init(_ place: Place, _ limits: Limits, _ clock: ManualClock) async throws {
+        folder = try TemporaryFolder()
+        survivesRestart = place == .disk
+        settings = SQLiteEngineSettings(
+            path: place == .disk ? folder.database : ":memory:", limits: limits, clock: clock)
+        engine = try await SQLiteEngine(settings)
+    }
+
+    var nodes: [any Engine] { [engine] }
+
+    func restart() async throws {
+        await engine.close()
+        engine = try await SQLiteEngine(settings)
+    }
+
+    func block() throws -> Bool {
+        guard survivesRestart else { return false }
+        let database = try Database(path: settings.path, mode: .readWrite)
+        try database.execute("BEGIN IMMEDIATE")
+        blocker = database
+        return true
+    }
+
+    func unblock() { blocker = nil }
+
+    func end() async { await engine.close() }
+}

@@ -1,0 +1,284 @@
+import ChatModel
+import JSON
+import Locking
+import Testing
+
+extension Behaviour {
+    static let directory: [Behaviour] = [
+        Behaviour("of many that create the same record one wins; the others are shown the winner") { trial in
+            let nodes = await trial.subject.nodes
+            let key = RecordKey(.channel, "room", in: trial.space)
+            let winners = Lock<[String]>([])
+            try await concurrently(16) { number in
+                let directory = nodes[number % nodes.count].directory
+                let change = RecordChange(key, body: trial.json("\(number)"), demand: .absent)
+                do throws(ChatError) {
+                    let record = try await directory.write([change])[0]
+                    winners.withLock { $0.append(record.body.description) }
+                } catch {
+                    #expect(error.code == .conflict)
+                    let current = try #require(error.current)
+                    #expect(try await directory.read(key)?.etag == current.etag)
+                }
+            }
+            #expect(winners.withLock { $0.count } == 1)
+            #expect(try await trial.directory.read(key)?.body.description == winners.withLock { $0[0] })
+        },
+        Behaviour("an etag matches until the record is altered; a write that alters nothing keeps it and tells nobody")
+        { trial in
+            let key = RecordKey(.user, "ana", in: trial.space)
+            let body = trial.json(#"{"name":"Ana"}"#)
+            let first = try await trial.directory.write([RecordChange(key, body: body)])[0]
+            let revision = try await trial.directory.revision()
+            let changes = await trial.directory.changes(after: revision)
+            let same = try await trial.directory.write([RecordChange(key, body: body, demand: .etag(first.etag))])[0]
+            #expect(same.etag == first.etag && same.updated == first.updated)
+            let moved = try await trial.directory.write([RecordChange(key, body: body, parent: "p")])[0]
+            #expect(moved.etag != first.etag, "a parent is part of the record")
+            let error = await trial.refusal(.stale) {
+                _ = try await trial.directory.write([RecordChange(key, body: nil, demand: .etag(first.etag))])
+            }
+            #expect(error?.current?.etag == moved.etag)
+            var told = changes.makeAsyncIterator()
+            let change = await told.next()
+            #expect(change?.keys == [key] && change?.revision == revision + 1, "the write in between told nobody")
+        },
+        Behaviour("demands for presence and absence are held, for removal too") { trial in
+            let key = RecordKey(.user, "ana", in: trial.space)
+            await trial.refusal(.notFound) {
+                _ = try await trial.directory.write([RecordChange(key, body: .null, demand: .present)])
+            }
+            await trial.refusal(.notFound) {
+                _ = try await trial.directory.write([RecordChange(key, body: nil, demand: .etag("1"))])
+            }
+            let made = try await trial.directory.write([RecordChange(key, body: .null, demand: .absent)])[0]
+            let removed = try await trial.directory.write([RecordChange(key, body: nil, demand: .present)])[0]
+            #expect(removed.etag == made.etag, "a removed record is returned as it was")
+            #expect(try await trial.directory.read(key) == nil)
+            _ = try await trial.directory.write([RecordChange(key, body: nil)])
+            let again = try await trial.directory.write([RecordChange(key, body: .null, demand: .absent)])[0]
+            #expect(again.etag != made.etag, "an etag is never used again")
+        },
+        Behaviour("a write of several records and events is stored whole or not at all") { trial in
+            let keys = (0..<3).map { RecordKey(.user, "u\($0)", in: trial.space) }
+            _ = try await trial.directory.write([RecordChange(keys[2], body: trial.json("0"))])
+            let changes = [
+                RecordChange(keys[0], body: trial.json("1")), RecordChange(keys[1], body: trial.json("1")),
+                RecordChange(keys[2], body: trial.json("1"), demand: .absent),
+            ]
+            await trial.refusal(.conflict) {
+                _ = try await trial.directory.write(changes, events: [trial.draft("room", "never")])
+            }
+            await trial.refusal(.malformed) {
+                _ = try await trial.directory.write(Array(changes[..<2]), events: [trial.draft("", "never")])
+            }
+            #expect(try await trial.directory.read(keys).map { $0?.body.description } == [nil, nil, "0"])
+            #expect(try await trial.readAll(trial.everything).isEmpty)
+
+            let sequence = await trial.log.committed()
+            let records = try await trial.directory.write(
+                Array(changes[..<2]),
+                events: [trial.draft("room", "both"), trial.draft("room", "too", retention: .passing)])
+            #expect(records.map(\.key) == Array(keys[..<2]))
+            #expect(Set(records.map(\.etag)).count == 1, "one commit, one revision")
+            #expect(try await trial.readAll(trial.everything).texts == ["both", "too"])
+            var told = sequence.makeAsyncIterator()
+            #expect(await told.next()?.events.texts == ["both", "too"])
+        },
+        Behaviour("records of another space, kind or id are never met") { trial in
+            let key = RecordKey(.user, "a", in: trial.space)
+            _ = try await trial.directory.write([RecordChange(key, body: trial.json("1"))])
+            for other in [
+                RecordKey(.channel, "a", in: trial.space), RecordKey(.user, "b", in: trial.space),
+                RecordKey(.user, "a", in: SpaceID("other")),
+            ] {
+                #expect(try await trial.directory.read(other) == nil)
+            }
+            #expect(try await trial.directory.list(RecordQuery(.user, in: SpaceID("other"), limit: 9)).items.isEmpty)
+        },
+        Behaviour("a list is sorted by every key both ways, and its pages are stable while rows come in") { trial in
+            try await trial.fillPeople()
+            for field in ["name", "age", "vip", "custom.team", "missing"] {
+                for ascending in [true, false] {
+                    var query = RecordQuery(.user, in: trial.space, limit: 100)
+                    query.sort = [(.field(field), ascending)]
+                    let whole = try await trial.directory.list(query).items.map(\.key.id)
+                    #expect(whole.count == 30)
+                    query.limit = 7
+                    #expect(try await trial.listAll(query) == whole, "\(field), ascending \(ascending)")
+                }
+            }
+            var query = RecordQuery(.user, in: trial.space, limit: 4)
+            query.sort = [(.field("custom.team"), true), (.field("age"), false), (.id, false)]
+            let rows = try await trial.listAll(query)
+            #expect(
+                rows.first == "u28" && Set(rows).count == 30,
+                "those without a team come first, the oldest of them first")
+
+            query.sort = [(.updated, false)]
+            let first = try await trial.directory.list(query)
+            #expect(first.items.map(\.key.id) == ["u29", "u28", "u27", "u26"])
+            trial.clock.advance(by: .seconds(1))
+            _ = try await trial.directory.write(
+                [RecordChange(RecordKey(.user, "late", in: trial.space), body: .emptyObject)])
+            query.cursor = first.cursor
+            #expect(try await trial.directory.list(query).items.map(\.key.id) == ["u25", "u24", "u23", "u22"])
+        },
+        Behaviour("a list is narrowed by prefix, parent and filter, and counted when asked") { trial in
+            try await trial.fillPeople()
+            func ids(
+                _ filter: RecordFilter? = nil, prefix: String? = nil, parent: String? = nil
+            ) async throws -> Set<String> {
+                var query = RecordQuery(.user, in: trial.space, limit: 3)
+                query.filter = filter
+                query.idPrefix = prefix
+                query.parent = parent
+                query.wantsTotal = true
+                let total = try await trial.directory.list(query).total
+                let all = try await trial.listAll(query)
+                #expect(total == all.count)
+                return Set(all)
+            }
+            func users(_ numbers: some Sequence<Int>) -> Set<String> { Set(numbers.map { "u\($0)" }) }
+            func every(_ step: Int, from first: Int = 0) -> Set<String> { users(stride(from: first, to: 30, by: step)) }
+            #expect(try await ids(prefix: "u2") == users([2] + Array(20..<30)))
+            #expect(try await ids(parent: "odd") == every(2, from: 1))
+            #expect(try await ids(parent: "odd' OR 1=1 --").isEmpty)
+            for (filter, expected) in [
+                (.compare(field: "age", .greaterOrEqual, .number(20)), users(20..<30)),
+                (.compare(field: "age", .less, .string("x")), []),
+                (.compare(field: "name", .equal, .string("Name 7")), ["u7"]),
+                (.compare(field: "name", .greater, .number(0)), []),
+                (.compare(field: "name", .like, .string("nAME 1*")), users([1] + Array(10..<20))),
+                (.compare(field: "name", .like, .string("Name__")), []),
+                (.compare(field: "vip", .equal, .boolean(true)), every(3)),
+                (.compare(field: "vip", .notEqual, .boolean(true)), every(1).subtracting(every(3))),
+                (.compare(field: "custom.team", .equal, .string("red")), every(4, from: 1)),
+                (.compare(field: "custom.team", .equal, .null), every(4)),
+                (.compare(field: "missing", .equal, .null), every(1)),
+                (.not(.compare(field: "custom.team", .equal, .string("red"))), every(1).subtracting(every(4, from: 1))),
+                (
+                    .and([
+                        .compare(field: "age", .less, .number(10)),
+                        .or([.compare(field: "age", .equal, .number(3)), .compare(field: "age", .equal, .number(12))]),
+                    ]), ["u3"]
+                ),
+                (.and([]), every(1)), (.or([]), []),
+            ] as [(RecordFilter, Set<String>)] {
+                let found = try await ids(filter)
+                #expect(found == expected, "\(filter)")
+            }
+        },
+        Behaviour("a bad cursor or filter is refused, and what a filter says is never SQL") { trial in
+            try await trial.fillPeople()
+            var query = RecordQuery(.user, in: trial.space, limit: 3)
+            for cursor in ["", "x", "zz", "1f", "74611f74621f74631f", "6e", "é"] {
+                query.cursor = cursor
+                await trial.refusal(.malformed) { _ = try await trial.directory.list(query) }
+            }
+            query.cursor = nil
+            for field in ["", "a\"b", "a\0b"] {
+                query.filter = .compare(field: field, .equal, .null)
+                await trial.refusal(.malformed) { _ = try await trial.directory.list(query) }
+            }
+            var deep = RecordFilter.compare(field: "a", .equal, .null)
+            for _ in 0..<300 { deep = .not(deep) }
+            query.filter = deep
+            await trial.refusal(.malformed) { _ = try await trial.directory.list(query) }
+            for text in ["x' OR '1'='1", "'; DROP TABLE record; --", "%", "\\"] {
+                query.filter = .or([
+                    .compare(field: "name", .equal, .string(text)), .compare(field: "name", .like, .string(text)),
+                    .compare(field: text, .equal, .string("Name 1")),
+                ])
+                #expect(try await trial.directory.list(query).items.isEmpty)
+            }
+        },
+        Behaviour("no committed change is skipped while 8 write, and each is read at once where it was written") {
+            trial in
+            let nodes = await trial.subject.nodes
+            let directory = await trial.otherNode.directory
+            let sequence = await directory.changes(after: try await directory.revision())
+            try await concurrently(8) { task in
+                let directory = nodes[task % nodes.count].directory
+                for number in 0..<50 {
+                    let key = RecordKey(.membership, "u\(task)/c\(number)", in: trial.space)
+                    let record = try await directory.write([RecordChange(key, body: trial.json("\(number)"))])[0]
+                    #expect(try await directory.read(key)?.etag == record.etag)
+                }
+            }
+            var told: Set<RecordKey> = []
+            var revision: Revision = 0
+            for await changes in sequence {
+                #expect(changes.revision > revision)
+                revision = changes.revision
+                told.formUnion(changes.keys)
+                if told.count == 400 { break }
+            }
+            #expect(told.count == 400)
+            for key in told { #expect(try await directory.read(key) != nil) }
+        },
+        Behaviour("changes are known after a restart, removals too, from any revision", needsRestart: true) { trial in
+            var revisions: [Revision] = []
+            for number in 0..<5 {
+                let key = RecordKey(.user, "u\(number)", in: trial.space)
+                _ = try await trial.directory.write([RecordChange(key, body: .null)])
+                revisions.append(try await trial.directory.revision())
+            }
+            let removed = RecordKey(.user, "u1", in: trial.space)
+            _ = try await trial.directory.write([RecordChange(removed, body: nil)])
+            try await trial.subject.restart()
+            let newest = try await trial.directory.revision()
+            for (index, revision) in revisions.enumerated() {
+                var told: Set<String> = []
+                for await changes in await trial.directory.changes(after: revision) {
+                    told.formUnion(changes.keys.map(\.id))
+                    if changes.revision >= newest { break }
+                }
+                let expected = Set((0..<5).filter { $0 > index }.map { "u\($0)" } + ["u1"])
+                #expect(told == expected)
+            }
+        },
+        Behaviour("who follows the directory is woken, and its sequence ends when the engine closes") { trial in
+            let sequence = await trial.directory.changes(after: try await trial.directory.revision())
+            let follower = Task {
+                var ids: [String] = []
+                for await changes in sequence { ids += changes.keys.map(\.id) }
+                return ids
+            }
+            for id in ["a", "b"] {
+                _ = try await trial.directory.write([RecordChange(RecordKey(.user, id, in: trial.space), body: .null)])
+            }
+            await trial.node.close()
+            #expect(await follower.value == ["a", "b"])
+        },
+    ]
+}
+
+extension Trial {
+    /// Thirty users, each written a second after the last: u0 … u29.
+    fileprivate func fillPeople() async throws {
+        for number in 0..<30 {
+            let team = ["null", #""red""#, #""blue""#, #""green""#][number % 4]
+            let body =
+                #"{"name":"Name \#(number)","age":\#(number),"vip":\#(number % 3 == 0),"custom":{"team":\#(team)}}"#
+            let change = RecordChange(
+                RecordKey(.user, "u\(number)", in: space), body: json(body), parent: number % 2 == 0 ? "even" : "odd")
+            _ = try await directory.write([change])
+            clock.advance(by: .seconds(1))
+        }
+    }
+
+    /// The ids of all pages.
+    fileprivate func listAll(_ query: RecordQuery) async throws -> [String] {
+        var query = query
+        var ids: [String] = []
+        while true {
+            let page = try await directory.list(query)
+            #expect(page.items.count <= query.limit)
+            #expect(page.hasMore == (page.cursor != nil))
+            ids += page.items.map(\.key.id)
+            guard let cursor = page.cursor else { return ids }
+            query.cursor = cursor
+        }
+    }
+}

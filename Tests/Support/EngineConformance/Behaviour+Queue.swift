@@ -1,0 +1,352 @@
+import ChatModel
+import JSON
+import Locking
+import Testing
+
+extension Behaviour {
+    static let queue: [Behaviour] = [
+        Behaviour("planners that race and die between any two steps queue each pair of event and endpoint once") {
+            trial in
+            let nodes = await trial.subject.nodes
+            for part in 0..<20 {
+                _ = try await trial.log.append((0..<500).map { trial.draft("room", "\(part * 500 + $0)") }, claim: nil)
+            }
+            let end = try await trial.log.watermark(of: trial.space)
+            try await concurrently(2) { planner in
+                let node = nodes[planner % nodes.count]
+                var random = planner + 1
+                let cursor = CursorName("planner")
+                while true {
+                    // What a killed planner leaves undone is begun again by the next.
+                    random = (random &* 1_103_515_245 &+ 12345) & 0x7fff_ffff
+                    let from = try await node.deliveries.cursor(cursor)
+                    if from >= end { return }
+                    if random % 10 == 0 { continue }
+                    let page = try await node.log.events(in: trial.everything, after: from, limit: 100)
+                    if random % 10 == 1 { continue }
+                    let items = page.items.flatMap { event in
+                        ["wh_a", "wh_b"].map { trial.item(event.timetoken, $0) }
+                    }
+                    do throws(ChatError) {
+                        try await node.deliveries.plan(items, cursor: cursor, from: from, to: page.position)
+                    } catch {
+                        #expect(error.code == .conflict)
+                    }
+                }
+            }
+            for endpoint in ["wh_a", "wh_b"] {
+                var query = DeliveryQuery(space: trial.space, limit: 1000)
+                query.endpoint = endpoint
+                let all = try await trial.listAll(query)
+                #expect(all.count == 10_000)
+                #expect(Set(all.map(\.event)).count == 10_000)
+                #expect(zip(all, all.dropFirst()).allSatisfy { $0.event > $1.event }, "newest event first")
+            }
+        },
+        Behaviour("a cursor begins at zero, moves only from where it stands, and not without its items") { trial in
+            let cursor = CursorName("c")
+            #expect(try await trial.queue.cursor(cursor) == .zero)
+            try await trial.queue.plan([trial.item(1, "wh")], cursor: cursor, from: .zero, to: 5)
+            for from in [Timetoken.zero, 4, 6] {
+                await trial.refusal(.conflict) {
+                    try await trial.queue.plan([trial.item(9, "wh")], cursor: cursor, from: from, to: 9)
+                }
+            }
+            #expect(try await trial.queue.cursor(cursor) == 5)
+            #expect(try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9)).map(\.event) == [1])
+        },
+        Behaviour("an item is taken once, by endpoints' turns and within their concurrency, and finished once") {
+            trial in
+            let nodes = await trial.subject.nodes
+            for endpoint in 0..<20 {
+                try await trial.queue.set(.open, of: trial.endpoint("wh_\(endpoint)"), concurrency: 3)
+            }
+            let items = (0..<1000).map { trial.item(Timetoken(UInt64($0) + 1), "wh_\($0 % 20)") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 1000)
+            let underWay = Lock<[EndpointID: Int]>([:])
+            let finished = Lock<[String]>([])
+            try await concurrently(4) { task in
+                let queue = nodes[task % nodes.count].deliveries
+                while finished.withLock({ $0.count }) < 1000 {
+                    let leases = try await queue.take(8, wait: .zero)
+                    for lease in leases {
+                        underWay.withLock { underWay in
+                            underWay[lease.delivery.endpoint, default: 0] += 1
+                            #expect(underWay[lease.delivery.endpoint]! <= 3)
+                        }
+                    }
+                    for lease in leases {
+                        underWay.withLock { $0[lease.delivery.endpoint]! -= 1 }
+                        #expect(try await queue.finish(lease, trial.outcome(.delivered)))
+                        finished.withLock { $0.append(lease.delivery.id) }
+                    }
+                    await Task.yield()
+                }
+            }
+            #expect(Set(finished.withLock { $0 }).count == 1000)
+            #expect(try await trial.queue.take(10, wait: .zero).isEmpty)
+        },
+        Behaviour("a retry is due neither early nor late, oldest due first; 30 days ahead are accepted, more are not") {
+            trial in
+            let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
+            let start = trial.clock.now
+            for (lease, delay) in zip(try await trial.queue.take(4, wait: .zero), [40, 20, 30, 30 * 24 * 3600]) {
+                let retry = trial.outcome(.retry(at: start.adding(.seconds(delay))))
+                #expect(try await trial.queue.finish(lease, retry))
+            }
+            trial.clock.advance(by: .seconds(20) - .nanoseconds(100))
+            #expect(try await trial.queue.take(4, wait: .zero).isEmpty)
+            trial.clock.advance(by: .nanoseconds(100))
+            let first = try await trial.queue.take(4, wait: .zero)
+            #expect(first.map(\.delivery.event) == [2])
+            #expect(first[0].delivery.attempts == 1 && first[0].delivery.status == .failed)
+            trial.clock.advance(by: .seconds(25))
+            #expect(try await trial.queue.take(4, wait: .zero).map(\.delivery.event) == [3, 1])
+            trial.clock.advance(by: .seconds(30 * 24 * 3600 - 45))
+            // The leases above have run out meanwhile and are due again, in their order.
+            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [2, 3, 1, 4])
+
+            try await trial.queue.plan([trial.item(5, "wh")], cursor: CursorName("c"), from: 4, to: 5)
+            let lease = try await trial.queue.take(1, wait: .zero)[0]
+            let tooFar = trial.outcome(.retry(at: trial.clock.now.adding(.seconds(30 * 24 * 3600 + 1))))
+            await trial.refusal(.malformed) { _ = try await trial.queue.finish(lease, tooFar) }
+        },
+        Behaviour("a lease that ran out is void: its finish says so and changes nothing; a renewed one holds") {
+            trial in
+            try await trial.queue.plan(
+                [trial.item(1, "wh"), trial.item(2, "wh")], cursor: CursorName("c"), from: .zero, to: 2)
+            let old = try await trial.queue.take(2, wait: .zero)
+            trial.clock.advance(by: .seconds(40))
+            try await trial.queue.renew([old[1]])
+            trial.clock.advance(by: .seconds(21))
+            let new = try await trial.queue.take(2, wait: .zero)
+            #expect(new.map(\.delivery.id) == [old[0].delivery.id])
+            #expect(new[0].fence > old[0].fence)
+            #expect(try await trial.queue.finish(old[0], trial.outcome(.dead(reason: "late"))) == false)
+            #expect(try await trial.queue.delivery(old[0].delivery.id, in: trial.space)?.1.isEmpty == true)
+            #expect(try await trial.queue.finish(old[1], trial.outcome(.delivered)))
+            #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)))
+            #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)) == false, "once only")
+            #expect(try await trial.queue.delivery(new[0].delivery.id, in: trial.space)?.1.count == 1)
+        },
+        Behaviour("a paused endpoint holds its items and takes in new ones; opened again they are due") { trial in
+            let endpoint = trial.endpoint("wh")
+            try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
+            try await trial.queue.set(.paused, of: endpoint, concurrency: 5)
+            try await trial.queue.plan([trial.item(2, "wh")], cursor: CursorName("c"), from: 1, to: 2)
+            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            let held = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
+            #expect(held.map(\.status) == [.held, .held] && held.allSatisfy { $0.due == nil })
+            try await trial.queue.set(.open, of: endpoint, concurrency: 5)
+            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [1, 2])
+        },
+        Behaviour(
+            "past its bound a paused endpoint's items are dead, and so are those it held for too long",
+            limits: {
+                var limits = Limits()
+                limits.deliveriesHeld = 3
+                return limits
+            }()
+        ) { trial in
+            let endpoint = trial.endpoint("wh")
+            try await trial.queue.set(.paused, of: endpoint, concurrency: 5)
+            let items = (1...5).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5)
+            let all = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
+            #expect(all.map(\.status) == [.dead, .dead, .held, .held, .held])
+            #expect(all[0].reason == "held_too_many")
+        },
+        Behaviour("closing an endpoint turns its items dead, also those that are planned later") { trial in
+            let items = (1...5000).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5000)
+            let lease = try await trial.queue.take(1, wait: .zero)[0]
+            try await trial.queue.set(.closed, of: trial.endpoint("wh"), concurrency: 1)
+            try await trial.queue.plan([trial.item(5001, "wh")], cursor: CursorName("c"), from: 5000, to: 5001)
+            #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now))))
+            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            let all = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 1000))
+            #expect(all.count == 5001 && all.allSatisfy { $0.status == .dead && $0.reason == "webhook_deleted" })
+            let ids = DeliverySelection.ids([lease.delivery.id], in: trial.space)
+            #expect(try await trial.queue.replay(ids, isDryRun: false) == 0, "there is nobody to deliver to")
+        },
+        Behaviour("replay makes deliveries due with the same id, and leaves alone those under way") { trial in
+            let items = (1...6).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 6)
+            let leases = try await trial.queue.take(5, wait: .zero)
+            let later = trial.clock.now.adding(.seconds(3600))
+            for (lease, verdict) in zip(
+                leases, [.delivered, .dead(reason: "gone"), .retry(at: later), .delivered] as [DeliveryOutcome.Verdict])
+            {
+                #expect(try await trial.queue.finish(lease, trial.outcome(verdict, body: Array("sent".utf8))))
+            }
+            let failed = DeliverySelection.range(trial.endpoint("wh"), after: 1, before: 6, onlyFailed: true)
+            #expect(try await trial.queue.replay(failed, isDryRun: true) == 2)
+            #expect(try await trial.queue.replay(failed, isDryRun: false) == 2)
+            let ids = DeliverySelection.ids([items[0].id, items[0].id, items[4].id, "dlv_none"], in: trial.space)
+            #expect(try await trial.queue.replay(ids, isDryRun: false) == 1, "the fifth is under way")
+            #expect(try await trial.queue.replay(.ids([items[0].id], in: SpaceID("other")), isDryRun: false) == 0)
+            let replayed = try await trial.queue.take(9, wait: .zero)
+            #expect(Set(replayed.map(\.delivery.id)) == Set([items[0], items[1], items[2], items[5]].map(\.id)))
+            for lease in replayed where lease.delivery.event != 6 {
+                #expect(lease.isManual && lease.delivery.attempts == 1 && lease.body == Array("sent".utf8))
+                #expect(try await trial.queue.finish(lease, trial.outcome(.delivered)))
+            }
+            #expect(try await trial.queue.delivery(items[1].id, in: trial.space)?.1.count == 2)
+        },
+        Behaviour("a passing event's item keeps its body from planning to delivery, over a restart", needsRestart: true)
+        { trial in
+            let body = Array("the event itself".utf8)
+            try await trial.queue.plan([trial.item(7, "wh", body: body)], cursor: CursorName("c"), from: .zero, to: 7)
+            try await trial.subject.restart()
+            #expect(try await trial.queue.cursor(CursorName("c")) == 7)
+            let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
+            #expect(lease.body == body && lease.delivery.id == "dlv_7_wh" && lease.delivery.attempts == 0)
+        },
+        Behaviour("leases are void after a restart; the count of attempts goes on", needsRestart: true) { trial in
+            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
+            let items = (1...3).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 3)
+            let first = try await trial.queue.take(1, wait: .zero)[0]
+            let sent = Array("bytes".utf8)
+            let outcome = trial.outcome(.retry(at: trial.clock.now), body: sent)
+            #expect(try await trial.queue.finish(first, outcome))
+            let held = try await trial.queue.take(2, wait: .zero)
+            try await trial.subject.restart()
+            #expect(try await trial.queue.finish(held[0], trial.outcome(.dead(reason: "old life"))) == false)
+            let again = try await trial.queue.take(9, wait: .zero)
+            #expect(again.count == 2, "the endpoint's concurrency is remembered")
+            let lease = try #require(again.first { $0.delivery.id == first.delivery.id })
+            #expect(lease.delivery.attempts == 1 && lease.body == sent)
+            #expect(try await trial.queue.finish(lease, trial.outcome(.delivered)))
+            let (delivery, attempts) = try #require(try await trial.queue.delivery(first.delivery.id, in: trial.space))
+            #expect(delivery.status == .delivered && delivery.attempts == 2 && attempts.count == 2)
+        },
+        Behaviour("the last 20 attempts are kept; of the answer 16 KiB of the latest, 1 KiB of earlier ones") { trial in
+            try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
+            for number in 1...25 {
+                let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
+                #expect(lease.delivery.attempts == number - 1)
+                var outcome = trial.outcome(.retry(at: trial.clock.now))
+                outcome.attempt = DeliveryAttempt(
+                    at: Timetoken(UInt64(number)), status: number % 2 == 0 ? 500 : nil, error: "timeout",
+                    durationMilliseconds: number, isManual: number == 3,
+                    responseBody: [UInt8](repeating: 7, count: 20_000), details: trial.json(#"{"n":\#(number)}"#))
+                #expect(try await trial.queue.finish(lease, outcome))
+            }
+            let attempts = try #require(try await trial.queue.delivery("dlv_1_wh", in: trial.space)).1
+            #expect(attempts.map(\.at.rawValue) == Array(6...25))
+            #expect(attempts.map(\.durationMilliseconds) == Array(6...25))
+            #expect(attempts.map(\.responseBody.count) == Array(repeating: 1024, count: 19) + [16 * 1024])
+            #expect(attempts.allSatisfy { $0.isTruncated && $0.error == "timeout" })
+            #expect(attempts.map(\.status) == (6...25).map { $0 % 2 == 0 ? 500 : nil })
+            #expect(attempts.last?.details == trial.json(#"{"n":25}"#))
+            #expect(try await trial.queue.delivery("dlv_1_wh", in: SpaceID("other")) == nil)
+        },
+        Behaviour("deliveries are listed by status, endpoint and event, page by page, and by nobody else's app") {
+            trial in
+            let items = (1...6).flatMap {
+                [trial.item(Timetoken(UInt64($0)), "wh_a"), trial.item(Timetoken(UInt64($0)), "wh_b")]
+            }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 6)
+            let other = PlannedDelivery(
+                id: "dlv_other", endpoint: EndpointID("wh_a", in: SpaceID("other")), event: 3, type: "t", channel: "c")
+            try await trial.queue.plan([other], cursor: CursorName("c"), from: 6, to: 7)
+            try await trial.queue.set(.paused, of: trial.endpoint("wh_b"), concurrency: 1)
+            let leases = try await trial.queue.take(6, wait: .zero).filter {
+                $0.delivery.endpoint == trial.endpoint("wh_a")
+            }
+            for (lease, verdict) in zip(
+                leases, [.delivered, .dead(reason: "no"), .retry(at: trial.clock.now)] as [DeliveryOutcome.Verdict])
+            {
+                #expect(try await trial.queue.finish(lease, trial.outcome(verdict)))
+            }
+            for (status, count) in [
+                (DeliveryStatus.delivered, 1), (.dead, 1), (.failed, 1), (.pending, 3), (.held, 6),
+            ] {
+                var query = DeliveryQuery(space: trial.space, limit: 2)
+                query.status = status
+                let found = try await trial.listAll(query)
+                #expect(found.count == count && found.allSatisfy { $0.status == status }, "\(status)")
+            }
+            var query = DeliveryQuery(space: trial.space, limit: 3)
+            #expect(try await trial.listAll(query).count == 12)
+            query.endpoint = "wh_a"
+            #expect(try await trial.listAll(query).map(\.event) == [6, 5, 4, 3, 2, 1])
+            query.event = 3
+            #expect(try await trial.listAll(query).map(\.id) == ["dlv_3_wh_a"])
+            query.cursor = "nonsense"
+            await trial.refusal(.malformed) { _ = try await trial.queue.list(query) }
+        },
+        Behaviour("100,000 waiting items of a dead endpoint do not stand in another's way") { trial in
+            try await trial.queue.set(.open, of: trial.endpoint("dead"), concurrency: 10)
+            var position = Timetoken.zero
+            for part in 0..<50 {
+                let items = (1...2000).map { trial.item(Timetoken(UInt64(part * 2000 + $0)), "dead") }
+                let end = Timetoken(UInt64(part * 2000 + 2000))
+                try await trial.queue.plan(items, cursor: CursorName("c"), from: position, to: end)
+                position = end
+            }
+            #expect(try await trial.queue.take(1000, wait: .zero).count == 10)
+            try await trial.queue.plan([trial.item(1, "alive")], cursor: CursorName("c"), from: position, to: 100_001)
+            let next = try await trial.queue.take(1000, wait: .zero)
+            #expect(next.map(\.delivery.endpoint.name) == ["alive"])
+            // And they are all still there: more than any memory keeps.
+            try await trial.queue.set(.open, of: trial.endpoint("dead"), concurrency: 100_000)
+            var taken = 10
+            while taken < 100_000 {
+                let leases = try await trial.queue.take(10_000, wait: .seconds(10))
+                try #require(!leases.isEmpty)
+                taken += leases.count
+            }
+            #expect(taken == 100_000)
+        },
+        Behaviour("who waits for work is woken by a plan, a retry's time, a cancellation and the end") { trial in
+            let queue = await trial.queue
+            async let first = queue.take(5, wait: .seconds(30))
+            try await queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
+            let lease = try #require(try await first.first)
+            let due = trial.clock.now.adding(.seconds(5))
+            #expect(try await queue.finish(lease, trial.outcome(.retry(at: due))))
+            async let second = queue.take(5, wait: .seconds(30))
+            trial.clock.advance(by: .seconds(5))
+            #expect(try await second.count == 1)
+
+            let cancelled = Task { try await queue.take(5, wait: .seconds(30)) }
+            cancelled.cancel()
+            #expect(try await cancelled.value.isEmpty)
+            #expect(try await queue.take(5, wait: .milliseconds(5)).isEmpty)
+            let ended = Task { try await queue.take(5, wait: .seconds(30)) }
+            await trial.node.close()
+            #expect(try await ended.value.isEmpty)
+        },
+    ]
+}
+
+extension Trial {
+    func endpoint(_ name: String) -> EndpointID { EndpointID(name, in: space) }
+
+    func item(_ event: Timetoken, _ endpoint: String, body: [UInt8]? = nil) -> PlannedDelivery {
+        PlannedDelivery(
+            id: "dlv_\(event)_\(endpoint)", endpoint: self.endpoint(endpoint), event: event, type: "order.paid",
+            channel: "room", body: body)
+    }
+
+    func outcome(_ verdict: DeliveryOutcome.Verdict, body: [UInt8]? = nil) -> DeliveryOutcome {
+        DeliveryOutcome(
+            verdict, attempt: DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 3),
+            body: body)
+    }
+
+    func listAll(_ query: DeliveryQuery) async throws -> [Delivery] {
+        var query = query
+        var all: [Delivery] = []
+        while true {
+            let page = try await queue.list(query)
+            #expect(page.items.count <= query.limit)
+            all += page.items
+            guard let cursor = page.cursor else { return all }
+            query.cursor = cursor
+        }
+    }
+}

@@ -1,0 +1,139 @@
+public import ChatModel
+import JSON
+public import Testing
+
+/// One promise of the contract as a test any engine runs.
+public struct Behaviour: Sendable, CustomTestStringConvertible {
+    /// What is promised, as a sentence.
+    public let sentence: String
+    /// It restarts the engine: without meaning where nothing survives.
+    public let needsRestart: Bool
+    private let limits: Limits
+    private let body: @Sendable (Trial) async throws -> Void
+
+    init(
+        _ sentence: String, needsRestart: Bool = false, limits: Limits = Limits(),
+        _ body: @escaping @Sendable (Trial) async throws -> Void
+    ) {
+        self.sentence = sentence
+        self.needsRestart = needsRestart
+        self.limits = limits
+        self.body = body
+    }
+
+    public var testDescription: String { sentence }
+
+    /// Runs the behaviour against a fresh engine.
+    public func run(_ make: EngineFactory) async throws {
+        let clock = ManualClock()
+        let subject = try await make(limits, clock)
+        if !needsRestart || subject.survivesRestart {
+            do {
+                try await body(Trial(subject: subject, clock: clock))
+            } catch {
+                await subject.end()
+                throw error
+            }
+        }
+        await subject.end()
+    }
+
+    /// Every behaviour of the contract.
+    public static let all = log + reading + retention + directory + queue + life
+}
+
+/// An engine, its clock, and short words for what behaviours do all the time.
+struct Trial: Sendable {
+    let subject: any EngineUnderTest
+    let clock: ManualClock
+    let space = SpaceID("app")
+
+    var node: any Engine { get async { await subject.nodes[0] } }
+    var otherNode: any Engine { get async { await subject.nodes.last! } }
+    var log: any EventLog { get async { await node.log } }
+    var directory: any Directory { get async { await node.directory } }
+    var queue: any DeliveryQueue { get async { await node.deliveries } }
+
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: space) }
+
+    func draft(
+        _ channel: String = "room", _ data: String = "{}", type: String = "t", kind: EventKind = .other,
+        retention: Retention = .kept, key: String? = nil
+    ) -> EventDraft {
+        var draft = EventDraft(
+            channel: self.channel(channel), type: type, kind: kind, retention: retention, data: json(data))
+        draft.deduplicationKey = key
+        return draft
+    }
+
+    func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
+
+    @discardableResult
+    func append(_ drafts: EventDraft...) async throws -> [Event] {
+        try await log.append(drafts, claim: nil).events.map(\.event)
+    }
+
+    /// Everything after a position, page by page, as a reader with one cursor sees it.
+    func readAll(
+        _ channels: ChannelSet, after position: Timetoken = .zero, limit: Int = 500, from log: (any EventLog)? = nil
+    ) async throws -> [Event] {
+        let source = if let log { log } else { await self.log }
+        var events: [Event] = []
+        var position = position
+        while true {
+            let page = try await source.events(in: channels, after: position, limit: limit)
+            #expect(page.items.count <= limit)
+            #expect(page.position >= position)
+            events += page.items
+            guard page.hasMore else { return events }
+            try #require(page.position > position, "a page that promises more must move on")
+            position = page.position
+        }
+    }
+
+    func names(_ names: String...) -> ChannelSet { ChannelSet(space: space, names: Set(names)) }
+    var everything: ChannelSet { ChannelSet(space: space, isAll: true) }
+
+    func history(
+        _ channel: String, after: Timetoken = .zero, before: Timetoken = .distantFuture,
+        _ order: HistoryRequest.Order = .oldestFirst, limit: Int = 1000
+    ) async throws -> [Event] {
+        let request = HistoryRequest(
+            channel: self.channel(channel), after: after, before: before, order: order, limit: limit)
+        return try await log.history([request])[0].items
+    }
+
+    /// Expects the call to be refused, and gives back the refusal.
+    @discardableResult
+    func refusal(
+        _ code: ChatError.Code, location: SourceLocation = #_sourceLocation,
+        _ body: () async throws -> Void
+    ) async -> ChatError? {
+        do {
+            try await body()
+            Issue.record("nothing was refused, expected \(code)", sourceLocation: location)
+        } catch let error as ChatError {
+            #expect(error.code == code, sourceLocation: location)
+            return error
+        } catch {
+            Issue.record(error, sourceLocation: location)
+        }
+        return nil
+    }
+}
+
+extension [Event] {
+    var timetokens: [Timetoken] { map(\.timetoken) }
+    var texts: [String] { map(\.data.description) }
+
+    /// In order and without repeats.
+    var isStrictlyIncreasing: Bool { zip(self, dropFirst()).allSatisfy { $0.timetoken < $1.timetoken } }
+}
+
+/// Numbers 0..<count through several tasks at once.
+func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<count { group.addTask { try await body(number) } }
+        try await group.waitForAll()
+    }
+}
