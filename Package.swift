@@ -108,7 +108,9 @@ let package = Package(
             name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
         tests(
             "InboundHooksTests",
-            uses: ["ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver", logging]),
+            uses: [
+                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver", logging,
+            ]),
         tests(
             "WebhooksTests",
             uses: [

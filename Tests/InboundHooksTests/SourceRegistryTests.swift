@@ -1,0 +1,269 @@
+import ChatKit
+import ChatModel
+import JSON
+import SQLiteEngine
+import Signing
+import Testing
+
+@testable import InboundHooks
+
+@Suite("The source registry") struct SourceRegistryTests {
+    static let plain = #"{"scheme":"none","mapping":{"channel":"a","type":"t","data":{}}}"#
+    static let stranger = Caller(space: SpaceID("other"), credential: "key_s", scopes: [.admin])
+
+    @Test("never shows a secret, and keeps those a later document leaves out")
+    func secrets() async throws {
+        try await House.with { house in
+            let put = try await house.put("s", scheme: "github", secret: "topsecret")
+            #expect(!put.printed().description.contains("topsecret"))
+            let shown = try JSONDocument(put.printed()).root
+            #expect(shown["secret_count"]?.integer == 1)
+            #expect(shown["path"]?.string == "/in/s")
+            #expect(shown["scheme"]?.string == "github")
+            #expect(shown["mapping"]?["channel"]?.string == "in")
+
+            // The document as it was shown, sent back.
+            let (again, isNew) = try await house.registry.put("s", try JSONDocument(put.printed()), by: House.owner)
+            #expect(!isNew)
+            #expect(again.settings.secretCount == 1)
+            _ = try await house.gate.accept(InboundGateTests.github("{}"), for: "s")
+        }
+    }
+
+    @Test(
+        "refuses documents with mistakes, naming each",
+        arguments: [
+            ("[]", "#"), ("{}", "#"),
+            (#"{"scheme":"magic","mapping":{"channel":"a","type":"t","data":{}}}"#, "#/scheme"),
+            (#"{"scheme":"github","mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
+            (#"{"scheme":"github","secrets":[],"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
+            (#"{"scheme":"github","secrets":[""],"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
+            (
+                #"{"scheme":"standard","secrets":["whsec_%"],"mapping":{"channel":"a","type":"t","data":{}}}"#,
+                "#/secrets"
+            ),
+            (#"{"scheme":"none","secrets":["x"],"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
+            (
+                #"{"scheme":"none","window_seconds":5,"mapping":{"channel":"a","type":"t","data":{}}}"#,
+                "#/window_seconds"
+            ),
+            (#"{"scheme":"none","mapping":{"channel":"a","type":"t"}}"#, "#/mapping"),
+            (#"{"scheme":"none","mapping":{"type":"t","data":{}}}"#, "#/mapping"),
+            (#"{"scheme":"none","mapping":[]}"#, "#/mapping"),
+            (#"{"scheme":"none","mapping":{"channel":"a{","type":"t","data":{}}}"#, "#/mapping/channel"),
+            (#"{"scheme":"none","mapping":{"channel":"a}","type":"t","data":{}}}"#, "#/mapping/channel"),
+            (#"{"scheme":"none","mapping":{"channel":"{bdoy/x}","type":"t","data":{}}}"#, "#/mapping/channel"),
+            (#"{"scheme":"none","mapping":{"channel":"{body/~2}","type":"t","data":{}}}"#, "#/mapping/channel"),
+            (#"{"scheme":"none","mapping":{"channel":"a,b","type":"t","data":{}}}"#, "#/mapping/channel"),
+            (#"{"scheme":"none","mapping":{"channel":"a","type":"message.created","data":{}}}"#, "#/mapping/type"),
+            (#"{"scheme":"none","mapping":{"channel":"a","type":"t","data":{"$":"nowhere"}}}"#, "#/mapping/data/$"),
+            (
+                #"{"scheme":"none","mapping":{"channel":"a","type":"t","data":{"x":[{"$":"body","y":1}]}}}"#,
+                "#/mapping/data/x/0/y"
+            ),
+            (#"{"scheme":"none","mapping":{"channel":"a","type":"t","data":{},"dta":1}}"#, "#/mapping/dta"),
+            (#"{"scheme":"none","mapping":{"channel":"a","type":"t","data":{},"store":"no"}}"#, "#/mapping/store"),
+            (#"{"scheme":"none","x":1,"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/x"),
+        ])
+    func mistakes(document: String, pointer: String) async throws {
+        try await House.with { house in
+            let error = try await failure { try await house.put("s", document) }
+            #expect(error.code == .malformed)
+            #expect(error.faults.map(\.pointer).contains(pointer), "\(error.faults)")
+        }
+    }
+
+    @Test(
+        "refuses ids that do not stand in a URL",
+        arguments: ["", "a b", "a/b", "ü", "-a", String(repeating: "a", count: 65)])
+    func ids(id: String) async throws {
+        try await House.with { house in
+            let error = try await failure { try await house.put(id, Self.plain) }
+            #expect(error.code == .malformed)
+        }
+    }
+
+    @Test("gives an id to one app of the gateway, and sets it free when the source or the app goes")
+    func uniqueness() async throws {
+        try await House.with { house in
+            try await house.put("s", Self.plain)
+            let error = try await failure { try await house.put("s", Self.plain, by: Self.stranger) }
+            #expect(error.code == .conflict)
+            #expect(error.slug == "source_taken")
+            #expect(try await failure { _ = try await house.registry.source("s", by: Self.stranger) }.code == .notFound)
+            #expect(try await failure { try await house.registry.delete("s", by: Self.stranger) }.code == .notFound)
+            try await house.registry.delete("s", by: House.owner)
+            #expect(
+                try await failure { _ = try await house.gate.accept(InboundPost(text: ""), for: "s") }.code == .notFound
+            )
+            try await house.put("s", Self.plain, by: Self.stranger)
+
+            var operatorKey = House.owner
+            operatorKey.isOperator = true
+            try await house.service.keyring.removeApp("other", by: operatorKey)
+            try await house.put("s", Self.plain)
+            _ = try await house.gate.accept(InboundPost(text: ""), for: "s")
+            #expect(try await house.events(on: "a").count == 1)
+        }
+    }
+
+    @Test("honours the demanded version")
+    func versions() async throws {
+        try await House.with { house in
+            let first = try await house.put("s", Self.plain)
+            let other = try JSONDocument(Array(Self.plain.replacing(#""a""#, with: #""b""#).utf8))
+            let second = try await house.registry.put("s", other, ifMatch: first.etag, by: House.owner).source
+            #expect(second.etag != first.etag)
+            #expect(
+                try await failure {
+                    _ = try await house.registry.put("s", other, ifMatch: first.etag, by: House.owner)
+                }.code == .stale)
+            #expect(
+                try await failure {
+                    _ = try await house.registry.put("new", other, ifMatch: first.etag, by: House.owner)
+                }.code == .notFound)
+            #expect(
+                try await failure { try await house.registry.delete("s", ifMatch: first.etag, by: House.owner) }.code
+                    == .stale)
+            try await house.registry.delete("s", ifMatch: second.etag, by: House.owner)
+        }
+    }
+
+    @Test("demands the right to manage, and hands on no more than the caller has")
+    func rights() async throws {
+        try await House.with { house in
+            let reader = Caller(space: House.space, credential: "key_r", scopes: [.read, .emit])
+            #expect(try await failure { try await house.put("s", Self.plain, by: reader) }.code == .forbidden)
+            #expect(try await failure { _ = try await house.registry.list(limit: 10, by: reader) }.code == .forbidden)
+            let narrow = Caller(
+                space: House.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")])
+            try await house.put(
+                "s", #"{"scheme":"none","mapping":{"channel":"{body/c}","type":"t","data":{}}}"#, by: narrow)
+            _ = try await house.gate.accept(InboundPost(text: #"{"c":"orders.eu"}"#), for: "s")
+            let error = try await failure {
+                _ = try await house.gate.accept(InboundPost(text: #"{"c":"secrets"}"#), for: "s")
+            }
+            #expect(error.code == .forbidden)
+        }
+    }
+
+    @Test("holds no more than the limit, and lists what it holds")
+    func limit() async throws {
+        var limits = Limits()
+        limits.sourcesPerApp = 2
+        try await House.with(limits: limits) { house in
+            try await house.put("b", Self.plain)
+            try await house.put("a", Self.plain)
+            #expect(try await failure { try await house.put("c", Self.plain) }.slug == "too_many_sources")
+            // One that is there may still be changed.
+            try await house.put("a", Self.plain)
+            let first = try await house.registry.list(limit: 1, by: House.owner)
+            #expect(first.items.map(\.id) == ["a"])
+            let second = try await house.registry.list(limit: 1, cursor: first.cursor, by: House.owner)
+            #expect(second.items.map(\.id) == ["b"])
+        }
+    }
+}
+
+@Suite("A mapping") struct MappingTests {
+    private static func render(
+        _ mapping: String, body: String = "{}", headers: [InboundPost.Field] = [], query: [InboundPost.Field] = []
+    ) throws -> Emission {
+        let mapping = try Mapping(JSONText(trusted: Array(mapping.utf8)))
+        let post = MappedPost(
+            source: "src", message: .init(body: Array(body.utf8), headers: headers), query: query,
+            body: try JSONDocument(Array(body.utf8), numbers: .lenient))
+        let first = try #require(mapping.render(post, limits: Limits()).first)
+        return try first.get()
+    }
+
+    private static func data(_ template: String, body: String) throws -> String {
+        try render(#"{"channel":"a","type":"t","data":\#(template)}"#, body: body).data.description
+    }
+
+    @Test(
+        "puts parts of the body in place, byte for byte",
+        arguments: [
+            (#"{"$":"body"}"#, #"{"a": 1e2,"b":[1, 2]}"#, #"{"a": 1e2,"b":[1, 2]}"#),
+            (#"{"$":"body/b/1"}"#, #"{"b":[1, 100.10]}"#, "100.10"),
+            (
+                #"{"x":{"$":"body/a"},"y":[{"$":"body/b"},true,null,1.50]}"#, #"{"a":{},"b":"é"}"#,
+                #"{"x":{},"y":["é",true,null,1.50]}"#
+            ),
+            (#"{"$":"body/a~1b/m~0n"}"#, #"{"a/b":{"m~n":7}}"#, "7"),
+            (#"{"$":"body/"}"#, #"{"":3}"#, "3"),
+            (#"{"$":"body/n"}"#, #"{"n":123456789012345678901234567890}"#, "123456789012345678901234567890"),
+            (#"{"$":"body/missing","default":{"z":0.10}}"#, "{}", #"{"z":0.10}"#),
+            (#"{"$":"body/n"}"#, #"{"n":null}"#, "null"),
+            (
+                #""{body/s}-{body/n}-{body/b}-{body/r}""#, #"{"s":"x\"y","n":5,"b":true,"r":100.10}"#,
+                #""x\"y-5-true-100.10""#
+            ),
+            (#""{{literal}} {body/x|none}""#, "{}", #""{literal} none""#),
+            (#"{"$":"source"}"#, "{}", #""src""#),
+            (#"[]"#, "{}", "[]"),
+            (#"{"a\nb":"c"}"#, "{}", #"{"a\nb":"c"}"#),
+        ])
+    func values(template: String, body: String, expected: String) throws {
+        #expect(try Self.data(template, body: body) == expected)
+    }
+
+    @Test("reads headers without regard to case, and the query as it came")
+    func fields() throws {
+        let emission = try Self.render(
+            #"{"channel":"{query/c}","type":"{header/x-type}","user":"{header/X-None|}","data":{"$":"header/X-TYPE"}}"#,
+            headers: [("X-Type", " t ")], query: [("c", "first"), ("c", "second")])
+        #expect(emission.channel == "first")
+        #expect(emission.type == "t")
+        #expect(emission.user == nil)
+        #expect(emission.data.description == #""t""#)
+    }
+
+    @Test("takes objects, lists and null for no text", arguments: ["{}", "[]", "null"])
+    func noText(value: String) {
+        #expect(throws: ChatError.self) {
+            try Self.render(#"{"channel":"{body/a}","type":"t","data":{}}"#, body: #"{"a":\#(value)}"#)
+        }
+    }
+
+    @Test("has no more references than it may")
+    func references() throws {
+        func mapping(_ count: Int) -> JSONText {
+            let list = Array(repeating: #"{"$":"body"}"#, count: count).joined(separator: ",")
+            return JSONText(trusted: Array(#"{"channel":"a","type":"t","data":[\#(list)]}"#.utf8))
+        }
+        _ = try Mapping(mapping(64))
+        #expect(throws: ChatError.self) { try Mapping(mapping(65)) }
+    }
+
+    @Test("survives any text as a template", arguments: [UInt64](1...20))
+    func random(seed: UInt64) {
+        var state = seed
+        func next(_ count: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % count
+        }
+        let pieces = ["{", "}", "body", "/", "|", "header/X", "~0", "~", "query/", "é", "\u{0}", "source", "{{", "}}"]
+        for _ in 0..<500 {
+            let text = (0..<next(8)).map { _ in pieces[next(pieces.count)] }.joined()
+            guard let template = try? TextTemplate(text) else { continue }
+            let post = MappedPost(source: "s", message: .init(body: [], headers: []), query: [], body: nil)
+            _ = try? template.render(post)
+            if template.references.isEmpty { #expect(template.constant != nil, "seed \(seed)") }
+        }
+    }
+}
+
+@Suite("The throttle") struct ThrottleTests {
+    @Test("says a few at once, then one in a while, and counts what it did not say")
+    func counts() {
+        let throttle = Throttle(burst: 2, interval: .seconds(10))
+        let now = ContinuousClock.now
+        #expect(throttle.admit("a", at: now) == 0)
+        #expect(throttle.admit("a", at: now) == 0)
+        for _ in 0..<5 { #expect(throttle.admit("a", at: now) == nil) }
+        #expect(throttle.admit("b", at: now) == 0)
+        #expect(throttle.admit("a", at: now + .seconds(11)) == 5)
+        #expect(throttle.admit("a", at: now + .seconds(12)) == nil)
+    }
+}
