@@ -108,7 +108,7 @@ extension SQLiteEngine {
         if case .failed(let error) = condition.current {
             // What failed may work again: only a commit can tell.
             do throws(ChatError) {
-                try await writing.run { _ in .success(()) }
+                try await writing.run { (writer) throws(SQLiteFailure) in .success(try writer.probe()) }
             } catch let latest {
                 return .unavailable(latest.code == .storageFull ? latest.message : error.message)
             }

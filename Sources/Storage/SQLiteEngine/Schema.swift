@@ -20,6 +20,9 @@ enum Schema {
         CREATE TABLE head(lane INTEGER PRIMARY KEY, tt INTEGER NOT NULL);
         INSERT INTO head VALUES (0, 0), (-1, 0);
 
+        -- Always empty: written and emptied to learn whether an event of the largest size would find room.
+        CREATE TABLE probe(bytes BLOB);
+
         -- retention: ticks, NULL for ever. floor: the newest event retention has removed. swept: looked at up to here.
         CREATE TABLE space(
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, retention INTEGER,

@@ -226,6 +226,11 @@ final class Writer {
         }
     }
 
+    /// Writes and takes back as much as the largest event: fails where its append would.
+    func probe() throws(SQLiteFailure) {
+        try database.execute("INSERT INTO probe VALUES (zeroblob(\(memory.limits.dataBytes))); DELETE FROM probe")
+    }
+
     // MARK: Checkpoints
 
     /// Pages of write-ahead log at which they are copied into the file, and at which readers are made to let go of it.

@@ -1,0 +1,283 @@
+import ChatModel
+import EngineConformance
+import FoundationEssentials
+import JSON
+import Locking
+import SQLite
+import SQLiteEngine
+import Testing
+
+@Suite("The engine's file") struct FileTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    let room = ChannelID("room", in: SpaceID("app"))
+
+    init() throws { folder = try TemporaryFolder() }
+
+    var settings: SQLiteEngineSettings { SQLiteEngineSettings(path: folder.database, clock: clock) }
+
+    func draft(_ text: String, bytes: Int = 0) -> EventDraft {
+        EventDraft(
+            channel: room, type: "t", data: JSONText(string: text + String(repeating: "x", count: bytes)))
+    }
+
+    func history(_ engine: SQLiteEngine) async throws -> [Event] {
+        try await engine.log.history([HistoryRequest(channel: room, limit: 1_000_000)])[0].items
+    }
+
+    @Test("belongs to one engine at a time, and is free again after close")
+    func oneOwner() async throws {
+        let first = try await SQLiteEngine(settings)
+        do {
+            _ = try await SQLiteEngine(settings)
+            Issue.record("a second engine got the file")
+        } catch {
+            #expect(error.reason == .inUse)
+            #expect(error.description.contains("in use by another gateway"))
+        }
+        _ = try await first.log.append([draft("still works")], claim: nil)
+        await first.close()
+        let second = try await SQLiteEngine(settings)
+        #expect(try await history(second).count == 1)
+        await second.close()
+    }
+
+    @Test("of a newer program is refused with words, and left as it was")
+    func newer() async throws {
+        try Database(path: folder.database, mode: .readWrite).execute("PRAGMA user_version=7; CREATE TABLE theirs(x)")
+        do {
+            _ = try await SQLiteEngine(settings)
+            Issue.record("a newer file was opened")
+        } catch {
+            #expect(error.reason == .newerSchema(found: 7, known: 1))
+            #expect(error.description.contains("start the newer program"))
+        }
+        let database = try Database(path: folder.database, mode: .readOnly)
+        #expect(try database.integer("SELECT count(*) FROM sqlite_master") == 1)
+    }
+
+    @Test("that is none, or cannot be made, is refused with words")
+    func unusable() async throws {
+        try Data("this is no database, however long one looks at it ".utf8).write(to: URL(filePath: folder.database))
+        await #expect(throws: SQLiteEngineFailure.self) { _ = try await SQLiteEngine(settings) }
+        let nowhere = SQLiteEngineSettings(path: "/nowhere/parley.db", clock: clock)
+        do {
+            _ = try await SQLiteEngine(nowhere)
+            Issue.record("opened nowhere")
+        } catch {
+            #expect(error.reason == .unusable && error.description.contains("/nowhere/parley.db"))
+        }
+    }
+
+    @Test("leaves no write-ahead log behind when closed")
+    func closed() async throws {
+        let engine = try await SQLiteEngine(settings)
+        _ = try await engine.log.append([draft("x")], claim: nil)
+        await engine.close()
+        #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
+    }
+
+    @Test("copied at any moment under load holds every acknowledged event once, and nothing else")
+    func crash() async throws {
+        let engine = try await SQLiteEngine(settings)
+        let acknowledged = Lock<[(String, Timetoken)]>([])
+        let writers = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<16 {
+                    group.addTask {
+                        var number = 0
+                        while !Task.isCancelled {
+                            var draft = draft("\(task).\(number)", bytes: 200)
+                            draft.deduplicationKey = "\(task).\(number)"
+                            number += 1
+                            // Refused only at close, after the last copy.
+                            guard let event = try? await engine.log.append([draft], claim: nil).events.first else {
+                                return
+                            }
+                            acknowledged.withLock { $0.append((event.event.data.description, event.event.timetoken)) }
+                        }
+                    }
+                }
+            }
+        }
+        // The log is copied before the file's own name is looked at again: nothing is checkpointed so early, so the pair
+        // is what a machine without power would find.
+        var audited = 0
+        for round in 1...5 {
+            while acknowledged.withLock({ $0.count }) < round * 400 { await Task.yield() }
+            let before = acknowledged.withLock { $0 }
+            let copy = folder.path + "/copy\(round).db"
+            try FileManager.default.copyItem(atPath: folder.database + "-wal", toPath: copy + "-wal")
+            try FileManager.default.copyItem(atPath: folder.database, toPath: copy)
+            let revived = try await SQLiteEngine(SQLiteEngineSettings(path: copy, clock: clock))
+            let found = try await history(revived)
+            #expect(zip(found, found.dropFirst()).allSatisfy { $0.timetoken < $1.timetoken })
+            let byText = Dictionary(found.map { ($0.data.description, $0.timetoken) }) { first, _ in first }
+            #expect(byText.count == found.count, "no event twice")
+            for (text, timetoken) in before { #expect(byText[text] == timetoken) }
+            let next = try await revived.log.append([draft("next")], claim: nil).events[0].event
+            #expect(next.timetoken > found.last!.timetoken)
+            var repeated = draft("other text")
+            repeated.deduplicationKey = before[0].0.trimmingPrefix("\"").prefix { $0 != "x" }.description
+            #expect(try await revived.log.append([repeated], claim: nil).events[0].isDuplicate)
+            await revived.close()
+            audited += found.count
+        }
+        writers.cancel()
+        await writers.value
+        await engine.close()
+        #expect(audited >= 400 + 800 + 1200 + 1600 + 2000)
+    }
+
+    @Test("that is full refuses to store and goes on to read; with room again it stores")
+    func full() async throws {
+        var settings = settings
+        settings.pageLimit = 200
+        let engine = try await SQLiteEngine(settings)
+        var stored = 0
+        var refusal: ChatError?
+        while refusal == nil, stored < 1000 {
+            do throws(ChatError) {
+                _ = try await engine.log.append([draft("\(stored)", bytes: 10_000)], claim: nil)
+                stored += 1
+            } catch {
+                refusal = error
+            }
+        }
+        #expect(refusal?.code == .storageFull)
+        #expect(refusal?.message.contains("SQL") == false && refusal?.message.contains(folder.path) == false)
+        #expect(try await history(engine).count == stored)
+        guard case .unavailable = await engine.health() else {
+            Issue.record("a full store is not ready")
+            return
+        }
+        let removed = try await engine.log.delete(after: .zero, before: .distantFuture, in: room)
+        #expect(removed == stored, "making room needs none")
+        _ = try await engine.log.append([draft("fits")], claim: nil)
+        #expect(await engine.health() == .ready)
+        await engine.close()
+    }
+
+    @Test("held by somebody else past the deadline: nothing stored, told so, and working again afterwards")
+    func deadline() async throws {
+        let engine = try await SQLiteEngine(settings)
+        let intruder = try Database(path: folder.database, mode: .readWrite)
+        try intruder.execute("BEGIN IMMEDIATE")
+        let refusals = Lock<[ChatError.Code?]>([])
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let code = await code { () throws(ChatError) in
+                    _ = try await engine.log.append([draft("late")], claim: nil)
+                }
+                refusals.withLock { $0.append(code) }
+            }
+            group.addTask {
+                let change = RecordChange(RecordKey(.user, "u", in: room.space), body: .null)
+                let code = await code { () throws(ChatError) in _ = try await engine.directory.write([change]) }
+                refusals.withLock { $0.append(code) }
+            }
+            // Both wait, one of them perhaps inside a batch, until their time is over.
+            while refusals.withLock({ $0.count }) < 2 {
+                clock.advance(by: .seconds(6))
+                await Task.yield()
+            }
+        }
+        #expect(refusals.withLock { $0 } == [.unavailable, .unavailable])
+        try intruder.execute("COMMIT")
+        _ = try await engine.log.append([draft("in time")], claim: nil)
+        #expect(try await history(engine).map(\.data.description) == ["\"in time\""])
+        #expect(try await engine.directory.read(RecordKey(.user, "u", in: room.space)) == nil)
+        await engine.close()
+    }
+
+    @Test("shrinks by retention: what is hidden is removed, in turns, and readers are still told of the gap")
+    func removal() async throws {
+        let engine = try await SQLiteEngine(settings)
+        let other = ChannelID("room", in: SpaceID("other"))
+        var last = Timetoken.zero
+        for _ in 0..<10 {
+            var drafts = (0..<500).map { draft("\($0)") }
+            drafts[0] = EventDraft(channel: other, type: "t", data: .null)
+            drafts[1].expires = clock.now.adding(.seconds(60))
+            drafts[2].deduplicationKey = "k\(last)"
+            last = try await engine.log.append(drafts, claim: nil).events.last!.event.timetoken
+        }
+        try await engine.log.setRetention(.seconds(3600), of: room.space)
+        clock.advance(by: .seconds(25 * 3600))
+        try await engine.removeOutlived()
+        let rows = try Database(path: folder.database, mode: .readOnly)
+        #expect(try rows.integer("SELECT count(*) FROM event") == 10, "the other space keeps its events for ever")
+        #expect(try rows.integer("SELECT count(*) FROM seen") == 0)
+        #expect(try await engine.log.floor(of: room.space) == last)
+        #expect(try await engine.log.floor(of: other.space) == .zero)
+        await engine.close()
+        let again = try await SQLiteEngine(settings)
+        #expect(try await again.log.floor(of: room.space) == last)
+        await again.close()
+    }
+
+    @Test("forgets finished deliveries and removed records after 30 days, and lets held ones die")
+    func oldDeliveries() async throws {
+        let engine = try await SQLiteEngine(settings)
+        let endpoints = ["done", "held"].map { EndpointID($0, in: room.space) }
+        let event = clock.now
+        try await engine.deliveries.plan(
+            endpoints.map {
+                PlannedDelivery(id: "dlv_\($0)", endpoint: $0, event: event, type: "t", channel: "room")
+            }, cursor: CursorName("c"), from: .zero, to: event)
+        for lease in try await engine.deliveries.take(2, wait: .zero) where lease.delivery.endpoint == endpoints[0] {
+            let attempt = DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1)
+            #expect(try await engine.deliveries.finish(lease, DeliveryOutcome(.delivered, attempt: attempt)))
+        }
+        try await engine.deliveries.set(.paused, of: endpoints[1], concurrency: 1)
+        let key = RecordKey(.user, "u", in: room.space)
+        _ = try await engine.directory.write([RecordChange(key, body: .null)])
+        _ = try await engine.directory.write([RecordChange(key, body: nil)])
+        clock.advance(by: .seconds(30 * 24 * 3600 + 1))
+        try await engine.removeOutlived()
+        let left = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
+        #expect(left.map(\.id) == ["dlv_held"])
+        #expect(left.first?.status == .dead && left.first?.reason == "held_too_long")
+        let rows = try Database(path: folder.database, mode: .readOnly)
+        #expect(try rows.integer("SELECT count(*) FROM removed") == 0)
+        await engine.close()
+    }
+
+    @Test("reads by its indexes: a page does not walk over other channels' events")
+    func plans() async throws {
+        let engine = try await SQLiteEngine(settings)
+        await engine.close()
+        let database = try Database(path: folder.database, mode: .readOnly)
+        for (sql, index) in [
+            (
+                "SELECT body FROM event INDEXED BY event_ch WHERE ch=1 AND tt > 2 AND tt < 9 ORDER BY tt DESC",
+                "ch=? AND rowid>? AND rowid<?"
+            ),
+            (
+                "SELECT tt FROM event INDEXED BY event_expires WHERE expires IS NOT NULL AND expires <= 5",
+                "expires>? AND expires<?"
+            ),
+            ("SELECT tt FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=1 ORDER BY due, tt LIMIT 5", "ep=?"),
+            ("SELECT id FROM record WHERE space='a' AND kind=1 AND parent='p' ORDER BY id", "record_parent"),
+            ("SELECT id FROM record WHERE space='a' AND kind=1 ORDER BY updated, id", "record_updated"),
+        ] {
+            var plan: [String] = []
+            try database.prepare("EXPLAIN QUERY PLAN " + sql).forEachRow { row in
+                plan.append(row.text(3))
+                return true
+            }
+            #expect(plan.joined(separator: "; ").contains(index))
+            #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "nothing is sorted that lies in order")
+        }
+    }
+}
+
+/// What the call was refused with; nil if it was not.
+private func code(_ body: () async throws(ChatError) -> Void) async -> ChatError.Code? {
+    do throws(ChatError) {
+        try await body()
+        return nil
+    } catch {
+        return error.code
+    }
+}
