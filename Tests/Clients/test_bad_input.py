@@ -48,7 +48,6 @@ BROKEN = {
     "no data": '{"type":"a.b"}',
     "type of the wrong kind": '{"type":1,"data":1}',
     "user of the wrong kind": '{"type":"a.b","user":{},"data":1}',
-    "meta of the wrong kind": '{"type":"a.b","data":1,"meta":"x"}',
     "store of the wrong kind": '{"type":"a.b","data":1,"store":"no"}',
     "unknown member": '{"type":"a.b","data":1,"dta":1}',
     "line break in the type": '{"type":"a\\nid: evil","data":1}',

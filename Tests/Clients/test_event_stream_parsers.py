@@ -93,9 +93,9 @@ def test_heartbeats_are_no_events(tmp_path):
     raw = requests.get(f"{gateway.url}/v1/stream?channel=quiet", stream=True, timeout=20,
                        headers={"Authorization": "Bearer dev", "Accept": "text/event-stream"})
     seen = b""
-    for piece in raw.iter_content(chunk_size=None):
-        seen += piece
-        if seen.count(b"\n:\n") + seen.count(b":\n:\n") >= 2 or seen.endswith(b":\n:\n"):
+    for byte in raw.iter_content(chunk_size=1):
+        seen += byte
+        if seen.endswith(b"\n\n:\n:\n"):
             break
     raw.close()
     assert seen.count(b"event:") == 1, "only stream.ready is an event"

@@ -34,8 +34,7 @@ def test_every_line_of_the_readme_works(gateway):
         streams = "/v1/stream" in block
         # 28 is curl's own word for "-m ran out", which ends the endless stream of the example.
         assert done.returncode == (28 if streams else 0), (block, done)
-        last = done.stdout.strip().splitlines()[-1]
-        answer = json.loads(last)
+        answer = json.loads(done.stdout.strip().splitlines()[-1] if streams else done.stdout)
         assert "status" not in answer or not isinstance(answer["status"], int), (block, answer)
         if streams:
             assert answer["type"] == "order.paid"
@@ -52,6 +51,7 @@ def test_the_page_shows_what_is_said(gateway, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
+    browser.get_log("browser")  # what earlier pages left there
     browser.get(gateway.url + "/")
     wait = WebDriverWait(browser, 20)
     wait.until(lambda page: page.find_element(By.ID, "state").text == "live")

@@ -29,7 +29,8 @@ struct Assembly: Sendable {
             service: service, client: client,
             options: WebhookOptions(addressGuard: guarding, userAgent: userAgent), logger: Logger(label: "webhooks"))
         inbound = InboundService(service: service, logger: Logger(label: "sources"))
-        api = NativeAPI(service: service, webhooks: webhooks, inbound: inbound, loop: loop)
+        api = NativeAPI(
+            service: service, webhooks: webhooks, inbound: inbound, loop: loop, publicURL: configuration.publicURL)
     }
 
     /// Says on every stream that the gateway goes and that the client should come back.

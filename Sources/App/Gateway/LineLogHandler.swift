@@ -1,31 +1,31 @@
 import ChatModel
 import Glibc
 import Locking
-public import Logging
+import Logging
 
 /// Logs one line per happening to stderr: time, level, message, then fields as `name=value`.
 ///
 /// Values with spaces or quotes are quoted, and line breaks escaped, so that nothing a stranger sends can forge a line.
-public struct LineLogHandler: LogHandler {
+struct LineLogHandler: LogHandler {
     /// The level all handlers go by; shared, so that SIGHUP can change it.
-    public static let threshold = Lock(Logger.Level.info)
+    static let threshold = Lock(Logger.Level.info)
 
-    public var metadata: Logger.Metadata = [:]
-    public var logLevel: Logger.Level {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level {
         get { Self.threshold.withLock { $0 } }
         set { Self.threshold.withLock { $0 = newValue } }
     }
 
     private let label: String
 
-    public init(label: String) { self.label = label }
+    init(label: String) { self.label = label }
 
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    public func log(event: LogEvent) {
+    func log(event: LogEvent) {
         var line =
             "\(WallClock.system.now.timestamp) \(event.level) \(Self.escaped(event.message.description)) room=\(label)"
         let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }

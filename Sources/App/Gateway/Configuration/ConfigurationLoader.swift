@@ -1,3 +1,4 @@
+import ChatModel
 import Yams
 
 /// Where a setting's value came from.

@@ -34,7 +34,7 @@ public struct SettingError: Error, CustomStringConvertible, Sendable {
 
 extension Setting {
     static func text(
-        _ name: String, _ path: WritableKeyPath<Configuration, String> & Sendable, _ summary: String
+        _ name: String, _ path: any WritableKeyPath<Configuration, String> & Sendable, _ summary: String
     ) -> Setting {
         Setting(
             name: name, unit: "", summary: summary,
@@ -43,7 +43,7 @@ extension Setting {
 
     /// Comma-separated.
     static func list(
-        _ name: String, _ path: WritableKeyPath<Configuration, [String]> & Sendable, _ summary: String
+        _ name: String, _ path: any WritableKeyPath<Configuration, [String]> & Sendable, _ summary: String
     ) -> Setting {
         Setting(
             name: name, unit: "list", summary: summary,
@@ -54,7 +54,7 @@ extension Setting {
     }
 
     static func flag(
-        _ name: String, _ path: WritableKeyPath<Configuration, Bool> & Sendable, _ summary: String
+        _ name: String, _ path: any WritableKeyPath<Configuration, Bool> & Sendable, _ summary: String
     ) -> Setting {
         Setting(
             name: name, unit: "true|false", summary: summary,
@@ -69,7 +69,7 @@ extension Setting {
     }
 
     static func integer(
-        _ name: String, _ path: WritableKeyPath<Configuration, Int> & Sendable, in range: ClosedRange<Int>,
+        _ name: String, _ path: any WritableKeyPath<Configuration, Int> & Sendable, in range: ClosedRange<Int>,
         unit: String, _ summary: String
     ) -> Setting {
         Setting(
@@ -81,7 +81,7 @@ extension Setting {
     }
 
     static func seconds(
-        _ name: String, _ path: WritableKeyPath<Configuration, Duration> & Sendable, in range: ClosedRange<Int>,
+        _ name: String, _ path: any WritableKeyPath<Configuration, Duration> & Sendable, in range: ClosedRange<Int>,
         _ summary: String
     ) -> Setting {
         Setting(
