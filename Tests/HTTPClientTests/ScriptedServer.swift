@@ -32,7 +32,7 @@ final class ScriptedServer: Sendable {
             startThread(name: "scripted") {
                 while true {
                     let descriptor = accept(listener, nil, nil)
-                    guard descriptor >= 0 else { return }
+                    guard descriptor >= 0 else { break }
                     state.withLock { $0 += 1 }
                     let hasStarted = startThread(name: "peer") {
                         script(Peer(descriptor))
@@ -40,13 +40,14 @@ final class ScriptedServer: Sendable {
                     }
                     if !hasStarted { close(descriptor) }
                 }
+                // Here and not at the end of the server: a number given back too early could be another server's
+                // listener by the time this thread accepts from it.
+                close(listener)
             })
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    /// Ends `accept`, now and when it is called next.
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     func url(_ path: String = "/", scheme: String = "http", host: String = "127.0.0.1") -> String {
         "\(scheme)://\(host):\(port)\(path)"
@@ -170,24 +171,34 @@ struct ReceivedRequest: Sendable {
     }
 }
 
-/// A count that tests wait for.
+/// A count that tests wait for, twenty seconds at most.
 actor Tally {
     private var count = 0
-    private var waiters: [(Int, CheckedContinuation<Void, Never>)] = []
+    private var waiters: [Int: (wanted: Int, continuation: CheckedContinuation<Bool, Never>)] = [:]
+    private var lastWaiter = 0
 
     func add() {
         count += 1
-        for (wanted, waiter) in waiters where count >= wanted { waiter.resume() }
-        waiters.removeAll { count >= $0.0 }
+        for (number, waiter) in waiters where count >= waiter.wanted { release(number, true) }
     }
 
-    func reach(_ wanted: Int) async {
+    func reach(_ wanted: Int, sourceLocation: SourceLocation = #_sourceLocation) async {
         if count >= wanted { return }
-        await withCheckedContinuation { waiters.append((wanted, $0)) }
+        lastWaiter += 1
+        let number = lastWaiter
+        let patience = Task {
+            // Cancelled, as it is whenever the count was reached, there is nobody left to release.
+            if (try? await Task.sleep(for: .seconds(20))) != nil { release(number, false) }
+        }
+        let reached = await withCheckedContinuation { waiters[number] = (wanted, $0) }
+        patience.cancel()
+        #expect(reached, "\(count) of \(wanted)", sourceLocation: sourceLocation)
     }
-}
 
-extension Tally {
+    private func release(_ number: Int, _ reached: Bool) {
+        waiters.removeValue(forKey: number)?.continuation.resume(returning: reached)
+    }
+
     /// For the threads of a server.
     nonisolated func addFromThread() { Task { await add() } }
 }
