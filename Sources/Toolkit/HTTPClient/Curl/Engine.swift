@@ -55,6 +55,8 @@ final class Engine: @unchecked Sendable {
         }
         idle = []
         handles = []
+        // Now rather than when the thread lets go of this: whoever waits for the end may count on closed connections.
+        multi.end()
     }
 
     // MARK: Commands

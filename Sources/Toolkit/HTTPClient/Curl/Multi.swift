@@ -15,6 +15,8 @@ final class Multi {
     /// When libcurl wants to be called although nothing happened.
     private(set) var timerDue: UInt64?
 
+    private var hasEnded = false
+
     private struct Socket {
         /// What epoll watches for.
         var registered: UInt32 = 0
@@ -57,8 +59,12 @@ final class Multi {
         guard control(EPOLL_CTL_ADD, wakeSignal.descriptor, edge) else { throw ClientError.system("epoll_ctl") }
     }
 
-    deinit {
-        // Closes the connections that are kept, through the callbacks above.
+    deinit { end() }
+
+    /// Closes the connections that are kept, through the callbacks above, and everything else. To be used no more.
+    func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
         curl_multi_cleanup(curl)
         close(poll)
     }
