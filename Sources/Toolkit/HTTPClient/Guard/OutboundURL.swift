@@ -15,6 +15,8 @@ struct OutboundURL: Sendable, Equatable {
     var scheme: Scheme?
     var host: Host
     var port: UInt16
+    /// Whether the host needs no looking up.
+    var isNumeric: Bool { if case .address = host { true } else { false } }
     var hasUserinfo: Bool
     var hasFragment: Bool
     /// Scheme, host and port as one key: what shares connections.
