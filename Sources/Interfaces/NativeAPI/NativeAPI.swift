@@ -14,6 +14,9 @@ public struct NativeAPI: Sendable {
     /// The address the world sees, without a slash at its end; empty when none is set.
     let publicURL: String
     let claims: Claims
+    let readiness: Readiness
+    let metrics = Metrics()
+    let streams: LiveStreams
 
     var limits: Limits { service.limits }
 
@@ -21,18 +24,36 @@ public struct NativeAPI: Sendable {
     ///   - service: must be running (`ChatService.run`) before the first request.
     ///   - publicURL: the address the world sees, without a slash at its end; begins the types of problems and is what
     ///     senders of inbound posts signed, where they sign a URL.
-    public init(service: ChatService, webhooks: WebhookService, inbound: InboundService, publicURL: String = "") {
+    ///   - loop: where the server's streams live; the one `service` runs its hub on.
+    public init(
+        service: ChatService, webhooks: WebhookService, inbound: InboundService, loop: Loop, publicURL: String = ""
+    ) {
+        self.init(
+            service: service, webhooks: webhooks, inbound: inbound, publicURL: publicURL,
+            streams: LiveStreams(service: service, loop: loop))
+    }
+
+    /// - Parameter clock: waits for the deadline of `/readyz`.
+    init(
+        service: ChatService, webhooks: WebhookService, inbound: InboundService, publicURL: String = "",
+        streams: LiveStreams, clock: any Clock<Duration> = ContinuousClock()
+    ) {
         self.service = service
         self.webhooks = webhooks
         self.inbound = inbound
         self.publicURL = publicURL
+        self.streams = streams
         claims = Claims(limits: service.limits, clock: service.clock)
+        readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
     }
 
-    /// Adds every route. A test holds them against `openapi.yaml` in both directions.
+    /// Adds every route and counts the router's answers. A test holds the routes against `openapi.yaml` in both
+    /// directions.
     public func addRoutes(to router: inout Router) {
+        router.observer = metrics.requests.record
         addEmitRoutes(to: &router)
         addReadRoutes(to: &router)
+        addStreamRoutes(to: &router)
         addAdministrationRoutes(to: &router)
         addWebhookRoutes(to: &router)
         addSourceRoutes(to: &router)
@@ -98,5 +119,9 @@ public struct NativeAPI: Sendable {
 
     private func addOperationRoutes(to router: inout Router) {
         router.add(.get, "/livez", handler: asAnybody(getLiveness))
+        router.add(.get, "/readyz", handler: asAnybody(getReadiness))
+        router.add(.get, "/metrics", handler: asAnybody(getMetrics))
+        router.add(.get, "/openapi.yaml", handler: asAnybody(getDescription))
+        router.add(.get, "/problems/{code}", handler: asAnybody(getProblem))
     }
 }

@@ -1,4 +1,4 @@
-/// What the gateway's problems are called and mean, for the `title` of each and for the pages their `type` points at.
+/// What the gateway's problems are called and mean: for the `title` of each and for the pages their `type` points at.
 enum ProblemCatalogue {
     struct Entry: Sendable {
         let code: String
@@ -18,14 +18,172 @@ enum ProblemCatalogue {
 
     static let entries: [Entry] = [
         Entry(
+            code: "malformed_request", status: 400, title: "The request is malformed",
+            meaning: "Its line, path, query, header or body cannot be understood; the detail says what and, "
+                + "for JSON, where."),
+        Entry(
+            code: "duplicate_name", status: 400, title: "A name occurs twice in one JSON object",
+            meaning: "Which of the two was meant cannot be known. Send every member once."),
+        Entry(
+            code: "too_deep", status: 400, title: "The JSON is nested too deeply",
+            meaning: "Arrays and objects may be nested 64 deep unless the gateway is set otherwise."),
+        Entry(
+            code: "number_out_of_range", status: 400, title: "A number cannot be held",
+            meaning: "Integers have 64 bits here. Send larger ones as strings."),
+        Entry(
+            code: "unknown_member", status: 400, title: "The body has an unknown member",
+            meaning: "Members are read strictly, so that a mistyped one does not become a default."),
+        Entry(
+            code: "member_missing", status: 400, title: "The body lacks a member",
+            meaning: "The detail names it."),
+        Entry(
+            code: "wrong_type", status: 400, title: "A member has the wrong JSON type",
+            meaning: "The pointer says where; the detail says what was expected."),
+        Entry(
+            code: "bad_member", status: 400, title: "A member has a value that is not accepted",
+            meaning: "The pointer says where; the detail says what is accepted."),
+        Entry(
+            code: "unknown_parameter", status: 400, title: "The query has an unknown parameter",
+            meaning: "Parameters are read strictly: a mistyped filter would show, or remove, more than was "
+                + "meant."),
+        Entry(
+            code: "bad_parameter", status: 400, title: "A query parameter cannot be used",
+            meaning: "The detail says what is accepted."),
+        Entry(
+            code: "bad_cursor", status: 400, title: "The cursor is none of this gateway",
+            meaning: "Cursors are opaque: send back exactly what an earlier answer gave. To start anew leave "
+                + "the cursor out."),
+        Entry(
+            code: "bad_pattern", status: 400, title: "The pattern cannot be read",
+            meaning: "A pattern is a name, 'a.b.*' for everything below, or '*'."),
+        Entry(
+            code: "bad_filter", status: 400, title: "The filter cannot be read",
+            meaning: "The detail says what is wrong and at which column."),
+        Entry(
+            code: "bad_cloud_event", status: 400, title: "The CloudEvent cannot be read",
+            meaning: "CloudEvents 1.0 need specversion, id, source and type, and a channel by subject or "
+                + "?channel=."),
+        Entry(
+            code: "bad_idempotency_key", status: 400, title: "The Idempotency-Key cannot be used",
+            meaning: "It is one value of 1 to 255 visible ASCII characters."),
+        Entry(
+            code: "url_refused", status: 400, title: "The URL is refused",
+            meaning: "The gateway does not post to private addresses, unusual ports or without TLS, unless its "
+                + "operator allows it."),
+        Entry(
+            code: "credential_in_url", status: 400, title: "Credentials do not belong into URLs",
+            meaning: "URLs end up in logs and histories. Send the Authorization header; a browser's "
+                + "EventSource uses a ticket of POST /v1/stream-tickets."),
+        Entry(
+            code: "expectation_failed", status: 417, title: "The expectation cannot be met",
+            meaning: "Only 'Expect: 100-continue' is known."),
+        Entry(
+            code: "unauthorized", status: 401, title: "A valid credential is needed",
+            meaning: "The request brings none, or one that does not hold."),
+        Entry(
             code: "credential_missing", status: 401, title: "A credential is needed",
             meaning: "Send an API key as 'Authorization: Bearer <key>'."),
         Entry(
             code: "credential_invalid", status: 401, title: "The credential does not hold",
             meaning: "The API key is unknown, was removed, or has expired."),
         Entry(
-            code: "credential_in_url", status: 400, title: "Credentials do not belong into URLs",
-            meaning: "URLs end up in logs and histories. Send the Authorization header; a browser's EventSource uses a "
-                + "ticket of POST /v1/stream-tickets."),
+            code: "ticket_invalid", status: 401, title: "The ticket does not hold",
+            meaning:
+                "A ticket opens one stream, once, within 60 seconds; with Last-Event-ID it resumes that stream for a "
+                + "while. Ask POST /v1/stream-tickets for a new one."),
+        Entry(
+            code: "signature_invalid", status: 401, title: "The signature does not hold",
+            meaning: "The post was not signed with a secret of the source, or too long ago. Nothing was "
+                + "stored."),
+        Entry(
+            code: "forbidden", status: 403, title: "The credential does not allow this",
+            meaning: "It lacks a scope, or does not reach the channel or type. The detail names it."),
+        Entry(
+            code: "not_found", status: 404, title: "Not found",
+            meaning: "There is no such thing, or none this credential may know of."),
+        Entry(
+            code: "method_not_allowed", status: 405, title: "Method not allowed",
+            meaning: "The Allow field lists what the path knows."),
+        Entry(
+            code: "not_acceptable", status: 406, title: "None of the accepted formats can be given",
+            meaning: "Streams come as text/event-stream or application/x-ndjson."),
+        Entry(
+            code: "request_timeout", status: 408, title: "The request took too long to arrive",
+            meaning: "Header and body must arrive within their deadlines."),
+        Entry(
+            code: "conflict", status: 409, title: "The present state does not allow this",
+            meaning: "The detail says what stands in the way."),
+        Entry(
+            code: "source_taken", status: 409, title: "The source's id is taken",
+            meaning: "An id is unique in the gateway, because it stands in the address senders post to."),
+        Entry(
+            code: "idempotency_key_running", status: 409, title: "The same request is still running",
+            meaning: "Ask again after the time Retry-After says."),
+        Entry(
+            code: "gone", status: 410, title: "It is gone for good",
+            meaning: "It existed and will not come back."),
+        Entry(
+            code: "precondition_failed", status: 412, title: "It has changed since it was read",
+            meaning: "Read it again and decide anew."),
+        Entry(
+            code: "content_too_large", status: 413, title: "The request body is too large",
+            meaning: "The limit is in the detail; it may be for the body, the payload or the metadata."),
+        Entry(
+            code: "too_many_events", status: 413, title: "Too many events in one request",
+            meaning: "Send them in several batches."),
+        Entry(
+            code: "target_too_long", status: 414, title: "The request line is too long",
+            meaning: "Move what is long from the URL into the body."),
+        Entry(
+            code: "unsupported_media_type", status: 415, title: "Unsupported media type",
+            meaning: "The body is of a kind that is not read here."),
+        Entry(
+            code: "unsupported_content_encoding", status: 415, title: "Unsupported content encoding",
+            meaning: "Use gzip, deflate or none."),
+        Entry(
+            code: "unprocessable", status: 422, title: "The request was understood and is refused",
+            meaning: "The detail says why."),
+        Entry(
+            code: "idempotency_key_reused", status: 422, title: "The Idempotency-Key belongs to another request",
+            meaning: "A key stands for one request with one body. Take a new key for a new request."),
+        Entry(
+            code: "mapping_failed", status: 422, title: "The post does not fit the source's mapping",
+            meaning: "A template points at something the post does not have. The errors name the places."),
+        Entry(
+            code: "too_many_webhooks", status: 422, title: "The app has too many webhooks",
+            meaning: "Remove one, or have one serve several patterns."),
+        Entry(
+            code: "too_many_sources", status: 422, title: "The app has too many sources",
+            meaning: "Remove one."),
+        Entry(
+            code: "too_many_requests", status: 429, title: "Too many",
+            meaning: "Ask again after the time Retry-After says."),
+        Entry(
+            code: "too_many_streams", status: 429, title: "Too many streams",
+            meaning: "Close some, or follow several channels with one stream."),
+        Entry(
+            code: "headers_too_large", status: 431, title: "The request header is too large",
+            meaning: "All fields together have one limit."),
+        Entry(
+            code: "internal_error", status: 500, title: "Internal error",
+            meaning: "Something went wrong in the gateway; its log has the request id."),
+        Entry(
+            code: "overloaded", status: 503, title: "The server is overloaded",
+            meaning: "Nothing was stored. Ask again after the time Retry-After says."),
+        Entry(
+            code: "unavailable", status: 503, title: "The store cannot be reached",
+            meaning: "Nothing was stored. Ask again after the time Retry-After says."),
+        Entry(
+            code: "outcome_unknown", status: 503, title: "It may or may not have been stored",
+            meaning: "The store was lost during the commit. Repeat the request with the same Idempotency-Key."),
+        Entry(
+            code: "not_ready", status: 503, title: "The gateway is not ready",
+            meaning: "An event that was written did not reach a subscriber in time."),
+        Entry(
+            code: "storage_full", status: 507, title: "The disk is full",
+            meaning: "The operator must make room; nothing was stored."),
+        Entry(
+            code: "http_version_not_supported", status: 505, title: "The HTTP version is not supported",
+            meaning: "Use HTTP/1.1 or HTTP/1.0."),
     ]
 }

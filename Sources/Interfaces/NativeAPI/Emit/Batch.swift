@@ -77,10 +77,10 @@ extension NativeAPI {
     ) async throws -> Response {
         guard !emissions.isEmpty else { return Self.printed(AppendOutcome(events: []), refusals) }
         guard let key = try IdempotencyKey(request.headers) else {
-            return Self.printed(try await chat.emit(emissions), refusals)
+            return Self.printed(try await stored(emissions, nil, chat), refusals)
         }
         return try await claims.run(key, .batch, request, chat.caller) { claim in
-            let outcome = try await chat.emit(emissions, claim: claim(refusals))
+            let outcome = try await stored(emissions, claim(refusals), chat)
             return Self.printed(outcome, outcome.repeatedNote ?? refusals)
         }
     }

@@ -102,11 +102,18 @@ extension NativeAPI {
             return await dryRun(order, chat)
         }
         guard let key = try IdempotencyKey(request.headers) else {
-            return Self.printed(order, try await chat.emit(order.emissions))
+            return Self.printed(order, try await stored(order.emissions, nil, chat))
         }
         return try await claims.run(key, order.route, request, caller) { claim in
-            Self.printed(order, try await chat.emit(order.emissions, claim: claim(.null)))
+            Self.printed(order, try await stored(order.emissions, claim(.null), chat))
         }
+    }
+
+    /// Emits and counts.
+    func stored(_ emissions: [Emission], _ claim: Claim?, _ chat: Chat) async throws(ChatError) -> AppendOutcome {
+        let outcome = try await chat.emit(emissions, claim: claim)
+        metrics.countEmitted(outcome)
+        return outcome
     }
 
     private static func printed(_ order: EmitOrder, _ outcome: AppendOutcome) -> Response {

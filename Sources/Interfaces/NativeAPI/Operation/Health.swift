@@ -1,8 +1,17 @@
+import ChatModel
 import HTTPServer
 
 extension NativeAPI {
     /// `GET /livez`: the process answers. Asks nothing of anybody else: a restart would not mend a full disk.
     func getLiveness(_ request: Request) -> Response {
-        .json(Array(#"{"status":"ok"}"#.utf8))
+        .json(Array(#"{"status":"ok"}"#.utf8), headers: [Self.noStore])
+    }
+
+    /// `GET /readyz`: an event written now reaches a subscriber.
+    func getReadiness(_ request: Request) async throws -> Response {
+        switch await readiness.verdict() {
+        case .ready: return .json(Array(#"{"status":"ready"}"#.utf8), headers: [Self.noStore])
+        case .unready(let reason): throw ChatError(.unavailable, reason, slug: "not_ready")
+        }
     }
 }

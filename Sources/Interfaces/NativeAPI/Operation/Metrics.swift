@@ -1,0 +1,147 @@
+import ChatKit
+import ChatModel
+public import HTTPServer
+import InboundHooks
+import Locking
+import Synchronization
+import Webhooks
+
+/// The figures behind `/metrics`, gathered when somebody asks.
+final class Metrics: Sendable {
+    let requests = RequestCounts()
+    private let emitted = Atomic<UInt64>(0)
+    /// Set once the server listens, after the routes were added.
+    private let server = Lock<Server?>(nil)
+
+    func watch(_ server: Server) { self.server.withLock { $0 = server } }
+
+    /// Counts what an append has stored; repeats stored nothing.
+    func countEmitted(_ outcome: AppendOutcome) {
+        guard outcome.repeatedNote == nil else { return }
+        emitted.add(UInt64(outcome.events.count { !$0.isDuplicate }), ordering: .relaxed)
+    }
+
+    var emittedCount: UInt64 { emitted.load(ordering: .relaxed) }
+
+    var serverMetrics: ServerMetrics? {
+        get async { await server.withLock { $0 }?.metrics }
+    }
+}
+
+extension NativeAPI {
+    /// Lets `/metrics` show the server's connections, bytes and streams as well.
+    public func watch(_ server: Server) { metrics.watch(server) }
+
+    /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine: a request that a
+    /// proxy on it has passed on is neither.
+    func getMetrics(_ request: Request) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let isForwarded = ["Forwarded", "X-Forwarded-For", "Via"].contains { request.headers.contains($0) }
+        if !request.isLoopback || isForwarded { try demandOperator(try caller(of: request)) }
+        var text = MetricsText()
+        printRequests(to: &text)
+        if let figures = await metrics.serverMetrics { Self.print(figures, to: &text) }
+        await printChat(to: &text)
+        Self.print(webhooks.metrics, to: &text)
+        Self.printInbound(inbound.gate.metrics, to: &text)
+        // Off the loop: a process with 100,000 streams has as many descriptors to list.
+        let process = await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.processFigures() }
+        Self.print(process, to: &text)
+        return Response(
+            status: 200,
+            headers: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), Self.noStore],
+            body: .bytes(text.bytes))
+    }
+
+    private static func processFigures() async -> ProcessFigures { .read() }
+
+    private func printRequests(to text: inout MetricsText) {
+        let all = metrics.requests.all
+        text.family("parley_http_requests_total", .counter, "Requests by route and class of status.")
+        for (key, series) in all {
+            for (index, count) in series.statuses.enumerated() where count > 0 {
+                text.sample(
+                    "parley_http_requests_total", key.labels + [("status", "\(index + 1)xx")], count)
+            }
+        }
+        text.family(
+            "parley_http_request_duration_seconds", .histogram,
+            "Time from the end of a request's header to the decision about its answer.")
+        for (key, series) in all { Self.printDurations(key, series, to: &text) }
+    }
+
+    private static func printDurations(
+        _ key: RequestCounts.Key, _ series: RequestCounts.Series, to text: inout MetricsText
+    ) {
+        let name = "parley_http_request_duration_seconds"
+        var sum: UInt64 = 0
+        for (bound, count) in zip(RequestCounts.bounds, series.buckets) {
+            sum += count
+            text.sample(name + "_bucket", key.labels + [("le", "\(bound)")], sum)
+        }
+        sum += series.buckets.last ?? 0
+        text.sample(name + "_bucket", key.labels + [("le", "+Inf")], sum)
+        text.sample(name + "_sum", key.labels, series.seconds)
+        text.sample(name + "_count", key.labels, sum)
+    }
+
+    private static func print(_ server: ServerMetrics, to text: inout MetricsText) {
+        text.single(
+            "parley_http_connections", .gauge, "HTTP connections open now, without streams.", server.connections)
+        text.single("parley_http_connections_accepted_total", .counter, "Connections taken.", server.accepted)
+        text.single(
+            "parley_http_connections_refused_total", .counter, "Connections turned away or cut at a limit.",
+            server.refused)
+        text.single(
+            "parley_http_connections_timed_out_total", .counter, "Connections closed by a deadline.", server.timedOut)
+        text.single("parley_http_requests_in_flight", .gauge, "Requests being answered.", server.requestsInFlight)
+        text.single(
+            "parley_http_received_bytes_total", .counter, "Bytes of request bodies.", server.bodyBytesReceived)
+        text.single(
+            "parley_http_sent_bytes_total", .counter, "Bytes of answers' bodies, without streams.",
+            server.bodyBytesSent)
+        text.single(
+            "parley_http_body_memory_bytes", .gauge, "Bytes of request bodies held in memory.",
+            server.bodyBytesInFlight)
+        text.single("parley_streams", .gauge, "Live streams.", server.streams)
+    }
+
+    private func printChat(to text: inout MetricsText) async {
+        text.single("parley_events_emitted_total", .counter, "Events stored for the native API.", metrics.emittedCount)
+        text.single(
+            "parley_feeds", .gauge, "Different selections that streams and listeners follow.",
+            await service.hub.feedCount)
+    }
+
+    private static func print(_ webhooks: WebhookMetrics, to text: inout MetricsText) {
+        text.family("parley_webhook_attempts_total", .counter, "Attempts by how they ended.")
+        for (outcome, count) in webhooks.attempts.sorted(by: { $0.key < $1.key }) {
+            text.sample("parley_webhook_attempts_total", [("outcome", outcome)], count)
+        }
+        text.single("parley_webhook_attempts_in_flight", .gauge, "Attempts under way.", webhooks.inFlight)
+        text.single("parley_webhook_deliveries_planned_total", .counter, "Deliveries queued.", webhooks.planned)
+        text.single("parley_webhook_deliveries_dead_total", .counter, "Deliveries given up.", webhooks.dead)
+        text.single(
+            "parley_webhook_planner_lag_seconds", .gauge, "How far the planner is behind the newest commit.",
+            Double(webhooks.plannerLagTicks) / Double(Timetoken.ticksPerSecond))
+        text.single("parley_webhooks", .gauge, "Registered webhooks.", webhooks.webhooks)
+        text.single("parley_webhooks_disabled", .gauge, "Disabled webhooks.", webhooks.disabledWebhooks)
+    }
+
+    private static func printInbound(_ counts: [String: UInt64], to text: inout MetricsText) {
+        text.family("parley_inbound_posts_total", .counter, "Posts of other services by what became of them.")
+        for (outcome, count) in counts.sorted(by: { $0.key < $1.key }) {
+            text.sample("parley_inbound_posts_total", [("outcome", outcome)], count)
+        }
+    }
+
+    private static func print(_ process: ProcessFigures, to text: inout MetricsText) {
+        text.single("process_resident_memory_bytes", .gauge, "Resident memory.", process.residentBytes)
+        text.single("process_cpu_seconds_total", .counter, "CPU time, user and system.", process.cpuSeconds)
+        text.single("process_open_fds", .gauge, "Open file descriptors.", process.openFiles)
+    }
+}
+
+extension RequestCounts.Key {
+    fileprivate var labels: [(name: String, value: String)] { [("method", method), ("route", route)] }
+}

@@ -1,0 +1,1681 @@
+// swift-format-ignore-file
+// Made by scripts/embed-openapi from openapi.yaml; change that one.
+
+enum OpenAPIText {
+    static let yaml: StaticString = #"""
+        openapi: 3.1.0
+        info:
+          title: Parley
+          version: 0.1.0
+          summary: A self-hosted chat-event gateway
+          description: |
+            Anything that can make an HTTP request becomes part of the chat: what it posts becomes a durable event,
+            browsers watch over Server-Sent Events, other services are told by signed webhooks.
+
+            JSON is read strictly: unknown members, unknown query parameters and names that occur twice in one object are
+            refused, with the nearest known name. Payloads (`data`, `meta`) are stored and handed on byte for byte.
+
+            Every failure is a problem (RFC 9457, `application/problem+json`) with a short stable `code`. Every answer
+            carries `X-Request-Id`.
+          license: {name: Apache-2.0, identifier: Apache-2.0}
+        servers:
+          - {url: /, description: this gateway}
+        security:
+          - apiKey: []
+        tags:
+          - {name: emit, description: Put events into channels. An answer comes after the event is durable.}
+          - {name: read, description: Read what was emitted.}
+          - {name: stream, description: Follow what is emitted. One cursor for all three ways.}
+          - {name: keys, description: API keys and apps.}
+          - {name: webhooks, description: Tell other services of events.}
+          - {name: sources, description: Take posts of other services in.}
+          - {name: operation, description: Probes, figures, this description.}
+
+        paths:
+          /v1/channels/{channel}/messages:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            post:
+              operationId: postMessage
+              tags: [emit]
+              summary: Send a chat message
+              description: Becomes an event of type `message.created`. Needs the scope `emit`.
+              parameters:
+                - {$ref: '#/components/parameters/dryRun'}
+                - {$ref: '#/components/parameters/idempotencyKey'}
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewMessage'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Forecast'}
+                '201': {$ref: '#/components/responses/Emitted'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/events:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            post:
+              operationId: postEvent
+              tags: [emit]
+              summary: Emit a typed event
+              description: Needs the scope `emit`.
+              parameters:
+                - {$ref: '#/components/parameters/dryRun'}
+                - {$ref: '#/components/parameters/idempotencyKey'}
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewEvent'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Forecast'}
+                '201': {$ref: '#/components/responses/Emitted'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            get:
+              operationId: getHistory
+              tags: [read]
+              summary: Read a channel's history
+              description: Kept events, oldest first unless asked otherwise. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/types'}
+                - {$ref: '#/components/parameters/user'}
+                - {$ref: '#/components/parameters/after'}
+                - {$ref: '#/components/parameters/before'}
+                - {name: order, in: query, schema: {type: string, enum: [asc, desc], default: asc}}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of events
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/EventPage'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteHistory
+              tags: [read]
+              summary: Remove events from a channel's history
+              description: |
+                Hides the kept events strictly between the two timetokens, at once and for good; without them, all there are.
+                Needs the scope `manage`.
+              parameters:
+                - {$ref: '#/components/parameters/after'}
+                - {$ref: '#/components/parameters/before'}
+              responses:
+                '200':
+                  description: How many there were
+                  content:
+                    application/json:
+                      schema: {type: object, required: [deleted], properties: {deleted: {type: integer}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/events/count:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getCount
+              tags: [read]
+              summary: Count a channel's events
+              description: Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/types'}
+                - {$ref: '#/components/parameters/user'}
+                - {$ref: '#/components/parameters/after'}
+                - {$ref: '#/components/parameters/before'}
+              responses:
+                '200':
+                  description: How many kept events there are
+                  content:
+                    application/json:
+                      schema: {type: object, required: [count], properties: {count: {type: integer}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/signals:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            post:
+              operationId: postSignal
+              tags: [emit]
+              summary: Send a signal
+              description: |
+                Small and ephemeral: whoever listens gets it, history does not. Becomes `signal.sent`. Needs the scope `emit`.
+              parameters:
+                - {$ref: '#/components/parameters/dryRun'}
+                - {$ref: '#/components/parameters/idempotencyKey'}
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewSignal'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Forecast'}
+                '202': {$ref: '#/components/responses/Emitted'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/fire:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            post:
+              operationId: postFire
+              tags: [emit]
+              summary: Emit for webhooks alone
+              description: No subscriber sees the event and history does not have it. Needs the scope `emit`.
+              parameters:
+                - {$ref: '#/components/parameters/dryRun'}
+                - {$ref: '#/components/parameters/idempotencyKey'}
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/FiredEvent'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Forecast'}
+                '202': {$ref: '#/components/responses/Emitted'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/events:
+            post:
+              operationId: postAnyChannel
+              tags: [emit]
+              summary: Emit into channels the body names, or take CloudEvents in
+              description: |
+                With several `channels` all or none of the events are stored.
+
+                CloudEvents 1.0 are told by the header: structured (`application/cloudevents+json`), batch
+                (`application/cloudevents-batch+json`), or binary (`ce-…` fields). `subject` names the channel unless
+                `?channel=` does; a repeat with the same `source` and `id` gives back the first event. The attributes are
+                kept in `meta.cloudevent`. Needs the scope `emit`.
+              parameters:
+                - {$ref: '#/components/parameters/dryRun'}
+                - {$ref: '#/components/parameters/idempotencyKey'}
+                - name: channel
+                  in: query
+                  description: Of CloudEvents only; in the place of their `subject`.
+                  schema: {$ref: '#/components/schemas/ChannelName'}
+              requestBody:
+                required: true
+                content:
+                  application/json: {schema: {$ref: '#/components/schemas/AddressedEvent'}}
+                  application/cloudevents+json: {schema: {$ref: '#/components/schemas/CloudEvent'}}
+                  application/cloudevents-batch+json:
+                    schema: {type: array, minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/CloudEvent'}}
+              responses:
+                '200': {$ref: '#/components/responses/Forecasts'}
+                '201':
+                  description: Stored; one object, or a list for several channels and batches
+                  headers: {Idempotency-Replayed: {$ref: '#/components/headers/IdempotencyReplayed'}}
+                  content:
+                    application/json:
+                      schema:
+                        oneOf: [{$ref: '#/components/schemas/Emitted'}, {$ref: '#/components/schemas/EmittedList'}]
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '415': {$ref: '#/components/responses/UnsupportedMediaType'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/events/batch:
+            post:
+              operationId: postBatch
+              tags: [emit]
+              summary: Emit up to 500 events in one commit
+              description: Needs the scope `emit`.
+              parameters:
+                - {$ref: '#/components/parameters/dryRun'}
+                - {$ref: '#/components/parameters/idempotencyKey'}
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Batch'}}}}
+              responses:
+                '200':
+                  description: One result per event, in their order
+                  headers: {Idempotency-Replayed: {$ref: '#/components/headers/IdempotencyReplayed'}}
+                  content:
+                    application/json:
+                      schema:
+                        oneOf: [{$ref: '#/components/schemas/BatchResults'}, {$ref: '#/components/schemas/ForecastList'}]
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/events/validate:
+            post:
+              operationId: postValidation
+              tags: [emit]
+              summary: Say what an emit would do
+              description: As `POST /v1/events?dry_run=true`. Nothing is stored. Needs the scope `emit`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/BatchEvent'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Forecast'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+
+          /v1/events/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getEvent
+              tags: [read]
+              summary: Read one event
+              description: An event never changes. Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200':
+                  description: The event
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Event'}}}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/history:
+            post:
+              operationId: postHistory
+              tags: [read]
+              summary: Read the first page of several channels
+              description: |
+                At most 2,500 events in all, so many channels lower the limit of each. The pages' cursors continue at
+                `GET /v1/channels/{channel}/events`. Needs the scope `read`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/HistoryQuery'}}}}
+              responses:
+                '200':
+                  description: A page per channel
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [channels]
+                        properties:
+                          channels: {type: object, additionalProperties: {$ref: '#/components/schemas/EventPage'}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/stream:
+            get:
+              operationId: getStream
+              tags: [stream]
+              summary: Follow events as they come
+              description: |
+                Server-Sent Events or lines of JSON, as `Accept` says. The first block is `stream.ready`; blocks named
+                `stream.…` speak about the stream and carry no id. Every other block is an event with its envelope as data and
+                its cursor as id. `Last-Event-ID`, else `cursor`, says where to continue; `earliest` and `latest` are words for
+                the ends. A position that is no longer kept is told by `stream.gap`. Quiet streams carry heartbeats.
+
+                A ticket stands for a key: it opens one stream, once, within 60 seconds; with `Last-Event-ID` it resumes that
+                stream until 120 seconds after it broke. Needs the scope `read`.
+              security: [{apiKey: []}, {ticket: []}]
+              parameters:
+                - {$ref: '#/components/parameters/channels'}
+                - {$ref: '#/components/parameters/types'}
+                - {$ref: '#/components/parameters/filter'}
+                - {$ref: '#/components/parameters/streamCursor'}
+                - {$ref: '#/components/parameters/lastEventID'}
+              responses:
+                '200':
+                  description: A live stream
+                  headers: {Gateway-Cursor: {$ref: '#/components/headers/GatewayCursor'}}
+                  content:
+                    text/event-stream: {schema: {type: string}}
+                    application/x-ndjson: {schema: {type: string}}
+                '204': {description: The ticket's stream was ended for good; do not come back}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '406': {$ref: '#/components/responses/NotAcceptable'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/poll:
+            get:
+              operationId: getPoll
+              tags: [stream]
+              summary: Fetch the next events, waiting for them if need be
+              description: |
+                Held while there are none, 25 seconds at most. Without a cursor it answers at once with the one to begin from.
+                Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/channels'}
+                - {$ref: '#/components/parameters/types'}
+                - {$ref: '#/components/parameters/filter'}
+                - {$ref: '#/components/parameters/streamCursor'}
+                - {$ref: '#/components/parameters/lastEventID'}
+                - {$ref: '#/components/parameters/limit'}
+              responses:
+                '200':
+                  description: Events, or none, and where to continue
+                  headers: {Gateway-Cursor: {$ref: '#/components/headers/GatewayCursor'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/PollBatch'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/streams:
+            get:
+              operationId: getStreams
+              tags: [stream]
+              summary: List live streams
+              description: |
+                Those of the same credential; with the scope `manage` all of the app. Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of streams in the order of their opening
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Stream'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+
+          /v1/streams/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            patch:
+              operationId: patchStream
+              tags: [stream]
+              summary: Change what an open stream follows
+              description: |
+                Its next block is `stream.changed`. A member left out stays as it was. Needs the scope `read`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/StreamPatch'}}}}
+              responses:
+                '200':
+                  description: The stream
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Stream'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+            delete:
+              operationId: deleteStream
+              tags: [stream]
+              summary: Cut a live stream
+              description: Its last block is `stream.closing`. Needs the scope `read`.
+              responses:
+                '204': {description: Cut}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+
+          /v1/stream-tickets:
+            post:
+              operationId: postStreamTicket
+              tags: [stream]
+              summary: Make a ticket for a browser's EventSource
+              description: For `GET /v1/stream?ticket=…`. It sees what is named here and no more. Needs the scope `read`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewTicket'}}}}
+              responses:
+                '201':
+                  description: The ticket
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Ticket'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+
+          /v1/keys:
+            get:
+              operationId: getKeys
+              tags: [keys]
+              summary: List the app's API keys
+              description: Never with their texts. Needs the scope `admin`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of keys, oldest first
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Key'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+            post:
+              operationId: postKey
+              tags: [keys]
+              summary: Make an API key
+              description: The text is shown here and never again. Needs the scope `admin`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewKey'}}}}
+              responses:
+                '201':
+                  description: The key
+                  headers: {Location: {$ref: '#/components/headers/Location'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/IssuedKey'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/keys/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getKey
+              tags: [keys]
+              summary: Read an API key
+              description: Without its text. Needs the scope `admin`.
+              responses:
+                '200':
+                  description: The key
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+            delete:
+              operationId: deleteKey
+              tags: [keys]
+              summary: Remove an API key
+              description: What it opened is closed. A key cannot remove itself. Needs the scope `admin`.
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/apps:
+            get:
+              operationId: getApps
+              tags: [keys]
+              summary: List the apps
+              description: Without their keys. Needs an `admin` key of the first app.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of apps in the order of their ids
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/App'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+            post:
+              operationId: postApp
+              tags: [keys]
+              summary: Make an app
+              description: With an admin key, shown here and never again. Needs an `admin` key of the first app.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewApp'}}}}
+              responses:
+                '201':
+                  description: The app
+                  headers: {Location: {$ref: '#/components/headers/Location'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/IssuedApp'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/apps/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getApp
+              tags: [keys]
+              summary: Read an app
+              description: |
+                An `admin` key of the app itself reads its keys again. An `admin` key of the first app sees every app, without
+                their keys.
+              responses:
+                '200':
+                  description: The app
+                  content: {application/json: {schema: {$ref: '#/components/schemas/AppWithKeys'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+            delete:
+              operationId: deleteApp
+              tags: [keys]
+              summary: Remove an app
+              description: Its keys hold no longer. The first app stays. Needs an `admin` key of the first app.
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks:
+            get:
+              operationId: getWebhooks
+              tags: [webhooks]
+              summary: List the app's webhooks
+              description: Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of webhooks in the order of their ids
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Webhook'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postWebhook
+              tags: [webhooks]
+              summary: Register a webhook
+              description: It is told of later events. Its secret is shown here and on rotation only. Needs the scope `manage`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/WebhookSettings'}}}}
+              responses:
+                '201':
+                  description: The webhook with its secret
+                  headers:
+                    Location: {$ref: '#/components/headers/Location'}
+                    ETag: {$ref: '#/components/headers/ETag'}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/IssuedWebhook'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getWebhook
+              tags: [webhooks]
+              summary: Read a webhook
+              description: Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200': {$ref: '#/components/responses/Webhook'}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchWebhook
+              tags: [webhooks]
+              summary: Change a webhook
+              description: A merge patch (RFC 7396). A member left out stays as it was. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              requestBody:
+                required: true
+                content:
+                  application/merge-patch+json: {schema: {$ref: '#/components/schemas/WebhookPatch'}}
+                  application/json: {schema: {$ref: '#/components/schemas/WebhookPatch'}}
+              responses:
+                '200': {$ref: '#/components/responses/Webhook'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteWebhook
+              tags: [webhooks]
+              summary: Remove a webhook
+              description: What was still owed to it turns `dead`. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/enable:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: enableWebhook
+              tags: [webhooks]
+              summary: Let a webhook's deliveries go out
+              description: Needs the scope `manage`.
+              responses:
+                '200': {$ref: '#/components/responses/Webhook'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/disable:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: disableWebhook
+              tags: [webhooks]
+              summary: Hold a webhook's deliveries back
+              description: They go out when it is enabled again. Needs the scope `manage`.
+              responses:
+                '200': {$ref: '#/components/responses/Webhook'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/rotate-secret:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: rotateSecret
+              tags: [webhooks]
+              summary: Make a new secret
+              description: The present one signs beside it for a while. Needs the scope `manage`.
+              requestBody:
+                required: false
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      properties:
+                        overlap_seconds: {type: integer, minimum: 0, maximum: 604800, default: 86400}
+              responses:
+                '200':
+                  description: The webhook with its new secret
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/IssuedWebhook'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/test:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: testWebhook
+              tags: [webhooks]
+              summary: Post a sample event to a webhook
+              description: |
+                Waits for the receiver's answer and says how it went. Not queued and not repeated. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The attempt
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Attempt'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/deliveries:
+            get:
+              operationId: getDeliveries
+              tags: [webhooks]
+              summary: List what is and was owed to webhooks
+              description: Newest event first. Needs the scope `manage`.
+              parameters:
+                - {name: webhook, in: query, description: Of this webhook only., schema: {type: string}}
+                - {name: status, in: query, schema: {$ref: '#/components/schemas/DeliveryStatus'}}
+                - {name: event, in: query, description: Of this event only., schema: {$ref: '#/components/schemas/EventID'}}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of deliveries
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Delivery'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/deliveries/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getDelivery
+              tags: [webhooks]
+              summary: Read a delivery with its attempts
+              description: The last 20 attempts are kept. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The delivery
+                  content: {application/json: {schema: {$ref: '#/components/schemas/DeliveryWithAttempts'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/deliveries/{id}/retry:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: retryDelivery
+              tags: [webhooks]
+              summary: Make a delivery due now
+              description: Whatever became of it; its id stays. Needs the scope `manage`.
+              responses:
+                '202':
+                  description: Due now
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Delivery'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/sources:
+            get:
+              operationId: getSources
+              tags: [sources]
+              summary: List the app's sources
+              description: Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of sources in the order of their ids
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Source'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/sources/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getSource
+              tags: [sources]
+              summary: Read a source
+              description: Never with its secrets. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200': {$ref: '#/components/responses/Source'}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            put:
+              operationId: putSource
+              tags: [sources]
+              summary: Make or replace a source
+              description: |
+                Secrets that are left out stay as they are. An id is unique in the gateway. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/SourceSettings'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Source'}
+                '201': {$ref: '#/components/responses/Source'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteSource
+              tags: [sources]
+              summary: Remove a source
+              description: Its id is free again. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/sources/{id}/test:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: testSource
+              tags: [sources]
+              summary: Try a post out
+              description: Says what it would become. Nothing is stored. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [body]
+                      properties:
+                        headers: {type: object, additionalProperties: {type: string}}
+                        query: {type: object, additionalProperties: {type: string}}
+                        body: {type: string, description: The post's body as raw text.}
+              responses:
+                '200':
+                  description: What the post would become
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Trial'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /in/{source}:
+            parameters:
+              - {name: source, in: path, required: true, description: The source's id., schema: {type: string}}
+            post:
+              operationId: postInbound
+              tags: [sources]
+              summary: Take a post of another service in
+              description: |
+                The post's own signature is its credential. A wrong one is 401 and stores nothing; a delivery that came before
+                gives back the first one's events.
+              security: []
+              requestBody: {required: true, content: {'*/*': {schema: {}}}}
+              responses:
+                '202':
+                  description: Stored
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Receipt'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /livez:
+            get:
+              operationId: getLiveness
+              tags: [operation]
+              summary: Whether the process answers
+              security: []
+              responses:
+                '200': {$ref: '#/components/responses/Healthy'}
+
+          /readyz:
+            get:
+              operationId: getReadiness
+              tags: [operation]
+              summary: Whether an event written now reaches a subscriber
+              description: Writes one and sees it come out. The result holds for a second.
+              security: []
+              responses:
+                '200': {$ref: '#/components/responses/Healthy'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /metrics:
+            get:
+              operationId: getMetrics
+              tags: [operation]
+              summary: Figures in the Prometheus text format
+              description: Needs an `admin` key of the first app, unless asked from the gateway's own machine.
+              security: [{}, {apiKey: []}]
+              responses:
+                '200':
+                  description: The figures
+                  content: {text/plain: {schema: {type: string}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+
+          /openapi.yaml:
+            get:
+              operationId: getDescription
+              tags: [operation]
+              summary: This description
+              security: []
+              responses:
+                '200':
+                  description: OpenAPI 3.1
+                  content: {application/yaml: {schema: {type: string}}}
+
+          /problems/{code}:
+            get:
+              operationId: getProblem
+              tags: [operation]
+              summary: What a problem means
+              description: The page the `type` of a problem points at.
+              security: []
+              parameters:
+                - {name: code, in: path, required: true, description: With `-` for `_`., schema: {type: string}}
+              responses:
+                '200':
+                  description: An explanation for people
+                  content: {text/plain: {schema: {type: string}}}
+                '404': {$ref: '#/components/responses/NotFound'}
+
+        components:
+          securitySchemes:
+            apiKey:
+              type: http
+              scheme: bearer
+              description: |
+                An API key: `Authorization: Bearer parley_…`. Scopes: `emit`, `read`, `manage` (the app's resources), `admin`
+                (all of it, and the app's keys). Never in a URL.
+            ticket:
+              type: apiKey
+              in: query
+              name: ticket
+              description: From `POST /v1/stream-tickets`, for clients that cannot send header fields.
+
+          parameters:
+            channel:
+              name: channel
+              in: path
+              required: true
+              description: Percent-encoded where needed; `%2F` stays inside the name.
+              schema: {$ref: '#/components/schemas/ChannelName'}
+            id: {name: id, in: path, required: true, schema: {type: string}}
+            dryRun:
+              name: dry_run
+              in: query
+              description: Say what would happen, with status 200, and store nothing.
+              schema: {type: boolean, default: false}
+            idempotencyKey:
+              name: Idempotency-Key
+              in: header
+              description: |
+                Makes the request repeatable for 24 hours: the same key with the same request is answered alike, with
+                `Idempotency-Replayed: true`; with another request it is 422, while the first still runs 409. Bare, or quoted
+                as a structured-field string.
+              schema: {type: string, minLength: 1, maxLength: 255}
+            ifMatch:
+              name: If-Match
+              in: header
+              description: Change it only at this version.
+              schema: {type: string}
+            ifNoneMatch:
+              name: If-None-Match
+              in: header
+              description: Versions the client has.
+              schema: {type: string}
+            channels:
+              name: channel
+              in: query
+              description: Names and patterns; may be repeated. None means every channel the credential reaches.
+              schema: {type: array, maxItems: 500, items: {$ref: '#/components/schemas/Pattern'}}
+            filter:
+              name: filter
+              in: query
+              description: 'An expression over the envelope, such as `data.amount > 100`.'
+              schema: {type: string}
+            streamCursor:
+              name: cursor
+              in: query
+              description: 'Where to continue: a cursor of an earlier answer, `earliest` or `latest`.'
+              schema: {type: string}
+            lastEventID:
+              name: Last-Event-ID
+              in: header
+              description: The same, as a reconnecting EventSource sends it. Goes before `cursor`.
+              schema: {type: string}
+            types:
+              name: type
+              in: query
+              description: Type patterns; may be repeated.
+              schema: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+            user: {name: user, in: query, description: Events of this user only., schema: {type: string}}
+            after: {name: after, in: query, description: Exclusive., schema: {$ref: '#/components/schemas/Timetoken'}}
+            before: {name: before, in: query, description: Exclusive., schema: {$ref: '#/components/schemas/Timetoken'}}
+            limit: {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 250, default: 50}}
+            pageCursor:
+              name: cursor
+              in: query
+              description: From the page before; opaque. The other parameters stay the same.
+              schema: {type: string}
+
+          headers:
+            Link: {description: 'The next page, and the one before (RFC 8288).', schema: {type: string}}
+            Location: {description: Where it can be read., schema: {type: string}}
+            ETag: {description: The version of what is shown., schema: {type: string}}
+            GatewayCursor: {description: Where the answer really starts., schema: {type: string}}
+            RetryAfter: {description: Seconds., schema: {type: integer}}
+            IdempotencyReplayed: {description: 'There, and `true`, when this is an earlier answer.', schema: {type: string}}
+
+          responses:
+            Emitted:
+              description: Stored
+              headers: {Idempotency-Replayed: {$ref: '#/components/headers/IdempotencyReplayed'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Emitted'}}}
+            Forecast:
+              description: What would happen; the answer to a dry run
+              content: {application/json: {schema: {$ref: '#/components/schemas/Forecast'}}}
+            Forecasts:
+              description: What would happen; the answer to a dry run
+              content:
+                application/json:
+                  schema: {oneOf: [{$ref: '#/components/schemas/Forecast'}, {$ref: '#/components/schemas/ForecastList'}]}
+            Webhook:
+              description: The webhook
+              headers: {ETag: {$ref: '#/components/headers/ETag'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Webhook'}}}
+            Source:
+              description: The source
+              headers:
+                ETag: {$ref: '#/components/headers/ETag'}
+                Location: {$ref: '#/components/headers/Location'}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Source'}}}
+            Healthy:
+              description: All is well
+              content:
+                application/json:
+                  schema: {type: object, required: [status], properties: {status: {type: string}}}
+            BadRequest:
+              description: It cannot be understood
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            Unauthorized:
+              description: No credential, or one that does not hold
+              headers: {WWW-Authenticate: {schema: {type: string}}}
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            Forbidden:
+              description: The credential does not allow it
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            NotFound:
+              description: No such thing, or none this credential may know of
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            NotAcceptable:
+              description: None of the accepted formats can be given
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            Conflict:
+              description: The present state does not allow it
+              headers: {Retry-After: {$ref: '#/components/headers/RetryAfter'}}
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            PreconditionFailed:
+              description: It has changed since it was read
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            TooLarge:
+              description: Over a size limit
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            UnsupportedMediaType:
+              description: Data of a kind that cannot be kept as JSON
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            Unprocessable:
+              description: Understood, and refused for its meaning
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            TooMany:
+              description: Over a rate or a count
+              headers: {Retry-After: {$ref: '#/components/headers/RetryAfter'}}
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            Unavailable:
+              description: |
+                Overloaded, or the store is away: nothing was stored. With code `outcome_unknown` it may have been; repeat with
+                the same `Idempotency-Key`.
+              headers: {Retry-After: {$ref: '#/components/headers/RetryAfter'}}
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+
+          schemas:
+            ChannelName:
+              type: string
+              minLength: 1
+              maxLength: 255
+              description: Bytes of UTF-8; no `,`, no `*`, no control character.
+            UserName: {type: string, minLength: 1, maxLength: 92}
+            TypeName:
+              type: string
+              pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
+              description: Not built in, and not beginning with a reserved subject such as `message.`.
+            Pattern: {type: string, description: 'A name, `a.b.*` for everything below, or `*`.'}
+            Timetoken: {type: string, pattern: '^[0-9]{1,19}$', description: 100 ns ticks since 1970; 17 digits.}
+            EventID: {type: string, pattern: '^evt_[0-9]+$'}
+            Timestamp: {type: string, format: date-time, description: RFC 3339 in UTC.}
+
+            Event:
+              type: object
+              required: [id, type, timestamp, timetoken, channel, data]
+              properties:
+                id: {$ref: '#/components/schemas/EventID'}
+                type: {type: string}
+                timestamp: {$ref: '#/components/schemas/Timestamp'}
+                timetoken: {$ref: '#/components/schemas/Timetoken'}
+                channel: {type: string}
+                user: {type: string, description: Who caused it; absent when the gateway or an operator did.}
+                data: {description: 'The payload, byte for byte as it was sent.'}
+                meta: {description: The publisher's metadata; absent if none.}
+                custom_type: {type: string, description: A label on a built-in type; absent if none.}
+                schema:
+                  type: object
+                  description: The declared schema that accepted the event.
+                  required: [type, version]
+                  properties: {type: {type: string}, version: {type: integer}}
+                cause: {type: string, description: Shared by all events of one call.}
+                ephemeral: {type: boolean, description: True when it never enters history; absent otherwise.}
+
+            EventPage:
+              type: object
+              required: [data, next_cursor, prev_cursor, has_more, cursor]
+              properties:
+                data: {type: array, items: {$ref: '#/components/schemas/Event'}}
+                next_cursor: {type: [string, 'null']}
+                prev_cursor: {type: [string, 'null']}
+                has_more: {type: boolean}
+                cursor: {$ref: '#/components/schemas/Timetoken', description: Where a stream continues from here.}
+
+            Listing:
+              type: object
+              required: [data, next_cursor, has_more]
+              properties:
+                data: {type: array}
+                next_cursor: {type: [string, 'null']}
+                has_more: {type: boolean}
+
+            NewMessage:
+              type: object
+              description: Either `text` or `data`.
+              additionalProperties: false
+              properties:
+                text: {type: string, description: 'Becomes `{"text": …}`.'}
+                data: {description: Any JSON up to 64 KiB.}
+                user: {$ref: '#/components/schemas/UserName'}
+                meta: {description: Any JSON up to 8 KiB.}
+                custom_type: {type: string, minLength: 1, maxLength: 64}
+                store: {type: boolean, default: true, description: False makes it ephemeral.}
+                ttl_hours: {type: integer, minimum: 1, maximum: 876000, description: Shortens the app's retention.}
+
+            NewEvent:
+              type: object
+              required: [data]
+              additionalProperties: false
+              properties:
+                type: {$ref: '#/components/schemas/TypeName', default: custom}
+                data: {description: Any JSON up to 64 KiB.}
+                user: {$ref: '#/components/schemas/UserName'}
+                meta: {description: Any JSON up to 8 KiB.}
+                store: {type: boolean, default: true, description: False makes it ephemeral.}
+                ttl_hours: {type: integer, minimum: 1, maximum: 876000, description: Shortens the app's retention.}
+
+            FiredEvent:
+              type: object
+              required: [data]
+              additionalProperties: false
+              properties:
+                type: {$ref: '#/components/schemas/TypeName', default: custom}
+                data: {description: Any JSON up to 64 KiB.}
+                user: {$ref: '#/components/schemas/UserName'}
+                meta: {description: Any JSON up to 8 KiB.}
+
+            NewSignal:
+              type: object
+              required: [data]
+              additionalProperties: false
+              properties:
+                data: {description: Any JSON up to 64 bytes.}
+                user: {$ref: '#/components/schemas/UserName'}
+                custom_type: {type: string, minLength: 1, maxLength: 64}
+
+            BatchEvent:
+              type: object
+              required: [channel, data]
+              additionalProperties: false
+              properties:
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                type: {$ref: '#/components/schemas/TypeName', default: custom}
+                data: {description: Any JSON up to 64 KiB.}
+                user: {$ref: '#/components/schemas/UserName'}
+                meta: {description: Any JSON up to 8 KiB.}
+                store: {type: boolean, default: true, description: False makes it ephemeral.}
+                ttl_hours: {type: integer, minimum: 1, maximum: 876000, description: Shortens the app's retention.}
+
+            AddressedEvent:
+              type: object
+              description: Either `channel` or `channels`.
+              required: [data]
+              additionalProperties: false
+              properties:
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                channels:
+                  type: array
+                  minItems: 1
+                  maxItems: 500
+                  uniqueItems: true
+                  items: {$ref: '#/components/schemas/ChannelName'}
+                type: {$ref: '#/components/schemas/TypeName', default: custom}
+                data: {description: Any JSON up to 64 KiB.}
+                user: {$ref: '#/components/schemas/UserName'}
+                meta: {description: Any JSON up to 8 KiB.}
+                store: {type: boolean, default: true, description: False makes it ephemeral.}
+                ttl_hours: {type: integer, minimum: 1, maximum: 876000, description: Shortens the app's retention.}
+
+            CloudEvent:
+              type: object
+              description: CloudEvents 1.0; further attributes are kept in `meta.cloudevent`.
+              required: [specversion, id, source, type]
+              properties:
+                specversion: {type: string, const: '1.0'}
+                id: {type: string, minLength: 1}
+                source: {type: string, minLength: 1}
+                type: {$ref: '#/components/schemas/TypeName'}
+                subject: {$ref: '#/components/schemas/ChannelName'}
+                time: {type: string}
+                datacontenttype: {type: string}
+                data: {description: Any JSON up to 64 KiB.}
+                data_base64: {type: string, description: In the place of `data`; JSON or text.}
+
+            Batch:
+              type: object
+              required: [events]
+              additionalProperties: false
+              properties:
+                mode:
+                  type: string
+                  enum: [atomic, each]
+                  default: atomic
+                  description: All or nothing, or every event that is acceptable.
+                events: {type: array, minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/BatchEvent'}}
+
+            Emitted:
+              type: object
+              required: [id, timetoken, channel, type, duplicate]
+              properties:
+                id: {$ref: '#/components/schemas/EventID'}
+                timetoken: {$ref: '#/components/schemas/Timetoken'}
+                channel: {type: string}
+                type: {type: string}
+                duplicate: {type: boolean, description: True when this is an earlier event with the same deduplication key.}
+
+            EmittedList:
+              type: object
+              required: [events]
+              properties: {events: {type: array, items: {$ref: '#/components/schemas/Emitted'}}}
+
+            BatchResults:
+              type: object
+              required: [results]
+              properties:
+                results:
+                  type: array
+                  items:
+                    type: object
+                    required: [status]
+                    properties:
+                      status: {type: integer, description: 201 or that of the problem.}
+                      id: {$ref: '#/components/schemas/EventID'}
+                      timetoken: {$ref: '#/components/schemas/Timetoken'}
+                      channel: {type: string}
+                      type: {type: string}
+                      duplicate: {type: boolean}
+                      problem: {$ref: '#/components/schemas/Problem'}
+
+            Forecast:
+              type: object
+              required: [valid, type, version, errors, would_reach]
+              properties:
+                valid: {type: boolean}
+                type: {type: [string, 'null'], description: Null when the event cannot be read.}
+                version: {type: [integer, 'null'], description: The version of the schema that accepts it.}
+                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
+                would_reach: {$ref: '#/components/schemas/Reach'}
+
+            ForecastList:
+              type: object
+              required: [results]
+              properties: {results: {type: array, items: {$ref: '#/components/schemas/Forecast'}}}
+
+            Reach:
+              type: object
+              required: [webhooks, streams]
+              properties:
+                webhooks:
+                  type: array
+                  items:
+                    type: object
+                    required: [id, match, why]
+                    properties: {id: {type: string}, match: {type: boolean}, why: {type: string}}
+                streams: {type: integer}
+
+            HistoryQuery:
+              type: object
+              required: [channels]
+              additionalProperties: false
+              properties:
+                channels:
+                  type: array
+                  minItems: 1
+                  maxItems: 500
+                  uniqueItems: true
+                  items: {$ref: '#/components/schemas/ChannelName'}
+                types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                user: {type: string}
+                after: {$ref: '#/components/schemas/Timetoken'}
+                before: {$ref: '#/components/schemas/Timetoken'}
+                order: {type: string, enum: [asc, desc], default: asc}
+                limit: {type: integer, minimum: 1, maximum: 250, description: Per channel.}
+
+            PollBatch:
+              type: object
+              required: [data, cursor]
+              properties:
+                data: {type: array, items: {$ref: '#/components/schemas/Event'}}
+                cursor: {$ref: '#/components/schemas/Timetoken', description: Where the next poll continues.}
+                gap:
+                  type: object
+                  description: There when events may be missing before the first one.
+                  required: [requested, resumed_from, missed]
+                  properties:
+                    requested: {type: string}
+                    resumed_from: {$ref: '#/components/schemas/Timetoken'}
+                    missed: {type: [string, integer]}
+
+            Stream:
+              type: object
+              required: [id, channels, types, key, format, state, opened_at, cursor, lag_bytes, bytes_sent, remote]
+              properties:
+                id: {type: string}
+                channels: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: string}
+                user: {type: string}
+                key: {type: string, description: The id of the API key it belongs to.}
+                format: {type: string, enum: [sse, ndjson]}
+                state: {type: string, enum: [catching_up, live]}
+                opened_at: {$ref: '#/components/schemas/Timestamp'}
+                cursor: {type: [string, 'null'], description: Handed to its connection up to here.}
+                lag_bytes: {type: integer, description: Waiting to be sent.}
+                bytes_sent: {type: integer}
+                remote: {type: string}
+
+            StreamPatch:
+              type: object
+              additionalProperties: false
+              properties:
+                channels: {type: array, minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/Pattern'}}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+
+            NewTicket:
+              type: object
+              additionalProperties: false
+              properties:
+                channels: {type: array, minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/Pattern'}}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                user: {$ref: '#/components/schemas/UserName'}
+
+            Ticket:
+              type: object
+              required: [ticket, expires_at]
+              properties:
+                ticket: {type: string}
+                expires_at: {$ref: '#/components/schemas/Timestamp'}
+
+            Scope: {type: string, enum: [emit, read, manage, admin]}
+
+            NewKey:
+              type: object
+              required: [scopes]
+              additionalProperties: false
+              properties:
+                name: {type: string, maxLength: 200}
+                scopes: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Scope'}}
+                channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
+                expires_at: {type: [string, 'null'], format: date-time}
+
+            Key:
+              type: object
+              required: [id, name, scopes, channels, types, expires_at, created_at]
+              properties:
+                id: {type: string}
+                name: {type: string}
+                scopes: {type: array, items: {$ref: '#/components/schemas/Scope'}}
+                channels: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                expires_at: {type: [string, 'null'], format: date-time}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+
+            IssuedKey:
+              allOf: [{$ref: '#/components/schemas/Key'}]
+              required: [key]
+              properties: {key: {type: string, description: Shown once.}}
+
+            NewApp:
+              type: object
+              required: [name]
+              additionalProperties: false
+              properties:
+                name: {type: string, minLength: 1, maxLength: 200}
+                retention_hours: {type: [integer, 'null'], minimum: 1, maximum: 876000, description: Null is for ever.}
+
+            App:
+              type: object
+              required: [id, name, retention_hours, created_at]
+              properties:
+                id: {type: string}
+                name: {type: string}
+                retention_hours: {type: [integer, 'null']}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+
+            AppWithKeys:
+              allOf: [{$ref: '#/components/schemas/App'}]
+              properties:
+                publish_key: {type: string}
+                subscribe_key: {type: string}
+                secret_key: {type: string}
+
+            IssuedApp:
+              allOf: [{$ref: '#/components/schemas/AppWithKeys'}]
+              required: [publish_key, subscribe_key, secret_key, admin_key]
+              properties: {admin_key: {type: string, description: Shown once.}}
+
+            Fault:
+              type: object
+              required: [pointer, keyword, detail]
+              properties:
+                pointer: {type: string, description: 'A JSON Pointer (RFC 6901) with `#` in front.'}
+                keyword: {type: string}
+                detail: {type: string}
+
+            Problem:
+              type: object
+              description: RFC 9457. Members beyond these belong to the code.
+              required: [type, title, status, code, instance, request_id, retryable]
+              properties:
+                type: {type: string}
+                title: {type: string}
+                status: {type: integer}
+                code: {type: string, description: Short and stable.}
+                detail: {type: string}
+                instance: {type: string}
+                request_id: {type: string}
+                retryable: {type: boolean, description: Whether the same request may succeed later.}
+                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
+                line: {type: integer, description: Where JSON could not be read.}
+                column: {type: integer}
+                limit_bytes: {type: integer}
+
+            WebhookSettings:
+              type: object
+              required: [url]
+              properties:
+                url: {type: string, format: uri, description: '`https`, or what the deployment permits.'}
+                types:
+                  type: array
+                  items: {$ref: '#/components/schemas/Pattern'}
+                  default: ['*']
+                  description: '`*` leaves out the chatty types (typing, receipts, presence, counts): name them.'
+                channels:
+                  type: array
+                  items: {$ref: '#/components/schemas/Pattern'}
+                  default: ['*']
+                  description: '`*` leaves out `$system`: name it.'
+                filter: {type: [string, 'null'], description: An expression over the envelope.}
+                description: {type: string}
+                concurrency: {type: [integer, 'null'], minimum: 1, maximum: 100, description: Deliveries at once.}
+
+            WebhookPatch:
+              type: object
+              additionalProperties: false
+              properties:
+                url: {type: string, format: uri}
+                types: {type: [array, 'null'], items: {$ref: '#/components/schemas/Pattern'}}
+                channels: {type: [array, 'null'], items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: [string, 'null']}
+                description: {type: [string, 'null']}
+                concurrency: {type: [integer, 'null'], minimum: 1, maximum: 100}
+
+            Webhook:
+              type: object
+              required: [id, url, types, channels, description, status, created_at, updated_at]
+              properties:
+                id: {type: string}
+                url: {type: string}
+                types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                channels: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: [string, 'null']}
+                description: {type: string}
+                concurrency: {type: [integer, 'null']}
+                status: {type: string, enum: [enabled, disabled]}
+                status_reason: {type: [string, 'null'], description: Why it is disabled.}
+                failing_since: {type: [string, 'null'], format: date-time}
+                previous_secret_until: {type: string, format: date-time, description: While a rotation lasts.}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+
+            IssuedWebhook:
+              allOf: [{$ref: '#/components/schemas/Webhook'}]
+              required: [secret]
+              properties: {secret: {type: string, description: '`whsec_…`, shown once.'}}
+
+            DeliveryStatus: {type: string, enum: [pending, failed, delivered, dead, held]}
+
+            Delivery:
+              type: object
+              required: [id, webhook, event, type, status, attempts, next_attempt_at]
+              properties:
+                id: {type: string}
+                webhook: {type: string}
+                event: {$ref: '#/components/schemas/EventID'}
+                type: {type: string}
+                channel: {type: string}
+                status: {$ref: '#/components/schemas/DeliveryStatus'}
+                attempts: {type: integer}
+                next_attempt_at: {type: [string, 'null'], format: date-time}
+                reason: {type: [string, 'null'], description: Why it is dead.}
+
+            DeliveryWithAttempts:
+              allOf: [{$ref: '#/components/schemas/Delivery'}]
+              required: [attempt_log]
+              properties: {attempt_log: {type: array, items: {$ref: '#/components/schemas/Attempt'}}}
+
+            Attempt:
+              type: object
+              required: [at, status, error, duration_ms]
+              properties:
+                at: {$ref: '#/components/schemas/Timestamp'}
+                status: {type: [integer, 'null'], description: The HTTP status; null when no answer came.}
+                error:
+                  type: [string, 'null']
+                  description: |
+                    `dns`, `connect_refused`, `connect_timeout`, `tls`, `blocked_address`, `timeout`, `reset`, `redirect`,
+                    `http_status`, `response_invalid` or `cancelled`; null on success.
+                duration_ms: {type: integer}
+                trigger: {type: string, enum: [automatic, manual]}
+                response_body: {type: string, description: The first 16 KiB of the latest answer.}
+                truncated: {type: boolean}
+                details: {type: object}
+
+            SourceSettings:
+              type: object
+              required: [scheme, mapping]
+              properties:
+                scheme: {type: string, description: 'How posts are signed: `github`, `standard`, …, or `none`.'}
+                secrets: {type: array, items: {type: string}, description: Any of them may have signed.}
+                mapping: {$ref: '#/components/schemas/Mapping'}
+                window_seconds: {type: integer, minimum: 30, maximum: 3600, description: How old a signed post may be.}
+                description: {type: string}
+
+            Mapping:
+              description: |
+                Templates that turn a post into an event: `{body/…}`, `{header/…}` and `{query/…}` are replaced by what they
+                point at, `{"$": "body/…"}` takes a JSON value as it is.
+
+            Source:
+              type: object
+              required: [id, path, scheme, secret_count, mapping, created_at, updated_at]
+              properties:
+                id: {type: string}
+                path: {type: string, description: Where its sender posts to.}
+                scheme: {type: string}
+                secret_count: {type: integer}
+                window_seconds: {type: integer}
+                mapping: {$ref: '#/components/schemas/Mapping'}
+                description: {type: string}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+
+            Trial:
+              type: object
+              required: [verified, events, errors]
+              properties:
+                verified: {type: boolean, description: Whether the signature holds.}
+                rejection: {type: string, description: Why it does not.}
+                events:
+                  type: array
+                  items:
+                    type: object
+                    required: [channel, type, user, data, valid, would_reach]
+                    properties:
+                      channel: {type: string}
+                      type: {type: string}
+                      user: {type: [string, 'null']}
+                      data: {}
+                      valid: {type: boolean}
+                      would_reach: {$ref: '#/components/schemas/Reach'}
+                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
+
+            Receipt:
+              type: object
+              required: [accepted, events]
+              properties:
+                accepted: {type: integer}
+                events:
+                  type: array
+                  items:
+                    type: object
+                    required: [id, timetoken, duplicate]
+                    properties:
+                      id: {$ref: '#/components/schemas/EventID'}
+                      timetoken: {$ref: '#/components/schemas/Timetoken'}
+                      duplicate: {type: boolean, description: True when this delivery had come before.}
+
+        """#
+}

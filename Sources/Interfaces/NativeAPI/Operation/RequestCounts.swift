@@ -1,0 +1,54 @@
+import HTTPServer
+import Locking
+
+/// Requests by route, method and status class, with their durations. Bounded: routes and methods are those of the
+/// router, whatever clients send.
+final class RequestCounts: Sendable {
+    /// Upper bounds of the buckets, in seconds.
+    static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    struct Key: Hashable {
+        var method: String
+        var route: String
+    }
+
+    struct Series {
+        /// Answers with status 1xx to 5xx.
+        var statuses: [UInt64] = [0, 0, 0, 0, 0]
+        /// One per bound, and one for what lies above the last; not cumulative.
+        var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
+        var seconds = 0.0
+        var bytes: UInt64 = 0
+    }
+
+    private let series = Lock<[Key: Series]>([:])
+    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+    /// Counts one answer. Called on the loop for each, so it costs little more than finding the series.
+    func record(_ outcome: Router.Outcome) {
+        let method = outcome.method.rawValue
+        let key = Key(
+            method: Self.methods.contains(method) ? method : "other", route: outcome.pattern?.description ?? "none")
+        let seconds = outcome.duration / .seconds(1)
+        let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+        series.withLock { series in
+            series[key, default: Series()].count(outcome, seconds, bucket)
+        }
+    }
+
+    /// In the order of their routes.
+    var all: [(key: Key, series: Series)] {
+        series.withLock { $0.map { ($0.key, $0.value) } }.sorted {
+            ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method)
+        }
+    }
+}
+
+extension RequestCounts.Series {
+    fileprivate mutating func count(_ outcome: Router.Outcome, _ seconds: Double, _ bucket: Int) {
+        statuses[min(max(outcome.status / 100, 1), 5) - 1] += 1
+        buckets[bucket] += 1
+        self.seconds += seconds
+        bytes += UInt64(outcome.bodyBytes)
+    }
+}

@@ -1,0 +1,177 @@
+import ChatKit
+import ChatModel
+import HTTPClient
+import HTTPServer
+import InboundHooks
+import JSON
+import Locking
+import Logging
+import SQLiteEngine
+import Testing
+import Webhooks
+
+@testable import NativeAPI
+
+/// The native API over a store in memory, called without a socket; with an admin key of the first app.
+struct APIFixture: Sendable {
+    let service: ChatService
+    let loop: Loop
+    let router: Router
+    let api: NativeAPI
+    let time: ManualTime
+    let app: AppRecord
+    let adminKey: String
+
+    /// Runs `body` with everything started, and stops it all.
+    static func run(
+        limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
+        _ body: @escaping @Sendable (APIFixture) async throws -> Void
+    ) async throws {
+        let time = ManualTime()
+        let loop = try Loop(name: "test-loop")
+        try loop.start()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: time.clock, logger: logger))
+        let client = try Client()
+        let service = ChatService(engine: engine, limits: limits, clock: time.clock, executor: loop)
+        let webhooks = WebhookService(service: service, client: client, logger: logger)
+        let inbound = InboundService(service: service, logger: logger)
+        let api = NativeAPI(
+            service: service, webhooks: webhooks, inbound: inbound, publicURL: "https://gw.example",
+            streams: LiveStreams(service: service, loop: loop), clock: clock)
+        var router = Router(problemBaseURL: "https://gw.example")
+        api.addRoutes(to: &router)
+        let outcome: Result<Void, any Error>
+        do {
+            try await withThrowingDiscardingTaskGroup { [router] parts in
+                await whenReady { ready in parts.addTask { try await service.run(whenReady: ready) } }
+                await whenReady { ready in parts.addTask { try await inbound.run(whenReady: ready) } }
+                await whenReady { ready in parts.addTask { try await webhooks.run(whenReady: ready) } }
+                let issued = try await establish(service)
+                try await body(
+                    APIFixture(
+                        service: service, loop: loop, router: router, api: api, time: time, app: issued.app,
+                        adminKey: issued.admin.text))
+                parts.cancelAll()
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await client.shutdown()
+        await engine.close()
+        loop.stop()
+        try outcome.get()
+    }
+
+    private static func establish(_ service: ChatService) async throws -> IssuedApp {
+        try await service.keyring.establish(
+            AppRecord(
+                space: SpaceID("default"), name: "default", publishKey: "pub", subscribeKey: "sub",
+                secretKey: "secret", isFirst: true, created: service.clock.now), keyText: nil)
+    }
+
+    private static func whenReady(_ start: (@escaping @Sendable () -> Void) -> Void) async {
+        let (ready, signal) = AsyncStream.makeStream(of: Never.self)
+        start { signal.finish() }
+        for await _ in ready {}
+    }
+}
+
+/// The time of day as a test decides it. It moves a little with every look, as real clocks do.
+final class ManualTime: Sendable {
+    private let ticks = Lock(UInt64(17_324_123_456_789_012))
+
+    var clock: WallClock {
+        WallClock { [self] in
+            ticks.withLock { ticks in
+                ticks += 10
+                return Timetoken(ticks)
+            }
+        }
+    }
+
+    func advance(_ duration: Duration) { ticks.withLock { $0 += UInt64(duration.timetokenTicks) } }
+}
+
+/// One answer, its body parsed when it is JSON.
+struct Answer: Sendable {
+    var status: Int
+    var headers: [(name: String, value: String)]
+    var bytes: [UInt8]
+    var json: JSONValue?
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    subscript(name: String) -> JSONValue? { json?[name] }
+
+    func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// The problem's short name.
+    var code: String? { json?["code"]?.string }
+}
+
+extension APIFixture {
+    /// Sends a request as the holder of a key; nil sends none.
+    func call(
+        _ method: HTTPMethod, _ target: String, _ body: String = "", key: String?,
+        headers: [(name: String, value: String)] = [], from address: RemoteAddress = .loopback
+    ) async -> Answer {
+        await call(method, target, Array(body.utf8), key: key, headers: headers, from: address)
+    }
+
+    func call(
+        _ method: HTTPMethod, _ target: String, _ body: [UInt8], key: String?,
+        headers: [(name: String, value: String)] = [], from address: RemoteAddress = .loopback
+    ) async -> Answer {
+        let credential = key.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+        let request = Request(
+            method, target, headers: Headers(credential + headers), body: body, remoteAddress: address)
+        let response = await router.respond(to: request)
+        let bytes: [UInt8] =
+            switch response.body {
+            case .bytes(let bytes): bytes
+            case .fixed(let text): text.withUTF8Buffer { Array($0) }
+            case .empty, .pieces, .stream: []
+            }
+        return Answer(
+            status: response.status, headers: response.headers, bytes: bytes,
+            // Text answers are no JSON; their tests look at the bytes.
+            json: try? JSONDocument(bytes).root)
+    }
+
+    /// Sends a request as the admin.
+    func call(
+        _ method: HTTPMethod, _ target: String, _ body: String = "", headers: [(name: String, value: String)] = []
+    ) async -> Answer {
+        await call(method, target, body, key: adminKey, headers: headers)
+    }
+
+    /// Makes a key and gives its text.
+    func key(
+        _ scopes: Scopes, channels: [String] = ["*"], types: [String] = ["*"], expires: Timetoken? = nil
+    ) async throws -> String {
+        let admin = try #require(service.keyring.caller(digest: Keyring.digest(of: adminKey)))
+        return try await service.keyring.issueKey(
+            name: "test", scopes: scopes, channels: channels.compactMap { NamePattern($0) },
+            types: types.compactMap { NamePattern($0) }, expires: expires, by: admin
+        ).text
+    }
+
+    /// The list of a webhook's deliveries, once there is one: the planner works beside the requests.
+    func firstDelivery(of webhook: String) async -> Answer {
+        var list = await call(.get, "/v1/deliveries?webhook=\(webhook)")
+        for _ in 0..<100_000 where list["data"]?.count == 0 {
+            await Task.yield()
+            list = await call(.get, "/v1/deliveries?webhook=\(webhook)")
+        }
+        return list
+    }
+
+    /// Every kept event of a channel, as envelopes.
+    func history(_ channel: String) async -> [JSONValue] {
+        await call(.get, "/v1/channels/\(channel)/events?limit=250")["data"]?.elements ?? []
+    }
+}

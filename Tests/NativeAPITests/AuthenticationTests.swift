@@ -1,0 +1,186 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@Suite("Authentication") struct AuthenticationTests {
+    @Test(
+        "refuses what is no valid key, and says how to send one",
+        arguments: [
+            "", "Bearer", "Bearer ", "Basic YTpi", "Bearer nonsense", "parley_x", "Bearer a b",
+        ])
+    func invalid(_ field: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.get, "/v1/keys", key: nil, headers: [("Authorization", field)])
+            #expect(answer.status == 401)
+            #expect(answer.header("WWW-Authenticate")?.hasPrefix("Bearer") == true)
+        }
+    }
+
+    @Test("takes the scheme in any case and spaces before the key")
+    func spelling() async throws {
+        try await APIFixture.run { api in
+            for scheme in ["Bearer ", "bearer   ", "BEARER "] {
+                let answer = await api.call(
+                    .get, "/v1/keys", key: nil, headers: [("Authorization", scheme + api.adminKey)])
+                #expect(answer.status == 200)
+            }
+        }
+    }
+
+    @Test("needs a key on every route under /v1 but the stream's, which has tickets")
+    func everywhere() async throws {
+        try await APIFixture.run { api in
+            for route in api.router.routes where route.pattern.description.hasPrefix("/v1/") {
+                let target = route.pattern.description.replacing("{channel}", with: "a").replacing("{id}", with: "x")
+                let answer = await api.call(route.method, target, key: nil)
+                #expect(answer.status == 401, "\(route.method) \(route.pattern)")
+            }
+        }
+    }
+
+    @Test("refuses keys in the URL", arguments: ["key", "api_key", "access_token", "Authorization", "TOKEN"])
+    func inURL(_ name: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.get, "/v1/keys?\(name)=\(api.adminKey)", key: nil)
+            #expect(answer.code == "credential_in_url")
+            #expect(!answer.text.contains(api.adminKey))
+        }
+    }
+
+    @Test("forgets a key when it expires and when it is removed")
+    func endings() async throws {
+        try await APIFixture.run { api in
+            let key = try await api.key([.read], expires: api.service.clock.now.adding(.seconds(60)))
+            #expect(await api.call(.get, "/v1/channels/a/events", key: key).status == 200)
+            api.time.advance(.seconds(61))
+            #expect(await api.call(.get, "/v1/channels/a/events", key: key).code == "credential_invalid")
+            let made = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)
+            let text = try #require(made["key"]?.string)
+            let id = try #require(made["id"]?.string)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: text).status == 200)
+            #expect(await api.call(.delete, "/v1/keys/\(id)").status == 204)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: text).status == 401)
+        }
+    }
+}
+
+@Suite("API keys") struct KeyRouteTests {
+    @Test("are made with their text, listed and read without it")
+    func life() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(
+                .post, "/v1/keys",
+                #"{"name":"ci","scopes":["emit","read"],"channels":["orders.*"],"types":["*"],"expires_at":"2100-01-31T12:00:00+02:00"}"#
+            )
+            #expect(made.status == 201)
+            #expect(made["key"]?.string?.hasPrefix("parley_") == true)
+            #expect(made["expires_at"]?.string == "2100-01-31T10:00:00.000000Z")
+            let id = try #require(made["id"]?.string)
+            #expect(made.header("Location") == "/v1/keys/\(id)")
+            #expect(made.header("Cache-Control") == "no-store")
+            let read = await api.call(.get, "/v1/keys/\(id)")
+            #expect(read["channels"]?.strings == ["orders.*"])
+            #expect(read["key"] == nil)
+            let list = await api.call(.get, "/v1/keys")
+            #expect(list["data"]?.count == 2)
+            #expect(!list.text.contains(#""key""#))
+        }
+    }
+
+    @Test("are listed in pages")
+    func pages() async throws {
+        try await APIFixture.run { api in
+            for _ in 0..<4 { _ = try await api.key([.read]) }
+            var ids: [String] = []
+            var target = "/v1/keys?limit=2"
+            while true {
+                let page = await api.call(.get, target)
+                ids += page["data"]?.elements?.compactMap { $0["id"]?.string } ?? []
+                guard let next = page["next_cursor"]?.string else { break }
+                target = "/v1/keys?limit=2&cursor=\(next)"
+            }
+            #expect(ids.count == 5)
+            #expect(Set(ids).count == 5)
+            #expect(await api.call(.get, "/v1/keys?cursor=key_none").code == "bad_cursor")
+        }
+    }
+
+    @Test(
+        "are refused for bad bodies",
+        arguments: [
+            (#"{}"#, "member_missing"), (#"{"scopes":[]}"#, "bad_member"), (#"{"scopes":["fly"]}"#, "bad_member"),
+            (#"{"scopes":"read"}"#, "wrong_type"), (#"{"scopes":["read"],"channels":["a*"]}"#, "bad_member"),
+            (#"{"scopes":["read"],"channels":[]}"#, "bad_member"), (#"{"scopes":["read"],"types":[1]}"#, "wrong_type"),
+            (#"{"scopes":["read"],"expires_at":"tomorrow"}"#, "bad_member"),
+            (#"{"scopes":["read"],"expires_at":"2001-01-01T00:00:00Z"}"#, "bad_member"),
+        ])
+    func malformed(_ body: String, _ code: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, "/v1/keys", body)
+            #expect(answer.status == 400)
+            #expect(answer.code == code)
+        }
+    }
+
+    @Test("are for admins, and none of another app is seen")
+    func rights() async throws {
+        try await APIFixture.run { api in
+            let manager = try await api.key([.emit, .read, .manage])
+            #expect(await api.call(.get, "/v1/keys", key: manager).status == 403)
+            #expect(await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#, key: manager).status == 403)
+            let app = await api.call(.post, "/v1/apps", #"{"name":"other"}"#)
+            let foreign = try #require(app["admin_key"]?.string)
+            let own = try #require(await api.call(.get, "/v1/keys")["data"]?[0]?["id"]?.string)
+            #expect(await api.call(.get, "/v1/keys/\(own)", key: foreign).status == 404)
+            #expect(await api.call(.delete, "/v1/keys/\(own)", key: foreign).status == 404)
+            #expect(await api.call(.get, "/v1/keys", key: foreign)["data"]?.count == 1)
+        }
+    }
+
+    @Test("cannot remove themselves")
+    func lastOne() async throws {
+        try await APIFixture.run { api in
+            let own = try #require(await api.call(.get, "/v1/keys")["data"]?[0]?["id"]?.string)
+            #expect(await api.call(.delete, "/v1/keys/\(own)").status == 409)
+        }
+    }
+}
+
+@Suite("Apps") struct AppRouteTests {
+    @Test("are made by operators with their keys, which only their own admin reads again")
+    func life() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/apps", #"{"name":"acme","retention_hours":24}"#)
+            #expect(made.status == 201)
+            let id = try #require(made["id"]?.string)
+            let admin = try #require(made["admin_key"]?.string)
+            #expect(made["retention_hours"]?.integer == 24)
+            let asOperator = await api.call(.get, "/v1/apps/\(id)")
+            #expect(asOperator["name"]?.string == "acme")
+            #expect(asOperator["secret_key"] == nil)
+            let asAdmin = await api.call(.get, "/v1/apps/\(id)", key: admin)
+            #expect(asAdmin["secret_key"]?.string == made["secret_key"]?.string)
+            #expect(await api.call(.get, "/v1/apps")["data"]?.count == 2)
+            #expect(await api.call(.delete, "/v1/apps/\(id)").status == 204)
+            #expect(await api.call(.get, "/v1/apps/\(id)", key: admin).status == 401)
+            #expect(await api.call(.delete, "/v1/apps/default").status == 409)
+        }
+    }
+
+    @Test("are nobody else's business")
+    func rights() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/apps", #"{"name":"acme"}"#)
+            let admin = try #require(made["admin_key"]?.string)
+            #expect(await api.call(.get, "/v1/apps", key: admin).status == 403)
+            #expect(await api.call(.post, "/v1/apps", #"{"name":"x"}"#, key: admin).status == 403)
+            #expect(await api.call(.delete, "/v1/apps/default", key: admin).status == 403)
+            let foreign = await api.call(.get, "/v1/apps/default", key: admin)
+            let missing = await api.call(.get, "/v1/apps/app_none", key: admin)
+            #expect(foreign.status == 404 && missing.status == 404)
+            #expect(foreign["detail"]?.string == missing["detail"]?.string)
+        }
+    }
+}

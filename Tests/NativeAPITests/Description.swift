@@ -1,0 +1,152 @@
+import JSON
+import Yams
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `openapi.yaml` as tests look at it, with a light check of answers: types, required and undeclared members, enums.
+struct Description {
+    struct Operation {
+        var method: String
+        var path: String
+        var node: Node
+        var item: Node
+
+        /// Found by its text: as a key a status is a string, which the subscript would take for a number.
+        func response(_ status: Int) -> Node? {
+            node["responses"]?.mapping?.first { $0.key.string == String(status) }?.value
+        }
+    }
+
+    let root: Node
+
+    static func text() throws -> String {
+        let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: top.appending(path: "openapi.yaml"), encoding: .utf8)
+    }
+
+    init() throws {
+        root = try compose(yaml: Self.text()) ?? Node("")
+    }
+
+    var operations: [Operation] {
+        var operations: [Operation] = []
+        for (path, item) in root["paths"]?.mapping ?? [:] {
+            for (method, node) in item.mapping ?? [:] where method.string != "parameters" {
+                operations.append(
+                    Operation(method: method.string ?? "", path: path.string ?? "", node: node, item: item))
+            }
+        }
+        return operations
+    }
+
+    func parameters(of operation: Operation) -> [Node] {
+        let listed = [operation.item, operation.node].flatMap { Array($0["parameters"]?.sequence ?? []) }
+        return listed.map(resolved)
+    }
+
+    var references: [String] { Self.references(in: root) }
+
+    private static func references(in node: Node) -> [String] {
+        switch node {
+        case .mapping(let mapping):
+            mapping.flatMap { $0.key.string == "$ref" ? [$0.value.string ?? ""] : references(in: $0.value) }
+        case .sequence(let sequence): sequence.flatMap(references(in:))
+        case .scalar, .alias: []
+        }
+    }
+
+    func resolve(_ reference: String) -> Node? {
+        guard reference.hasPrefix("#/") else { return nil }
+        return reference.dropFirst(2).split(separator: "/").reduce(root as Node?) { $0?[String($1)] }
+    }
+
+    private func resolved(_ node: Node) -> Node {
+        node["$ref"]?.string.flatMap(resolve) ?? node
+    }
+}
+
+// MARK: - Checking answers
+
+extension Description {
+    /// What of an answer the description does not allow.
+    func check(_ answer: Answer, to method: String, _ path: String) -> [String] {
+        guard let operation = operations.first(where: { $0.method == method && $0.path == path }) else {
+            return ["no such operation"]
+        }
+        guard let response = operation.response(answer.status).map(resolved) else {
+            return ["status \(answer.status) is not declared"]
+        }
+        guard let content = response["content"]?.mapping else {
+            return answer.bytes.isEmpty ? [] : ["a body is not declared"]
+        }
+        let type = answer.header("Content-Type") ?? ""
+        guard let schema = content[Node(type)]?["schema"] else { return ["'\(type)' is not declared"] }
+        guard let value = answer.json else { return ["the body is no JSON"] }
+        return check(value, schema, at: "#")
+    }
+
+    private func check(_ value: JSONValue, _ node: Node, at place: String) -> [String] {
+        let schema = resolved(node)
+        if let choices = schema["oneOf"]?.sequence {
+            let verdicts = choices.map { check(value, $0, at: place) }
+            return verdicts.contains { $0.isEmpty } ? [] : verdicts.flatMap { $0 }
+        }
+        let types = schema["type"].map { $0.sequence?.compactMap(\.string) ?? [$0.string ?? ""] } ?? []
+        guard types.isEmpty || types.contains(where: value.isOf) else { return ["\(place) is not of type \(types)"] }
+        if let words = schema["enum"]?.sequence?.compactMap(\.string), let text = value.string, !words.contains(text) {
+            return ["\(place) is '\(text)'"]
+        }
+        switch value.kind {
+        case .object: return checkMembers(of: value, schema, at: place)
+        case .array:
+            guard let items = schema["items"], let elements = value.elements else { return [] }
+            return elements.enumerated().flatMap { check($1, items, at: "\(place)/\($0)") }
+        default: return []
+        }
+    }
+
+    private func checkMembers(of value: JSONValue, _ schema: Node, at place: String) -> [String] {
+        let parts = flattened(schema)
+        let properties = parts.reduce(into: [String: Node]()) { properties, part in
+            for (name, node) in part["properties"]?.mapping ?? [:] { properties[name.string ?? ""] = node }
+        }
+        var problems: [String] = []
+        for name in parts.flatMap({ $0["required"]?.sequence?.compactMap(\.string) ?? [] }) where value[name] == nil {
+            problems.append("\(place)/\(name) is missing")
+        }
+        // A schema that names no members welcomes any.
+        for (name, member) in value.members ?? [] {
+            if let node = properties[name] ?? schema["additionalProperties"].flatMap({ $0.mapping == nil ? nil : $0 }) {
+                problems += check(member, node, at: "\(place)/\(name)")
+            } else if !properties.isEmpty {
+                problems.append("\(place)/\(name) is not declared")
+            }
+        }
+        return problems
+    }
+
+    /// A schema and all that it is made of.
+    private func flattened(_ schema: Node) -> [Node] {
+        [schema] + (schema["allOf"]?.sequence ?? []).flatMap { flattened(resolved($0)) }
+    }
+}
+
+extension JSONValue {
+    fileprivate func isOf(_ type: String) -> Bool {
+        switch type {
+        case "object": kind == .object
+        case "array": kind == .array
+        case "string": kind == .string
+        case "integer": kind == .integer
+        case "number": double != nil
+        case "boolean": kind == .boolean
+        case "null": isNull
+        default: false
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@Suite("A dry run") struct DryRunTests {
+    @Test(
+        "says what would happen on every emit, and stores nothing",
+        arguments: [
+            ("channels/a/events", #"{"type":"t","data":1}"#, "t"),
+            ("channels/a/messages", #"{"text":"hi"}"#, "message.created"),
+            ("channels/a/signals", #"{"data":1}"#, "signal.sent"), ("channels/a/fire", #"{"data":1}"#, "custom"),
+            ("events", #"{"channel":"a","type":"t","data":1}"#, "t"),
+        ])
+    func forecast(_ route: String, _ body: String, _ type: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, "/v1/\(route)?dry_run=true", body)
+            #expect(answer.status == 200)
+            #expect(answer["valid"]?.boolean == true)
+            #expect(answer["type"]?.string == type)
+            #expect(answer["version"]?.isNull == true)
+            #expect(answer["errors"]?.count == 0)
+            #expect(answer["would_reach"]?["streams"]?.integer == 0)
+            #expect(await api.history("a").isEmpty)
+        }
+    }
+
+    @Test("says which webhooks would be told, and why")
+    func webhooks() async throws {
+        try await APIFixture.run { api in
+            for type in ["order.*", "other"] {
+                let made = await api.call(
+                    .post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["\#(type)"]}"#)
+                #expect(made.status == 201)
+            }
+            let answer = await api.call(
+                .post, "/v1/events/validate", #"{"channel":"a","type":"order.paid","data":1}"#)
+            let matches = try #require(answer["would_reach"]?["webhooks"]?.elements)
+            #expect(matches.count == 2)
+            #expect(Set(matches.compactMap { $0["match"]?.boolean }) == [true, false])
+            #expect(matches.allSatisfy { $0["why"]?.string?.isEmpty == false })
+        }
+    }
+
+    @Test("of an event that would be refused is an answer")
+    func invalid() async throws {
+        try await APIFixture.run { api in
+            let narrow = try await api.key([.emit], channels: ["b"])
+            for (body, key, keyword) in [
+                (#"{"type":"message.created","data":1}"#, api.adminKey, "malformed_request"),
+                (#"{"type":"t","data":1}"#, narrow, "forbidden"),
+            ] {
+                let answer = await api.call(.post, "/v1/channels/a/events?dry_run=true", body, key: key)
+                #expect(answer.status == 200)
+                #expect(answer["valid"]?.boolean == false)
+                #expect(answer["errors"]?[0]?["keyword"]?.string == keyword)
+            }
+        }
+    }
+
+    @Test("of several events gives a result for each, unreadable ones in mode each too")
+    func several() async throws {
+        try await APIFixture.run { api in
+            let channels = await api.call(.post, "/v1/events?dry_run=true", #"{"channels":["a","b"],"data":1}"#)
+            #expect(channels["results"]?.elements?.compactMap { $0["valid"]?.boolean } == [true, true])
+            let batch = await api.call(
+                .post, "/v1/events/batch?dry_run=true",
+                #"{"mode":"each","events":[{"channel":"a","data":1},{"channel":"a"},{"channel":"a","type":"","data":1}]}"#
+            )
+            #expect(batch["results"]?.elements?.compactMap { $0["valid"]?.boolean } == [true, false, false])
+            #expect(batch["results"]?[1]?["type"]?.isNull == true)
+            #expect(await api.history("a").isEmpty)
+        }
+    }
+
+    @Test("does not spend an Idempotency-Key")
+    func key() async throws {
+        try await APIFixture.run { api in
+            let headers: [(name: String, value: String)] = [("Idempotency-Key", "k")]
+            _ = await api.call(.post, "/v1/channels/a/events?dry_run=true", #"{"data":1}"#, headers: headers)
+            let real = await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#, headers: headers)
+            #expect(real.status == 201)
+        }
+    }
+
+    @Test("is asked for by true or false alone")
+    func flag() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/channels/a/events?dry_run=1", #"{"data":1}"#).status == 400)
+            #expect(await api.call(.post, "/v1/channels/a/events?dry_run=false", #"{"data":1}"#).status == 201)
+        }
+    }
+}

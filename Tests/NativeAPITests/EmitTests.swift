@@ -1,0 +1,150 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@Suite("Emitting over HTTP") struct EmitTests {
+    @Test("answers 201 with the event's place, and history has it")
+    func event() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(
+                .post, "/v1/channels/orders.eu/events",
+                #"{"type":"order.paid","user":"shop-7","data":{"amount":4200},"meta":{"lang":"en"}}"#)
+            #expect(answer.status == 201)
+            #expect(answer["type"]?.string == "order.paid")
+            #expect(answer["channel"]?.string == "orders.eu")
+            #expect(answer["duplicate"]?.boolean == false)
+            let events = await api.history("orders.eu")
+            #expect(events.count == 1)
+            #expect(events.first?["id"]?.string == answer["id"]?.string)
+            #expect(events.first?["user"]?.string == "shop-7")
+            #expect(events.first?["meta"]?["lang"]?.string == "en")
+        }
+    }
+
+    @Test(
+        "keeps the payload's bytes",
+        arguments: [
+            #"{"z":1,"a":2}"#, "100.10", "1e2", "-0.0", "123456789012345678901234567890", #""\u00e9 \/ é""#,
+            #"{"nested": [ 1 , 2 ]}"#, "null", #""a\u0000b""#, "\"\u{2028}\"",
+        ])
+    func exactBytes(_ payload: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(
+                .post, "/v1/channels/a/events", #"{ "data" : \#(payload) , "type":"t","meta":\#(payload)}"#)
+            #expect(answer.status == 201)
+            let id = try #require(answer["id"]?.string)
+            let stored = await api.call(.get, "/v1/events/\(id)")
+            #expect(stored.text.contains(#""data":\#(payload)"#))
+            #expect(payload == "null" || stored.text.contains(#""meta":\#(payload)"#))
+        }
+    }
+
+    @Test("makes a message of a text, with the sender's spelling")
+    func text() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(
+                .post, "/v1/channels/room.1/messages", #"{"text":"h\u00e9llo","user":"ana","custom_type":"note"}"#)
+            #expect(answer.status == 201)
+            #expect(answer["type"]?.string == "message.created")
+            let id = try #require(answer["id"]?.string)
+            let stored = await api.call(.get, "/v1/events/\(id)")
+            #expect(stored.text.contains(#""data":{"text":"h\u00e9llo"}"#))
+            #expect(stored["custom_type"]?.string == "note")
+        }
+    }
+
+    @Test("makes a message of any JSON")
+    func messageData() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/channels/room.1/messages", #"{"data":7}"#).status == 201)
+            #expect(await api.history("room.1").first?["data"]?.integer == 7)
+        }
+    }
+
+    @Test("answers signals and fire with 202 and keeps neither in history", arguments: ["signals", "fire"])
+    func passing(_ route: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, "/v1/channels/a/\(route)", #"{"user":"ana","data":{"x":1}}"#)
+            #expect(answer.status == 202)
+            #expect(answer["id"]?.string?.hasPrefix("evt_") == true)
+            #expect(await api.history("a").isEmpty)
+        }
+    }
+
+    @Test("leaves out of history what is not to be stored")
+    func notStored() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, "/v1/channels/a/events", #"{"data":1,"store":false}"#)
+            #expect(answer.status == 201)
+            #expect(await api.history("a").isEmpty)
+            let id = try #require(answer["id"]?.string)
+            #expect(await api.call(.get, "/v1/events/\(id)")["ephemeral"]?.boolean == true)
+        }
+    }
+
+    @Test("hides an event when its hours are over")
+    func timeToLive() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.post, "/v1/channels/a/events", #"{"data":1,"ttl_hours":2}"#)
+            #expect(await api.history("a").count == 1)
+            api.time.advance(.seconds(2 * 3600 + 1))
+            #expect(await api.history("a").isEmpty)
+        }
+    }
+
+    @Test("calls an event without a type 'custom'")
+    func untyped() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#)["type"]?.string == "custom")
+        }
+    }
+
+    @Test("keeps an escaped slash inside the channel's name")
+    func slash() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, "/v1/channels/a%2Fb%20c/events", #"{"data":1}"#)
+            #expect(answer["channel"]?.string == "a/b c")
+        }
+    }
+
+    @Test("takes the channel from the body")
+    func channelInBody() async throws {
+        try await APIFixture.run { api in
+            let one = await api.call(.post, "/v1/events", #"{"channel":"a","type":"t","data":1}"#)
+            #expect(one.status == 201)
+            #expect(one["channel"]?.string == "a")
+            let several = await api.call(.post, "/v1/events", #"{"channels":["b","c"],"type":"t","data":{"n":1.0}}"#)
+            #expect(several.status == 201)
+            #expect(several["events"]?.elements?.compactMap { $0["channel"]?.string } == ["b", "c"])
+            #expect(await api.history("c").count == 1)
+        }
+    }
+
+    @Test("stores nothing when one of several channels is refused")
+    func severalChannelsAtomic() async throws {
+        try await APIFixture.run { api in
+            let key = try await api.key([.emit], channels: ["b"])
+            let answer = await api.call(.post, "/v1/events", #"{"channels":["b","c"],"data":1}"#, key: key)
+            #expect(answer.status == 403)
+            #expect(await api.history("b").isEmpty)
+        }
+    }
+
+    @Test("refuses what a key does not reach")
+    func rights() async throws {
+        try await APIFixture.run { api in
+            let narrow = try await api.key([.emit], channels: ["orders.*"], types: ["order.*"])
+            let reader = try await api.key([.read])
+            func status(_ key: String, _ channel: String, _ type: String) async -> Int {
+                await api.call(.post, "/v1/channels/\(channel)/events", #"{"type":"\#(type)","data":1}"#, key: key)
+                    .status
+            }
+            #expect(await status(narrow, "orders.eu", "order.paid") == 201)
+            #expect(await status(narrow, "rooms", "order.paid") == 403)
+            #expect(await status(narrow, "orders.eu", "other") == 403)
+            #expect(await status(reader, "orders.eu", "order.paid") == 403)
+            #expect(await status(api.adminKey, "$system", "order.paid") == 403)
+        }
+    }
+}

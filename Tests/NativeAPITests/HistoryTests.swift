@@ -1,0 +1,244 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Signing
+import Testing
+
+@testable import NativeAPI
+
+@Suite("Reading history") struct HistoryTests {
+    /// Fills a channel with the numbers 0..<count.
+    private static func fill(_ api: APIFixture, _ channel: String, _ count: Int) async {
+        let events = (0..<count).map {
+            #"{"channel":"\#(channel)","type":"t.\#($0 % 2)","user":"u\#($0 % 3)","data":\#($0)}"#
+        }
+        let answer = await api.call(.post, "/v1/events/batch", #"{"events":[\#(events.joined(separator: ","))]}"#)
+        #expect(answer.status == 200)
+    }
+
+    private static func numbers(_ answer: Answer) -> [Int64] {
+        answer["data"]?.elements?.compactMap { $0["data"]?.integer } ?? []
+    }
+
+    @Test("walks every page once, forwards and back", arguments: ["asc", "desc"])
+    func pages(_ order: String) async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 7)
+            let all: [Int64] = order == "asc" ? Array(0..<7) : (0..<7).reversed()
+            var target = "/v1/channels/a/events?order=\(order)&limit=3"
+            var walked: [[Int64]] = []
+            var last: Answer?
+            while true {
+                let page = await api.call(.get, target)
+                #expect(page.status == 200)
+                walked.append(Self.numbers(page))
+                last = page
+                guard let next = page["next_cursor"]?.string else { break }
+                #expect(page["has_more"]?.boolean == true)
+                // The link is the same walk, whatever the client keeps of the body.
+                let link = try #require(page.header("Link")?.split(separator: ",").first)
+                #expect(link.contains("cursor=\(next)") && link.hasSuffix(#"rel="next""#))
+                target = "/v1/channels/a/events?order=\(order)&limit=3&cursor=\(next)"
+            }
+            #expect(walked == [Array(all[0..<3]), Array(all[3..<6]), Array(all[6..<7])])
+            let back = try #require(last?["prev_cursor"]?.string)
+            let page = await api.call(.get, "/v1/channels/a/events?limit=3&cursor=\(back)")
+            #expect(Self.numbers(page) == Array(all[3..<6]))
+            let first = try #require(page["prev_cursor"]?.string)
+            let start = await api.call(.get, "/v1/channels/a/events?limit=3&cursor=\(first)")
+            #expect(Self.numbers(start) == Array(all[0..<3]))
+            #expect(start["prev_cursor"]?.isNull == true)
+            #expect(start["next_cursor"]?.string != nil)
+        }
+    }
+
+    @Test("gives the cursor at which a stream goes on, the same for a whole walk into the past")
+    func continuation() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 4)
+            let newest = await api.call(.get, "/v1/channels/a/events?limit=2&order=desc")
+            let top = try #require(newest["data"]?[0]?["timetoken"]?.string)
+            #expect(newest["cursor"]?.string == top)
+            await Self.fill(api, "a", 1)
+            let cursor = try #require(newest["next_cursor"]?.string)
+            let older = await api.call(.get, "/v1/channels/a/events?limit=2&cursor=\(cursor)")
+            #expect(older["cursor"]?.string == top)
+            let oldest = await api.call(.get, "/v1/channels/a/events?limit=2")
+            #expect(oldest["cursor"]?.string == oldest["data"]?[1]?["timetoken"]?.string)
+        }
+    }
+
+    @Test("narrows by type, user and exclusive bounds, and counts alike")
+    func filters() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 7)
+            let all = await api.call(.get, "/v1/channels/a/events")
+            func timetoken(_ index: Int) -> String { all["data"]?[index]?["timetoken"]?.string ?? "" }
+            for (query, expected) in [
+                ("type=t.1", [1, 3, 5]), ("type=t.*", Array(0..<7)), ("type=t.0&type=t.1", Array(0..<7)),
+                ("user=u2", [2, 5]), ("after=\(timetoken(4))", [5, 6]), ("before=\(timetoken(2))", [0, 1]),
+                ("after=\(timetoken(0))&before=\(timetoken(2))&type=*", [1]), ("type=other", []),
+            ] as [(String, [Int64])] {
+                #expect(Self.numbers(await api.call(.get, "/v1/channels/a/events?\(query)")) == expected)
+                let count = await api.call(.get, "/v1/channels/a/events/count?\(query)")
+                #expect(count["count"]?.integer == Int64(expected.count), "\(query)")
+            }
+        }
+    }
+
+    @Test("of a channel nobody has used is empty")
+    func unknown() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.get, "/v1/channels/never/events")
+            #expect(answer.status == 200)
+            #expect(answer["data"]?.count == 0)
+            #expect(answer["next_cursor"]?.isNull == true)
+        }
+    }
+
+    @Test("of several channels gives a page for each")
+    func several() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 3)
+            await Self.fill(api, "b", 1)
+            let answer = await api.call(
+                .post, "/v1/history", #"{"channels":["a","b","c"],"limit":2,"order":"desc"}"#)
+            #expect(answer.status == 200)
+            let pages = answer["channels"]
+            #expect(pages?["a"]?["data"]?.elements?.compactMap { $0["data"]?.integer } == [2, 1])
+            #expect(pages?["b"]?["has_more"]?.boolean == false)
+            #expect(pages?["c"]?["data"]?.count == 0)
+            let cursor = try #require(pages?["a"]?["next_cursor"]?.string)
+            let rest = await api.call(.get, "/v1/channels/a/events?limit=2&order=desc&cursor=\(cursor)")
+            #expect(Self.numbers(rest) == [0])
+        }
+    }
+
+    @Test(
+        "of several channels is refused beyond its bounds",
+        arguments: [
+            #"{"channels":[]}"#, #"{"channels":["a","a"]}"#, #"{"channels":"a"}"#, #"{}"#,
+            #"{"channels":["a"],"limit":251}"#, #"{"channels":["a"],"after":7}"#, #"{"channels":["a"],"after":"x"}"#,
+            #"{"channels":["a,b"]}"#, #"{"channels":["a"],"order":"up"}"#,
+        ])
+    func severalRefused(_ body: String) async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/history", body).status == 400)
+        }
+    }
+
+    @Test("of many channels lowers the limit of each")
+    func manyChannels() async throws {
+        try await APIFixture.run { api in
+            func body(_ count: Int, _ limit: String) -> String {
+                let names = (0..<count).map { #""c\#($0)""# }.joined(separator: ",")
+                return #"{"channels":[\#(names)]\#(limit)}"#
+            }
+            #expect(await api.call(.post, "/v1/history", body(500, "")).status == 200)
+            #expect(await api.call(.post, "/v1/history", body(500, #","limit":5"#)).status == 200)
+            #expect(await api.call(.post, "/v1/history", body(500, #","limit":6"#)).status == 400)
+            #expect(await api.call(.post, "/v1/history", body(501, "")).status == 400)
+        }
+    }
+
+    @Test("loses what was deleted, strictly between the bounds")
+    func deletion() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 5)
+            let all = await api.call(.get, "/v1/channels/a/events")
+            let first = try #require(all["data"]?[0]?["timetoken"]?.string)
+            let last = try #require(all["data"]?[4]?["timetoken"]?.string)
+            let answer = await api.call(.delete, "/v1/channels/a/events?after=\(first)&before=\(last)")
+            #expect(answer.status == 200)
+            #expect(answer["deleted"]?.integer == 3)
+            #expect(Self.numbers(await api.call(.get, "/v1/channels/a/events")) == [0, 4])
+            let writer = try await api.key([.emit, .read])
+            #expect(await api.call(.delete, "/v1/channels/a/events", key: writer).status == 403)
+        }
+    }
+
+    @Test("needs the scope and the channel")
+    func rights() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 2)
+            let emitter = try await api.key([.emit])
+            let narrow = try await api.key([.read], channels: ["b"], types: ["t.1"])
+            let typed = try await api.key([.read], types: ["t.1"])
+            #expect(await api.call(.get, "/v1/channels/a/events", key: emitter).status == 403)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: narrow).status == 403)
+            #expect(Self.numbers(await api.call(.get, "/v1/channels/a/events", key: typed)) == [1])
+            #expect(await api.call(.get, "/v1/channels/a/events?type=t.0", key: typed).status == 403)
+        }
+    }
+}
+
+@Suite("One event") struct OneEventTests {
+    @Test("has a tag, and is not sent to who has it")
+    func tag() async throws {
+        try await APIFixture.run { api in
+            let id = try #require(await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#)["id"]?.string)
+            let event = await api.call(.get, "/v1/events/\(id)")
+            #expect(event.status == 200)
+            let tag = try #require(event.header("ETag"))
+            for (field, status) in [(tag, 304), ("W/\(tag)", 304), ("\"x\", \(tag)", 304), ("*", 304), ("\"x\"", 200)] {
+                let again = await api.call(.get, "/v1/events/\(id)", headers: [("If-None-Match", field)])
+                #expect(again.status == status)
+                #expect(again.header("ETag") == tag)
+            }
+        }
+    }
+
+    @Test("that is unknown, of another app or out of reach is 404 in the same words")
+    func hidden() async throws {
+        try await APIFixture.run { api in
+            let id = try #require(await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#)["id"]?.string)
+            let other = await api.call(.post, "/v1/apps", #"{"name":"other"}"#)
+            let foreign = try #require(other["admin_key"]?.string)
+            let narrow = try await api.key([.read], channels: ["b"])
+            let missing = await api.call(.get, "/v1/events/evt_17000000000000000")
+            #expect(missing.status == 404)
+            for (key, target) in [
+                (foreign, id), (narrow, id), (api.adminKey, "evt_x"), (api.adminKey, "17000000000000000"),
+            ] {
+                let answer = await api.call(.get, "/v1/events/\(target)", key: key)
+                #expect(answer.status == 404)
+                #expect(answer["detail"]?.string == missing["detail"]?.string)
+            }
+        }
+    }
+
+    @Test("has the published tag formula")
+    func formula() {
+        let representation = #"{"id":"ep_1","url":"https://example.com/hook","version":3}"#
+        #expect(EntityTag.of(Array(representation.utf8)) == #""OAnjLd2gkJqKEe_c""#)
+    }
+}
+
+@Suite("Page cursors") struct PageCursorTests {
+    @Test("read back what they say", arguments: [HistoryRequest.Order.oldestFirst, .newestFirst])
+    func roundTrip(_ order: HistoryRequest.Order) throws {
+        for direction in [PageCursor.Direction.next, .prev] {
+            let cursor = PageCursor(position: 17_000_000_001_234_567, order: order, direction: direction, anchor: 9)
+            #expect(try PageCursor(text: cursor.text) == cursor)
+        }
+    }
+
+    @Test(
+        "of somebody else's making are refused",
+        arguments: ["", "x", "MXwxNzAwMDAwMDAwMTIzNDU2N3xhc2M", "%", "1|1|asc|next|1"])
+    func foreign(_ text: String) {
+        #expect(throws: ChatError.self) { try PageCursor(text: text) }
+    }
+
+    @Test("of random bytes are refused or read, never a crash")
+    func random() {
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<2000 {
+            let bytes = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
+                Array("01|ascdenxtprv9".utf8).randomElement(using: &random) ?? 0
+            }
+            guard let cursor = try? PageCursor(text: Base64.encodeURL(bytes)) else { continue }
+            #expect((try? PageCursor(text: cursor.text)) == cursor, "seed \(random.seed)")
+        }
+    }
+}

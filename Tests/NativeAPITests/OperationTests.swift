@@ -1,0 +1,237 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite("Probes and figures") struct OperationTests {
+    @Test("/livez and /readyz answer without a key")
+    func probes() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.get, "/livez", key: nil).status == 200)
+            let ready = await api.call(.get, "/readyz", key: nil)
+            #expect(ready.status == 200)
+            #expect(ready["status"]?.string == "ready")
+        }
+    }
+
+    @Test("/readyz writes at most once a second, however often it is asked")
+    func readinessHolds() async throws {
+        try await APIFixture.run { api in
+            func written() async throws -> Int {
+                let request = HistoryRequest(channel: Readiness.channel, limit: 250)
+                return try await api.service.engine.log.counts([request])[0]
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<50 { group.addTask { #expect(await api.call(.get, "/readyz", key: nil).status == 200) } }
+            }
+            let once = try await written()
+            #expect(once == 1)
+            api.time.advance(.seconds(2))
+            #expect(await api.call(.get, "/readyz", key: nil).status == 200)
+            let twice = try await written()
+            #expect(twice == 2)
+        }
+    }
+
+    @Test("/readyz is 503 when an event does not come out in time")
+    func late() async throws {
+        try await APIFixture.run { api in
+            // A store that never answers, and a clock on which the deadline is over at once.
+            let stalled = ChatService(
+                engine: StalledEngine(real: api.service.engine), clock: api.time.clock, executor: api.loop)
+            let (ready, signal) = AsyncStream.makeStream(of: Never.self)
+            let running = Task { try await stalled.run { signal.finish() } }
+            for await _ in ready {}
+            let readiness = Readiness(service: stalled, deadline: .seconds(3), clock: ImpatientClock())
+            guard case .unready(let reason) = await readiness.verdict() else {
+                Issue.record("ready although nothing was stored")
+                return
+            }
+            #expect(reason.contains("3 s"))
+            running.cancel()
+        }
+    }
+
+    @Test("/readyz is 503 when the store is closed")
+    func closed() async throws {
+        try await APIFixture.run { api in
+            await api.service.engine.close()
+            let answer = await api.call(.get, "/readyz", key: nil)
+            #expect(answer.status == 503)
+            #expect(answer.code == "not_ready")
+            #expect(answer.header("Retry-After") != nil)
+        }
+    }
+
+    @Test("/metrics counts requests by route and class, whatever paths clients make up")
+    func metrics() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#)
+            _ = await api.call(.post, "/v1/channels/b/events", "nonsense")
+            _ = await api.call(.get, "/made/up", key: nil)
+            _ = await api.call("BREW", "/made/up/too", key: nil)
+            let text = await api.call(.get, "/metrics", key: nil).text
+            let route = #"method="POST",route="/v1/channels/{channel}/events""#
+            #expect(text.contains("parley_http_requests_total{\(route),status=\"2xx\"} 1\n"))
+            #expect(text.contains("parley_http_requests_total{\(route),status=\"4xx\"} 1\n"))
+            #expect(text.contains(#"parley_http_requests_total{method="GET",route="none",status="4xx"} 1"#))
+            #expect(text.contains(#"parley_http_requests_total{method="other",route="none",status="4xx"} 1"#))
+            #expect(text.contains("parley_http_request_duration_seconds_bucket{\(route),le=\"+Inf\"} 2\n"))
+            #expect(text.contains("parley_events_emitted_total 1\n"))
+            #expect(text.contains("process_resident_memory_bytes"))
+            #expect(!text.contains("made"))
+        }
+    }
+
+    @Test("/metrics has well-formed lines only, each family once")
+    func format() async throws {
+        try await APIFixture.run { api in
+            let lines = await api.call(.get, "/metrics", key: nil).text.split(separator: "\n")
+            let families = lines.filter { $0.hasPrefix("# TYPE ") }
+            #expect(Set(families).count == families.count)
+            let sample = /[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+/
+            for line in lines where !line.hasPrefix("#") {
+                #expect(line.wholeMatch(of: sample) != nil, "\(line)")
+            }
+        }
+    }
+
+    @Test("/metrics is for operators, and for this machine itself")
+    func metricsRights() async throws {
+        try await APIFixture.run { api in
+            let elsewhere = RemoteAddress(v4: 0xC000_0207)
+            let manager = try await api.key([.manage])
+            let app = await api.call(.post, "/v1/apps", #"{"name":"other"}"#)
+            let foreign = try #require(app["admin_key"]?.string)
+            func status(_ key: String?, _ headers: [(name: String, value: String)] = []) async -> Int {
+                await api.call(.get, "/metrics", key: key, headers: headers, from: elsewhere).status
+            }
+            #expect(await status(nil) == 401)
+            #expect(await status(manager) == 403)
+            #expect(await status(foreign) == 403)
+            #expect(await status(api.adminKey) == 200)
+            let proxied = await api.call(.get, "/metrics", key: nil, headers: [("X-Forwarded-For", "192.0.2.7")])
+            #expect(proxied.status == 401)
+        }
+    }
+}
+
+/// On this clock every wait is over as soon as it begins.
+struct ImpatientClock: Clock {
+    var now: ContinuousClock.Instant { .now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+}
+
+@Suite("Problems") struct ProblemTests {
+    @Test("have a page each, at the address their type points at")
+    func pages() async throws {
+        try await APIFixture.run { api in
+            for entry in ProblemCatalogue.entries {
+                let answer = await api.call(.get, "/problems/\(entry.code.replacing("_", with: "-"))", key: nil)
+                #expect(answer.status == 200)
+                #expect(answer.text.contains(entry.title))
+            }
+            #expect(await api.call(.get, "/problems/none", key: nil).status == 404)
+            let problem = await api.call(.get, "/v1/keys", key: nil)
+            #expect(problem["type"]?.string == "https://gw.example/problems/credential-missing")
+        }
+    }
+
+    @Test("carry the request's id")
+    func requestID() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.get, "/v1/keys", key: nil, headers: [("X-Request-Id", "abc-1")])
+            #expect(answer.header("X-Request-Id") == "abc-1")
+            #expect(answer["request_id"]?.string == "abc-1")
+            #expect(answer["instance"]?.string == "/v1/requests/abc-1")
+        }
+    }
+
+    @Test("exist for every code, with the status of the catalogue", arguments: ChatError.Code.allCases)
+    func codes(_ code: ChatError.Code) {
+        let problem = Problem(ChatError(code, "detail"))
+        let entry = ProblemCatalogue.entries.first { $0.code == problem.code }
+        #expect(entry?.status == problem.status)
+        #expect(problem.detail == "detail")
+        #expect(
+            problem.headers.contains { $0.name == "Retry-After" } == (problem.status == 503 || problem.status == 429))
+    }
+
+    @Test("round the time to wait up to whole seconds")
+    func retryAfter() {
+        let problem = Problem(ChatError(.overloaded, "", retryAfter: .milliseconds(1200)))
+        #expect(problem.headers.first?.value == "2")
+    }
+}
+
+extension ProblemTests {
+    /// Every short name that a room gives to an error or a problem.
+    private static func names() throws -> Set<String> {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        var names: Set<String> = []
+        let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
+        for file in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+            for match in text.matches(of: /(?:slug|code): "([a-z_]+)"/) { names.insert(String(match.1)) }
+        }
+        return names
+    }
+
+    @Test("are all in the catalogue")
+    func catalogue() throws {
+        let listed = Set(ProblemCatalogue.entries.map(\.code))
+        #expect(try Self.names().subtracting(listed).isEmpty)
+    }
+}
+
+@Suite("Timestamps") struct TimestampTests {
+    @Test(
+        "are read as RFC 3339",
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("2023-11-14T22:13:20Z", 17_000_000_000_000_000),
+            ("2023-11-14T23:13:20+01:00", 17_000_000_000_000_000),
+            ("2023-11-14t16:43:20.5-05:30", 17_000_000_005_000_000),
+            ("2024-11-24T01:39:05.678901299Z", 17_324_123_456_789_012),
+            ("2024-02-29T00:00:00Z", 17_091_648_000_000_000), ("2016-12-31T23:59:60Z", 14_832_288_000_000_000),
+        ] as [(String, UInt64)])
+    func reading(_ text: String, _ ticks: UInt64) {
+        #expect(Timestamp.read(text) == Timetoken(ticks))
+    }
+
+    @Test("read back what is printed")
+    func roundTrip() {
+        let moment = Timetoken(17_324_123_456_789_010)
+        #expect(Timestamp.read(moment.timestamp) == moment)
+    }
+
+    @Test(
+        "that are none are refused",
+        arguments: [
+            "", "2023-11-14", "2023-11-14T22:13:20", "2023-13-14T22:13:20Z", "2023-02-29T22:13:20Z",
+            "2023-11-14T24:13:20Z", "2023-11-14T22:13:20.Z", "2023-11-14T22:13:20Zx", "1969-12-31T23:59:59Z",
+            "2023-11-14T22:13:20+1:00", "２０23-11-14T22:13:20Z",
+        ])
+    func refused(_ text: String) { #expect(Timestamp.read(text) == nil) }
+}
+
+@Suite("Suggestions") struct SuggestionTests {
+    @Test("are near, or there is none")
+    func nearest() {
+        let known = ["type", "data", "user", "ttl_hours"]
+        #expect(Suggestion.nearest(to: "usr", among: known) == "user")
+        #expect(Suggestion.nearest(to: "ttl_hour", among: known) == "ttl_hours")
+        #expect(Suggestion.nearest(to: "payload", among: known) == nil)
+        #expect(Suggestion.nearest(to: String(repeating: "x", count: 100_000), among: known) == nil)
+    }
+}

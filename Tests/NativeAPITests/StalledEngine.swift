@@ -1,0 +1,51 @@
+import ChatModel
+
+/// An engine whose log takes events and never says that they are stored; everything else is the engine behind it.
+struct StalledEngine: Engine {
+    let real: any Engine
+
+    var log: any EventLog { StalledLog(real: real.log) }
+    var directory: any Directory { real.directory }
+    var deliveries: any DeliveryQueue { real.deliveries }
+    func health() async -> EngineHealth { await real.health() }
+    func close() async { await real.close() }
+}
+
+private struct StalledLog: EventLog {
+    let real: any EventLog
+
+    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
+        // Until it is cancelled, which is what the deadline of a probe does.
+        try? await Task.sleep(for: .seconds(3600))
+        throw ChatError(.unavailable, "cancelled")
+    }
+
+    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
+    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.floor(of: space) }
+
+    func events(
+        in channels: ChannelSet, after position: Timetoken, limit: Int
+    ) async throws(ChatError) -> Page<Event> {
+        try await real.events(in: channels, after: position, limit: limit)
+    }
+
+    func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
+        try await real.history(requests)
+    }
+
+    func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { try await real.counts(requests) }
+
+    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? {
+        try await real.event(at: timetoken, in: space)
+    }
+
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
+        try await real.delete(after: after, before: before, in: channel)
+    }
+
+    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
+        try await real.setRetention(age, of: space)
+    }
+
+    func committed() async -> CommitSequence { await real.committed() }
+}
