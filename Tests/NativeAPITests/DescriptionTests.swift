@@ -108,6 +108,7 @@ import Yams
         Exchange(.get, "/v1/channels/a/events/count", as: "/v1/channels/{channel}/events/count"),
         Exchange(.post, "/v1/history", #"{"channels":["a"]}"#, as: "/v1/history"),
         Exchange(.get, "/v1/events/EVENT", as: "/v1/events/{id}"),
+        Exchange(.get, "/v1/events/EVENT/explain", as: "/v1/events/{id}/explain"),
         Exchange(.get, "/v1/poll?channel=a", as: "/v1/poll"),
         Exchange(.get, "/v1/streams", as: "/v1/streams"),
         Exchange(.post, "/v1/stream-tickets", #"{"channels":["a"]}"#, as: "/v1/stream-tickets"),

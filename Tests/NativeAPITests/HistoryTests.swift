@@ -207,6 +207,24 @@ import Testing
         }
     }
 
+    @Test("is explained: what is owed for it, and who would be told now")
+    func explanation() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["t"]}"#)
+            let webhook = try #require(made["id"]?.string)
+            _ = await api.call(.post, "/v1/webhooks/\(webhook)/disable")
+            let id = try #require(
+                await api.call(.post, "/v1/channels/a/events", #"{"type":"t","data":1}"#)["id"]?.string)
+            _ = await api.firstDelivery(of: webhook)
+            let answer = await api.call(.get, "/v1/events/\(id)/explain")
+            #expect(answer["deliveries"]?[0]?["webhook"]?.string == webhook)
+            #expect(answer["would_reach"]?["webhooks"]?[0]?["id"]?.string == webhook)
+            #expect(answer["schema"]?.isNull == true)
+            let reader = try await api.key([.read])
+            #expect(await api.call(.get, "/v1/events/\(id)/explain", key: reader).status == 403)
+        }
+    }
+
     @Test("has the published tag formula")
     func formula() {
         let representation = #"{"id":"ep_1","url":"https://example.com/hook","version":3}"#

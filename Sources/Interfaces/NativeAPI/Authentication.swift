@@ -8,12 +8,18 @@ typealias CallerAction = @Sendable (Request, Caller) async throws -> Response
 /// What a route does for anybody.
 typealias OpenAction = @Sendable (Request) async throws -> Response
 
+extension Request {
+    /// Whether reading the body is long work: JSON is parsed at about 100 bytes a microsecond.
+    fileprivate var isLarge: Bool { body.bytes.count > 64 * 1024 }
+}
+
 extension NativeAPI {
     /// A handler that runs `action` for the holder of an API key, and says what fails as a problem.
     func asCaller(_ action: @escaping CallerAction) -> Router.Handler {
         { request in
             do {
-                return try await action(request, try caller(of: request))
+                let caller = try caller(of: request)
+                return try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request, caller) }
             } catch {
                 throw Self.translated(error)
             }
@@ -24,11 +30,19 @@ extension NativeAPI {
     func asAnybody(_ action: @escaping OpenAction) -> Router.Handler {
         { request in
             do {
-                return try await action(request)
+                return try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request) }
             } catch {
                 throw Self.translated(error)
             }
         }
+    }
+
+    /// Runs work on the pool of the process when it would take a millisecond or more: on the loop everyone waits for it.
+    static func awayFromTheLoop<Value: Sendable>(
+        if isLong: Bool, _ work: () async throws -> Value
+    ) async rethrows -> Value {
+        guard isLong else { return try await work() }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
     }
 
     /// Who asks, by `Authorization: Bearer <API key>` (RFC 6750, 2.1).

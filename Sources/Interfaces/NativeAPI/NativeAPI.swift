@@ -79,6 +79,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/channels/{channel}/events/count", handler: asCaller(getCount))
         router.add(.post, "/v1/history", body: smallBody, handler: asCaller(postHistory))
         router.add(.get, "/v1/events/{id}", handler: asCaller(getEvent))
+        router.add(.get, "/v1/events/{id}/explain", handler: asCaller(getExplanation))
     }
 
     private func addAdministrationRoutes(to router: inout Router) {

@@ -98,7 +98,7 @@ extension NativeAPI {
         _ order: EmitOrder, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
         let chat = service.chat(for: caller)
-        if try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
+        if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
             return await dryRun(order, chat)
         }
         guard let key = try IdempotencyKey(request.headers) else {

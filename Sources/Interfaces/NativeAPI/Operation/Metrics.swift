@@ -41,6 +41,7 @@ extension NativeAPI {
         var text = MetricsText()
         printRequests(to: &text)
         if let figures = await metrics.serverMetrics { Self.print(figures, to: &text) }
+        Self.print(await streamMetrics, to: &text)
         await printChat(to: &text)
         Self.print(webhooks.metrics, to: &text)
         Self.printInbound(inbound.gate.metrics, to: &text)
@@ -103,7 +104,22 @@ extension NativeAPI {
         text.single(
             "parley_http_body_memory_bytes", .gauge, "Bytes of request bodies held in memory.",
             server.bodyBytesInFlight)
-        text.single("parley_streams", .gauge, "Live streams.", server.streams)
+        text.single(
+            "parley_stream_sent_bytes_total", .counter, "Bytes of streams handed to the kernel.",
+            server.streamTraffic.bytesSent)
+    }
+
+    private static func print(_ streams: StreamMetrics, to text: inout MetricsText) {
+        text.single("parley_streams", .gauge, "Live streams.", streams.open)
+        text.single("parley_streams_opened_total", .counter, "Streams opened.", streams.opened)
+        text.single("parley_streams_catching_up", .gauge, "Streams that read the log now.", streams.catchUpsNow)
+        text.single(
+            "parley_streams_lagged_total", .counter, "Streams closed because their reader was too slow.",
+            streams.slowCloses)
+        text.single(
+            "parley_stream_gaps_total", .counter, "Readers told that they may have missed events.", streams.gaps)
+        text.single("parley_stream_frames_total", .counter, "Events printed for streams.", streams.framed)
+        text.single("parley_polls_waiting", .gauge, "Long polls waiting for an event.", streams.pollsWaiting)
     }
 
     private func printChat(to text: inout MetricsText) async {

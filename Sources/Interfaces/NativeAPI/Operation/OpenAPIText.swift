@@ -289,6 +289,25 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/NotFound'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/events/{id}/explain:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getExplanation
+              tags: [read]
+              summary: Say what became of an event
+              description: |
+                Its schema, what is owed to webhooks for it, and who would be told of such an event now. Needs the scope
+                `manage`.
+              responses:
+                '200':
+                  description: The explanation
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Explanation'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /v1/history:
             post:
               operationId: postHistory
@@ -1363,6 +1382,19 @@ enum OpenAPIText {
                     required: [id, match, why]
                     properties: {id: {type: string}, match: {type: boolean}, why: {type: string}}
                 streams: {type: integer}
+
+            Explanation:
+              type: object
+              required: [event, type, schema, would_reach, deliveries]
+              properties:
+                event: {$ref: '#/components/schemas/EventID'}
+                type: {type: string}
+                schema:
+                  type: [object, 'null']
+                  required: [type, version]
+                  properties: {type: {type: string}, version: {type: integer}}
+                would_reach: {$ref: '#/components/schemas/Reach'}
+                deliveries: {type: array, items: {$ref: '#/components/schemas/Delivery'}}
 
             HistoryQuery:
               type: object

@@ -4,6 +4,9 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
+    /// Bytes of answer whose printing takes about a millisecond.
+    static let longPrint = 256 * 1024
+
     private static let rangeNames = ["type", "user", "after", "before"]
 
     /// `GET /v1/channels/{channel}/events`
@@ -15,10 +18,11 @@ extension NativeAPI {
         query.order = try order(try parameters.text("order"), query.cursor)
         let channel = try readable(request.name("channel"), caller)
         let page = try await pages(of: [channel], query, caller)[0]
-        var writer = JSONWriter(capacity: page.weight)
-        page.print(to: &writer)
+        let body = await Self.awayFromTheLoop(if: page.weight > Self.longPrint) {
+            JSONText(capacity: page.weight) { page.print(to: &$0) }
+        }
         return .json(
-            writer.bytes,
+            body.bytes,
             headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
     }
 

@@ -29,7 +29,7 @@ struct HistoryQuery {
 }
 
 /// One page of a channel's history, as it is answered.
-struct HistoryPage {
+struct HistoryPage: Sendable {
     var events: [Event]
     var next: PageCursor?
     var previous: PageCursor?

@@ -21,7 +21,9 @@ extension NativeAPI {
         var channels: [ChannelID] = []
         for name in names { channels.append(try readable(name, caller)) }
         let pages = try await pages(of: channels, try query(fields, channels: channels.count), caller)
-        return .json(Self.printed(zip(channels, pages)))
+        let weight = pages.reduce(32) { $0 + $1.weight }
+        return .json(
+            await Self.awayFromTheLoop(if: weight > Self.longPrint) { Self.printed(zip(channels, pages), weight) })
     }
 
     private func query(_ fields: Fields, channels: Int) throws(ChatError) -> HistoryQuery {
@@ -54,8 +56,8 @@ extension NativeAPI {
         return value
     }
 
-    private static func printed(_ pages: some Sequence<(ChannelID, HistoryPage)>) -> [UInt8] {
-        var writer = JSONWriter(capacity: pages.reduce(32) { $0 + $1.1.weight })
+    private static func printed(_ pages: some Sequence<(ChannelID, HistoryPage)>, _ weight: Int) -> [UInt8] {
+        var writer = JSONWriter(capacity: weight)
         writer.beginObject()
         writer.key("channels")
         writer.beginObject()

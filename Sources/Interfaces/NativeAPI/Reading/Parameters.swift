@@ -13,7 +13,9 @@ struct Parameters {
         guard !query.isEmpty else { return }
         for item in query.items where !known.contains(item.name) {
             let nearest = Suggestion.nearest(to: item.name, among: known).map { "; did you mean '\($0)'?" } ?? ""
-            throw ChatError(.malformed, "unknown query parameter '\(item.name)'\(nearest)", slug: "unknown_parameter")
+            // Shortened: what is repeated to the sender need not be as long as what was sent.
+            throw ChatError(
+                .malformed, "unknown query parameter '\(item.name.prefix(64))'\(nearest)", slug: "unknown_parameter")
         }
     }
 
