@@ -107,6 +107,15 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
+/// Looks every other millisecond, for five seconds at most; whether the condition came true.
+func eventually(_ condition: @Sendable () async throws -> Bool) async rethrows -> Bool {
+    for _ in 0..<2500 {
+        if try await condition() { return true }
+        do { try await Task.sleep(for: .milliseconds(2)) } catch { return false }
+    }
+    return false
+}
+
 /// A gate that handlers wait at until a test opens it.
 final class Gate: Sendable {
     private struct State {

@@ -36,7 +36,8 @@ import Testing
     @Test(
         "answers 404 elsewhere",
         arguments: [
-            "/v1", "/v1/channels//events", "/v1/channels/a/events/", "//", "/v1/channels/a%2Fevents", "/V1/channels/a/events",
+            "/v1", "/v1/channels//events", "/v1/channels/a/events/", "//", "/v1/channels/a%2Fevents",
+            "/V1/channels/a/events",
             "/v1/../v1/channels/a/events",
         ])
     func notFound(_ target: String) async {

@@ -44,7 +44,8 @@ import Testing
         #expect(RemoteAddress(v6High: 0, low: 1).description == "::1")
         #expect(RemoteAddress(v6High: 0, low: 1).isLoopback)
         #expect(RemoteAddress(v6High: 0, low: 0).description == "::")
-        #expect(RemoteAddress(v6High: 0x0001_0000_0002_0003, low: 0x0004_0005_0006_0007).description == "1:0:2:3:4:5:6:7")
+        #expect(
+            RemoteAddress(v6High: 0x0001_0000_0002_0003, low: 0x0004_0005_0006_0007).description == "1:0:2:3:4:5:6:7")
         #expect(!RemoteAddress(v4: 0x0A00_0001).isLoopback)
     }
 }
@@ -52,14 +53,17 @@ import Testing
 @Suite("A problem") struct ProblemTests {
     @Test("prints itself as RFC 9457 says") func body() {
         let problem = Problem(
-            status: 422, code: "schema_violation", title: "Payload does not match the event schema", detail: "2 violations",
+            status: 422, code: "schema_violation", title: "Payload does not match the event schema",
+            detail: "2 violations",
             violations: [
                 Problem.Violation(
                     pointer: "#/amount", keyword: "type", detail: "expected integer, got string",
                     more: [("expected", .string("integer"))]),
                 Problem.Violation(pointer: "#", keyword: "required", detail: "missing property currency"),
             ],
-            members: [("event_type", .string("order.paid")), ("schema_version", .integer(3)), ("x", .json([0x5B, 0x5D]))])
+            members: [
+                ("event_type", .string("order.paid")), ("schema_version", .integer(3)), ("x", .json([0x5B, 0x5D])),
+            ])
         let text = String(decoding: problem.body(baseURL: "https://gw.example", requestID: "req_1"), as: UTF8.self)
         let expected = """
             {"type":"https://gw.example/problems/schema-violation","title":"Payload does not match the event schema",\
@@ -79,7 +83,9 @@ import Testing
 
     @Test("uses a type registered elsewhere") func foreignType() {
         let problem = Problem(status: 429, code: "x", title: "t", type: "https://iana.org/quota")
-        #expect(String(decoding: problem.body(baseURL: "", requestID: "r"), as: UTF8.self).contains("https://iana.org/quota"))
+        #expect(
+            String(decoding: problem.body(baseURL: "", requestID: "r"), as: UTF8.self).contains(
+                "https://iana.org/quota"))
     }
 }
 

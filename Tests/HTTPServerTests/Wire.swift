@@ -71,6 +71,11 @@ final class Wire: @unchecked Sendable {
         close()
     }
 
+    func limitSending(milliseconds: Int) {
+        var limit = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
     /// Returns how much was taken before the other side closed or stood still.
     @discardableResult
     func send(_ bytes: some Collection<UInt8>) -> Int {

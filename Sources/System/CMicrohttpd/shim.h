@@ -55,3 +55,20 @@ static inline struct MHD_OptionItem shim_logger_option(struct shim_log_sink *sin
     struct MHD_OptionItem option = {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)&shim_log, sink};
     return option;
 }
+
+// `MHD_create_response_from_buffer` is taken over by the program (see HTTPServer/Microhttpd/LibraryRefusals.swift), so
+// answers are made with the older function that it calls itself.
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+static inline struct MHD_Response *shim_make_response(size_t size, const void *data, int is_copied) {
+    return MHD_create_response_from_data(size, (void *)data, MHD_NO, is_copied ? MHD_YES : MHD_NO);
+}
+
+// The library frees `data`.
+static inline struct MHD_Response *shim_adopt_response(size_t size, void *data) {
+    return MHD_create_response_from_data(size, data, MHD_YES, MHD_NO);
+}
+
+#pragma GCC diagnostic pop

@@ -30,7 +30,7 @@ enum Callbacks {
             guard let target, let connection, let raw = shim_connection_context(connection) else { return nil }
             let peer = Unmanaged<Peer>.fromOpaque(raw).takeUnretainedValue()
             let exchange = Exchange(engine: engine(context), peer: peer, connection: connection, target: target)
-            return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`
+            return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`, or by `letGo`
         }
 
     static let access: MHD_AccessHandlerCallback = { _, connection, path, method, version, data, size, slot in

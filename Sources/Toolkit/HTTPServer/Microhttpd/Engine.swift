@@ -36,6 +36,12 @@ final class Engine: @unchecked Sendable {
     private var isDraining = false
     private var drainWaiter: CheckedContinuation<Void, Never>?
     private(set) var lastWords: String?
+    /// The status of an answer of the library's own that comes next.
+    private var refusal: Int?
+    /// That answer must not be given by the library.
+    private var isRefusalDropped = false
+    /// The statuses of such answers, in the order in which the library will close their connections.
+    private var droppedRefusals: [Int] = []
 
     init(options: ServerOptions, router: Router, loop: Loop, logger: Logger) {
         self.options = options
@@ -63,7 +69,8 @@ extension Engine: LoopDriver {
     var isEager: Bool { daemon.map { $0.needsRun || $0.isPending } ?? false }
 
     func drive() {
-        daemon?.runIfNeeded()
+        guard let daemon else { return }
+        LibraryRefusals.withRunning(self) { daemon.runIfNeeded() }
     }
 
     func start() async throws {
@@ -119,7 +126,7 @@ extension Engine: LoopDriver {
         isDraining = true
         listener?.close()
         daemon?.needsRun = true
-        daemon?.runIfNeeded()
+        drive()
         for peer in peers.values where peer.exchange == nil { peer.cut() }
     }
 
@@ -151,7 +158,7 @@ extension Engine: LoopDriver {
         while !parked.isEmpty {
             for waiting in parked.values { waiting.abandon() }
             daemon.needsRun = true
-            daemon.runIfNeeded()
+            drive()
         }
         loop.remove(self)
         self.daemon = nil
@@ -247,7 +254,14 @@ extension Engine {
 
     /// The library is about to close the socket.
     func connectionEnded(_ peer: Peer) {
-        if !peer.isSilenced, !isDraining, peer.exchange == nil { explainEnd(of: peer) }
+        if let exchange = peer.exchange {
+            // The library lets a request go without its completion callback when it got no answer from us to give.
+            exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
+            exchange.letGo()
+            refuseLength(peer)
+        } else if !peer.isSilenced, !isDraining {
+            explainEnd(of: peer)
+        }
         queues.leave(peer)
         peer.unwatch()
         peers[ObjectIdentifier(peer)] = nil
@@ -255,6 +269,16 @@ extension Engine {
             addressCounts[peer.address] = count > 1 ? count - 1 : nil
         }
         if isDraining { checkDrained() }
+    }
+
+    private func refuseLength(_ peer: Peer) {
+        let status = droppedRefusals.isEmpty ? 400 : droppedRefusals.removeFirst()
+        guard !isSecure, !peer.isSilenced, let socket = duplicate(peer) else { return }
+        let problem =
+            status == 413
+            ? LibraryRefusals.problem(413, limits: options.limits)
+            : .malformedRequest("Content-Length is not a number")
+        linger(socket, saying: rawReply(to: problem))
     }
 
     /// The library drops a connection without a word when it cannot find method and target in the first line. When
@@ -308,6 +332,22 @@ extension Engine {
         case .body: peer.cut(saying: rawReply(to: .requestTimeout))
         case .header, .idle, .reply, .working: peer.cut()
         }
+    }
+
+    /// What to say instead of the library's page that was just announced.
+    func takeRefusal() -> LibraryRefusals.Substitute {
+        guard let status = refusal else { return .none }
+        refusal = nil
+        guard !isRefusalDropped else {
+            isRefusalDropped = false
+            droppedRefusals.append(status)
+            return .nothing
+        }
+        let id = makeRequestID()
+        var response = LibraryRefusals.problem(status, limits: options.limits)
+            .response(baseURL: router.problemBaseURL, requestID: id)
+        response.headers += [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")]
+        return .response(response)
     }
 
     private func rawReply(to problem: Problem) -> [UInt8] {
@@ -369,6 +409,8 @@ extension Engine {
     func log(_ message: UnsafePointer<CChar>) {
         // Said each time we take a socket over, which is how every stream begins.
         guard !LibraryMessages.isTakeover(message) else { return }
+        if let status = LibraryRefusals.status(in: message) { refusal = status }
+        if LibraryRefusals.isAboutLength(message) { isRefusalDropped = true }
         let isRoutine = LibraryMessages.isRoutine(message)
         guard daemon == nil || logger.logLevel <= (isRoutine ? .debug : .warning) else { return }
         let text = String(cString: message).split(separator: "\n").first.map(String.init) ?? ""

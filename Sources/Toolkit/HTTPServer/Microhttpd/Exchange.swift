@@ -15,6 +15,7 @@ final class Exchange: @unchecked Sendable {
     private let target: [UInt8]
 
     private(set) var hasBegun = false
+    private(set) var isHTTP10 = false
     var head: Request.Head?
     private var plan: RoutePlan?
     private var query = Query()
@@ -52,9 +53,10 @@ extension Exchange {
         hasBegun = true
         engine.requestBegan()
         let headerSize = shim_connection_header_size(connection)
-        let method = HTTPMethod(rawValue: String(cString: method))
         var reader = HeadReader(connection, size: headerSize)
-        reader.checkFraming(version: version)
+        isHTTP10 = strcmp(version, "HTTP/1.0") == 0
+        reader.checkFraming(isHTTP10: isHTTP10, end: UnsafeRawPointer(method) + headerSize)
+        let method = HTTPMethod(rawValue: String(cString: method))
         let parts = RequestTarget(target)
         let head = Request.Head(
             id: reader.requestID ?? engine.makeRequestID(), method: method, path: parts.path,
@@ -123,6 +125,13 @@ extension Exchange {
         if hasBegun { engine.requestEnded() }
         peer.exchange = nil
         if code == .REQUEST_TERMINATED_COMPLETED_OK { engine.move(peer, to: .idle) }
+    }
+}
+
+extension Exchange {
+    /// Gives up the reference that the library's slot held, for the one case in which its callback does not.
+    func letGo() {
+        Unmanaged.passUnretained(self).release()  // retained in `Callbacks.requestLine`
     }
 }
 

@@ -21,6 +21,7 @@ struct HeadFields {
 struct HeadReader {
     var fields = HeadFields()
     var headers = Headers()
+    private var lastValueEnd: UnsafeRawPointer?
 
     /// Copies the fields of a connection's request.
     init(_ connection: OpaquePointer, size: Int) {
@@ -40,6 +41,7 @@ struct HeadReader {
 
     private mutating func take(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         headers.append(name: name, value: value)
+        lastValueEnd = value.baseAddress.map { $0 + value.count }
         guard name.allSatisfy(Self.isToken), !name.isEmpty else {
             return refuse("A header field has no valid name")
         }
@@ -94,8 +96,11 @@ struct HeadReader {
 
     /// What only all fields together show: a request that two servers in a row would cut at different places
     /// (RFC 9112, 6.3, 11.2), and the one host it must be for (RFC 9112, 3.2).
-    mutating func checkFraming(version: UnsafePointer<CChar>) {
-        let isHTTP10 = strcmp(version, "HTTP/1.0") == 0
+    ///
+    /// - Parameter end: where the library thinks the header ended. It takes a line that begins with a colon for that end,
+    ///   and glues folded lines to names; both show in the distance from the last value, which is two line ends.
+    mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
+        if let lastValueEnd, !(2...4 ~= end - lastValueEnd) { refuse("The header is not one of HTTP/1.1") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
             refuse("Content-Length and Transfer-Encoding exclude each other")
         }

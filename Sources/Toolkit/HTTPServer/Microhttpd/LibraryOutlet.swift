@@ -10,6 +10,7 @@ final class LibraryOutlet: StreamOutlet {
     private(set) var slot: UInt32 = 0
     private let engine: Engine
     private let peer: Peer
+    private let isChunked: Bool
     private var place: SourceID?
     private var connection: StreamConnection?
     private var ending: StreamConnection.CloseReason?
@@ -19,6 +20,7 @@ final class LibraryOutlet: StreamOutlet {
     init(exchange: Exchange) {
         engine = exchange.engine
         peer = exchange.peer
+        isChunked = !exchange.isHTTP10
     }
 
     func attach(_ connection: StreamConnection) {
@@ -45,7 +47,10 @@ final class LibraryOutlet: StreamOutlet {
     private func read(into buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
         let count = connection?.pull(into: UnsafeMutableRawPointer(buffer), room: room) ?? 0
         if count > 0 { return count }
-        if let ending { return ending == .finished ? -1 : -2 }  // MHD_CONTENT_READER_END_OF_STREAM, …_WITH_ERROR
+        if let ending {
+            // MHD_CONTENT_READER_END_OF_STREAM, if the client can tell.
+            return ending == .finished && isChunked ? -1 : peer.endInReader(buffer)
+        }
         isSuspended = true
         engine.suspended(self)
         MHD_suspend_connection(peer.connection)

@@ -20,15 +20,10 @@ struct LibraryReply: ~Copyable {
                 ? Self.withoutLength() : MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
         case .bytes(let bytes):
             knownLength = bytes.count
-            made = bytes.withUnsafeBytes { bytes in
-                // The library copies; its parameter lacks the const.
-                MHD_create_response_from_buffer(
-                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
-            }
+            made = bytes.withUnsafeBytes { shim_make_response($0.count, $0.baseAddress, 1) }
         case .fixed(let text):
             knownLength = text.utf8CodeUnitCount
-            made = MHD_create_response_from_buffer(
-                text.utf8CodeUnitCount, UnsafeMutableRawPointer(mutating: text.utf8Start), .RESPMEM_PERSISTENT)
+            made = shim_make_response(text.utf8CodeUnitCount, text.utf8Start, 0)
         case .pieces(let pieces):
             knownLength = 0
             made = isHead ? Self.withoutLength() : PieceSource(pieces, exchange: exchange).makeResponse()
@@ -81,7 +76,7 @@ struct LibraryReply: ~Copyable {
     }
 
     private static func withoutBody() -> OpaquePointer? {
-        MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+        shim_make_response(0, nil, 0)
     }
 
     /// An answer whose header says no length: one that has no body although it might have one (304, HEAD of a stream).

@@ -62,6 +62,16 @@ final class Peer {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
+    /// Ends the connection out of a content reader, whose result it returns.
+    ///
+    /// The library has codes for that, but after them it forgets about a connection that was not writing just then: it
+    /// stays open for good. A byte that cannot be sent makes it close.
+    func endInReader(_ buffer: UnsafeMutablePointer<CChar>) -> Int {
+        cut()
+        buffer[0] = 0x20
+        return 1
+    }
+
     /// Says something in plain HTTP if that is possible, then ends the connection. Only while nothing is being written.
     func cut(saying reply: [UInt8]) {
         if !engine.isSecure {

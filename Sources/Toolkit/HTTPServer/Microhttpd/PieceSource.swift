@@ -12,6 +12,7 @@ final class PieceSource: @unchecked Sendable {
     private let pieces: ResponseBody.Pieces
     private let engine: Engine
     private let peer: Peer
+    private let isChunked: Bool
     private var task: Task<Void, Never>?
     private var piece: [UInt8] = []
     private var taken = 0
@@ -23,6 +24,7 @@ final class PieceSource: @unchecked Sendable {
         self.pieces = pieces
         engine = exchange.engine
         peer = exchange.peer
+        isChunked = !exchange.isHTTP10
     }
 
     func makeResponse() -> OpaquePointer? {
@@ -54,8 +56,8 @@ final class PieceSource: @unchecked Sendable {
             return count
         }
         switch outcome {
-        case .success: return -1  // MHD_CONTENT_READER_END_OF_STREAM
-        case .failure: return -2  // MHD_CONTENT_READER_END_WITH_ERROR
+        case .success where isChunked: return -1  // MHD_CONTENT_READER_END_OF_STREAM
+        case .success, .failure: return peer.endInReader(buffer)
         case nil:
             isSuspended = true
             engine.move(peer, to: .working)
