@@ -1,0 +1,121 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+
+/// What somebody asked for, ready to become a stream.
+struct StreamOrder: Sendable {
+    var caller: Caller
+    var selection: Selection
+    var format: StreamFormat
+    var resumption: Resumption
+    var ticket: StreamTicket.Nonce?
+}
+
+/// Whose streams they are: one object for all streams of one credential, so that a stream carries a reference.
+final class StreamOwner {
+    let caller: Caller
+    var count = 0
+    /// When the credential ends, as it is known now.
+    var expires: Timetoken?
+
+    init(_ caller: Caller) {
+        self.caller = caller
+        expires = caller.expires
+    }
+
+    var key: Key { Key(space: caller.space, id: caller.credential) }
+
+    /// The credential itself, whatever a ticket narrows it to.
+    struct Key: Hashable {
+        var space: SpaceID
+        var id: String
+    }
+}
+
+/// One open stream as the gateway sees it. Belongs to `LiveStreams`; small, because there are many.
+final class LiveStream {
+    let sequence: UInt64
+    let connection: StreamConnection
+    let owner: StreamOwner
+    let opened: Timetoken
+    let ticket: StreamTicket.Nonce?
+    /// What it follows; another one after a change.
+    var feed: StreamFeed
+    /// While it catches up: everything of the selection up to here is on its way.
+    var position: Timetoken
+    var catchUp: Task<Void, Never>?
+    /// When something was last handed to it by itself, in beats.
+    var lastSend: UInt64
+
+    init(
+        sequence: UInt64, connection: StreamConnection, owner: StreamOwner, order: StreamOrder, feed: StreamFeed,
+        opened: Timetoken, beat: UInt64
+    ) {
+        self.sequence = sequence
+        self.connection = connection
+        self.owner = owner
+        self.opened = opened
+        self.feed = feed
+        ticket = order.ticket
+        position = order.resumption.from
+        lastSend = beat
+    }
+
+    var isCatchingUp: Bool { catchUp != nil }
+}
+
+/// Every open stream in the order of opening, found by its number and walked in pieces.
+struct StreamRoll {
+    private var sequences: [UInt64] = []
+    private var streams: [LiveStream?] = []
+    private(set) var count = 0
+
+    mutating func append(_ stream: LiveStream) {
+        sequences.append(stream.sequence)
+        streams.append(stream)
+        count += 1
+    }
+
+    mutating func remove(_ sequence: UInt64) -> LiveStream? {
+        let index = firstIndex(above: sequence, orAt: true)
+        guard index < sequences.count, sequences[index] == sequence, let stream = streams[index] else { return nil }
+        streams[index] = nil
+        count -= 1
+        compactIfSparse()
+        return stream
+    }
+
+    subscript(sequence: UInt64) -> LiveStream? {
+        let index = firstIndex(above: sequence, orAt: true)
+        return index < sequences.count && sequences[index] == sequence ? streams[index] : nil
+    }
+
+    /// At most `limit` places behind a number, and the number to go on behind; nil at the end.
+    func part(after sequence: UInt64, limit: Int) -> (streams: [LiveStream], last: UInt64?) {
+        let start = firstIndex(above: sequence, orAt: false)
+        let end = min(sequences.count, start + limit)
+        return (streams[start..<end].compactMap(\.self), end < sequences.count ? sequences[end - 1] : nil)
+    }
+
+    private func firstIndex(above sequence: UInt64, orAt: Bool) -> Int {
+        var low = 0
+        var high = sequences.count
+        while low < high {
+            let middle = (low + high) / 2
+            if sequences[middle] > sequence || (orAt && sequences[middle] == sequence) {
+                high = middle
+            } else {
+                low = middle + 1
+            }
+        }
+        return low
+    }
+
+    /// Places of closed streams stay until they are half of all, so that closing many at once costs little each.
+    private mutating func compactIfSparse() {
+        guard sequences.count > 64, count < sequences.count / 2 else { return }
+        let kept = zip(sequences, streams).filter { $0.1 != nil }
+        sequences = kept.map(\.0)
+        streams = kept.map(\.1)
+    }
+}

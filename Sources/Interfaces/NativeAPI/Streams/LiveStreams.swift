@@ -1,0 +1,325 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import Signing
+
+/// Every live stream of the gateway: opening, following, changing and closing them.
+///
+/// An actor on the streaming loop. Connections, feeds and the hub live there too, so entering any of them from here is
+/// a call, not a hop; what takes time (reading the log, printing pages) is done elsewhere.
+actor LiveStreams {
+    nonisolated let service: ChatService
+    nonisolated let loop: Loop
+    nonisolated let beats = BeatCount()
+    nonisolated let tickets: StreamTickets
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Who counts the seconds.
+    enum Pulse: Sendable {
+        case everySecond
+        /// Whoever calls `beat()`: tests.
+        case byHand
+    }
+
+    private let pulse: Pulse
+    private var isBeating = false
+    /// Part of every stream's id, so that an id of before a restart is nobody's.
+    private let idPrefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
+    private let presses: [StreamFormat: FramePress]
+
+    var roll = StreamRoll()
+    private var lastSequence: UInt64 = 0
+    private var feeds: [FeedKey: StreamFeed] = [:]
+    /// Feeds by the beat at which they are next looked at, modulo the number of buckets.
+    private var wheel: [[StreamFeed]]
+    private var owners: [Caller: StreamOwner] = [:]
+    private var perKey: [StreamOwner.Key: Int] = [:]
+    var catchingUp: [UInt64: LiveStream] = [:]
+    /// How many catch-ups may hold pages in memory, and how many of those may read at a time.
+    let slots = Turnstile(width: 256)
+    let reads = Turnstile(width: 4)
+    private(set) var isDraining = false
+    var holds = PollHolds()
+    var counters = StreamMetrics()
+
+    private struct FeedKey: Hashable {
+        var selection: Selection
+        var format: StreamFormat
+    }
+
+    /// - Parameter pulse: decided by tests.
+    init(service: ChatService, loop: Loop, pulse: Pulse = .everySecond) {
+        self.service = service
+        self.loop = loop
+        self.pulse = pulse
+        tickets = StreamTickets(service: service)
+        presses = Dictionary(
+            uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: loop, format: $0)) })
+        wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
+        service.keyring.observe { [weak self] key in
+            guard let self else { return }
+            loop.post { self.assumeIsolated { $0.credentialChanged(key) } }
+        }
+    }
+
+    /// A stream is never silent for longer, in whole seconds.
+    nonisolated var heartbeatSeconds: UInt64 { Self.interval(service.limits) }
+
+    private static func interval(_ limits: Limits) -> UInt64 { UInt64(max(1, limits.heartbeat.wholeSecondsUp)) }
+
+    var hubPosition: Timetoken { service.hub.assumeIsolated { $0.position } }
+
+    nonisolated func id(of sequence: UInt64) -> String { idPrefix + String(sequence, radix: 36) }
+
+    nonisolated func sequence(of id: String) -> UInt64? {
+        guard id.hasPrefix(idPrefix) else { return nil }
+        return UInt64(id.dropFirst(idPrefix.count), radix: 36)
+    }
+}
+
+// MARK: - Opening
+
+extension LiveStreams {
+    /// Whether one more stream may be opened; the limits of the gateway and of addresses are the server's.
+    ///
+    /// - Throws: `.tooMany` past the limit of the key, `.unavailable` while the gateway stops.
+    func admit(_ caller: Caller) throws(ChatError) {
+        guard !isDraining else { throw ChatError.notListening }
+        guard hasRoom(for: caller) else {
+            throw ChatError(
+                .tooMany, "this key has \(service.limits.streamsPerKey) streams open, which is its limit",
+                slug: "too_many_streams", retryAfter: .seconds(5))
+        }
+    }
+
+    private func hasRoom(for caller: Caller) -> Bool {
+        let limit = service.limits.streamsPerKey
+        return limit == 0 || perKey[StreamOwner.Key(space: caller.space, id: caller.credential), default: 0] < limit
+    }
+
+    /// Takes over a connection whose header is on its way.
+    func open(_ connection: StreamConnection, _ order: StreamOrder) {
+        let refusal: ClosingReason? =
+            if isDraining {
+                .draining
+            } else if !hasRoom(for: order.caller) {
+                // Several were let in at once while there was room for one.
+                .tooManyStreams
+            } else if !isInForce(order.caller, order.selection) {
+                .unauthorized
+            } else {
+                nil
+            }
+        let stream = enroll(connection, order)
+        connection.onClose { [self, sequence = stream.sequence] reason in
+            assumeIsolated { $0.closed(sequence, reason) }
+        }
+        if let refusal {
+            close(stream, refusal)
+        } else {
+            begin(stream, order.resumption)
+        }
+    }
+
+    private func enroll(_ connection: StreamConnection, _ order: StreamOrder) -> LiveStream {
+        lastSequence += 1
+        let owner = owners[order.caller] ?? StreamOwner(order.caller)
+        owners[order.caller] = owner
+        owner.count += 1
+        perKey[owner.key, default: 0] += 1
+        let stream = LiveStream(
+            sequence: lastSequence, connection: connection, owner: owner, order: order,
+            feed: enterFeed(order.selection, order.format), opened: service.clock.now, beat: beats.now)
+        roll.append(stream)
+        counters.opened += 1
+        startBeating()
+        return stream
+    }
+
+    private func begin(_ stream: LiveStream, _ resumption: Resumption) {
+        if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence), let old = roll[old] {
+            close(old, .replaced)
+        }
+        let format = stream.feed.format
+        var first = format.control(
+            .ready(id(of: stream.sequence), cursor: resumption.from, heartbeat: Int(heartbeatSeconds)))
+        if resumption.hasGap {
+            first += format.control(.gap(resumption))
+            counters.gaps += 1
+        }
+        guard stream.connection.send(first) else { return }
+        follow(stream)
+    }
+
+    /// Goes on from the stream's position: live when there is nothing between, else through the log.
+    func follow(_ stream: LiveStream) {
+        let log = stream.feed.log
+        if stream.position >= hubPosition, stream.connection.join(log, at: log.head) { return }
+        guard stream.connection.isOpen else { return }
+        startCatchUp(stream)
+    }
+}
+
+// MARK: - Feeds
+
+extension LiveStreams {
+    /// The feed of a selection with one stream more; from now on it has everything above the hub's position.
+    func enterFeed(_ selection: Selection, _ format: StreamFormat) -> StreamFeed {
+        let key = FeedKey(selection: selection, format: format)
+        let feed = feeds[key] ?? makeFeed(key)
+        feed.enter()
+        return feed
+    }
+
+    private func makeFeed(_ key: FeedKey) -> StreamFeed {
+        let log = Broadcast(loop: loop, options: key.format.logOptions(feedBytes: service.limits.feedBytes))
+        let last = key.format.control(.lagged)
+        log.onLag = { $0.finish(last: last) }
+        guard let press = presses[key.format] else { preconditionFailure("Every format has its press") }
+        let feed = StreamFeed(key.selection, key.format, press: press, beats: beats, log: log)
+        feeds[key] = feed
+        wheel[bucket(of: beats.now + heartbeatSeconds)].append(feed)
+        service.hub.assumeIsolated { $0.attach(feed, to: key.selection) }
+        return feed
+    }
+
+    /// One stream less; a feed goes at once with its last.
+    func leaveFeed(_ feed: StreamFeed) {
+        guard feed.leave() else { return }
+        feeds[FeedKey(selection: feed.selection, format: feed.format)] = nil
+        service.hub.assumeIsolated { $0.detach(feed, from: feed.selection) }
+        counters.appended += feed.assumeIsolated { $0.appended }
+    }
+
+    var feedCount: Int { feeds.count }
+    var framedCount: UInt64 { presses.values.reduce(0) { sum, press in sum + press.assumeIsolated { $0.printed } } }
+    var appendedByFeeds: UInt64 { feeds.values.reduce(0) { sum, feed in sum + feed.assumeIsolated { $0.appended } } }
+
+    private func bucket(of beat: UInt64) -> Int { Int(beat % UInt64(wheel.count)) }
+}
+
+// MARK: - Closing
+
+extension LiveStreams {
+    /// Says why and closes once that is out; a client that does not read is cut after the stall time.
+    func close(_ stream: LiveStream, _ reason: ClosingReason) {
+        guard stream.connection.isOpen else { return }
+        if reason == .deleted, let nonce = stream.ticket { tickets.finish(nonce) }
+        let retry = reason.isFinal ? nil : retryMilliseconds()
+        stream.connection.finish(last: stream.feed.format.control(.closing(reason, retry: retry)))
+    }
+
+    /// Spreads those who come back: a thousand a second, over half a minute at most.
+    private func retryMilliseconds() -> Int { 500 + Int.random(in: 0..<min(max(2000, roll.count), 30_000)) }
+
+    private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {
+        guard let stream = roll.remove(sequence) else { return }
+        if reason == .tooSlow { counters.slowCloses += 1 }
+        stream.catchUp?.cancel()
+        catchingUp[sequence] = nil
+        leaveFeed(stream.feed)
+        if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
+        forget(stream.owner)
+    }
+
+    private func forget(_ owner: StreamOwner) {
+        owner.count -= 1
+        if owner.count == 0 { owners[owner.caller] = nil }
+        let left = perKey[owner.key, default: 1] - 1
+        perKey[owner.key] = left == 0 ? nil : left
+    }
+
+    /// Says good-bye on every stream and ends every held poll; refuses new ones from now on.
+    func drain() async {
+        isDraining = true
+        holds.releaseAll()
+        await forEachStream { $0.close($1, .draining) }
+    }
+
+    /// Walks over all streams a few at a time, so that the loop looks after everything else in between.
+    func forEachStream(_ body: (isolated LiveStreams, LiveStream) -> Void) async {
+        var position: UInt64? = 0
+        while let start = position {
+            let part = roll.part(after: start, limit: 512)
+            for stream in part.streams { body(self, stream) }
+            position = part.last
+            if position != nil { await Task.yield() }
+        }
+    }
+}
+
+// MARK: - Credentials
+
+extension LiveStreams {
+    /// Whether what the caller stands for is still there and still reaches the selection.
+    func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
+        guard let now = service.keyring.caller(key: caller.credential, in: caller.space) else { return false }
+        return selection.isPermitted(to: now)
+    }
+
+    private func credentialChanged(_ key: APIKey) {
+        let changed = StreamOwner.Key(space: key.space, id: key.id)
+        guard perKey[changed] != nil else { return }
+        let expires = service.keyring.caller(key: key.id, in: key.space)?.expires
+        for owner in owners.values where owner.key == changed { owner.expires = expires }
+        recheck(after: 0) { $0.owner.key == changed }
+    }
+
+    /// Closes the streams of those whose credential no longer holds, a part of the roll at a time.
+    private func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
+        let part = roll.part(after: sequence, limit: 4096)
+        for stream in part.streams where isConcerned(stream) {
+            if !isInForce(stream.owner.caller, stream.feed.selection) { close(stream, .unauthorized) }
+        }
+        guard let next = part.last else { return }
+        loop.post { [weak self] in self?.assumeIsolated { $0.recheck(after: next, isConcerned) } }
+    }
+
+    private func checkExpiries() {
+        let now = service.clock.now
+        let ended = Set(owners.values.compactMap { owner in owner.expires.flatMap { $0 <= now ? owner.key : nil } })
+        guard !ended.isEmpty else { return }
+        recheck(after: 0) { ended.contains($0.owner.key) }
+    }
+}
+
+// MARK: - The seconds
+
+extension LiveStreams {
+    /// One second has gone by: heartbeats, holds, expiries, and those who take too long.
+    func beat() {
+        beats.advance()
+        let now = beats.now
+        keepFeedsAlive(now)
+        keepCatchUpsAlive(now)
+        checkExpiries()
+        holds.release(at: now)
+        tickets.sweep()
+        for press in presses.values { press.assumeIsolated { $0.forget() } }
+    }
+
+    private func keepFeedsAlive(_ now: UInt64) {
+        var due: [StreamFeed] = []
+        swap(&due, &wheel[bucket(of: now)])
+        for feed in due where feed.streamCount > 0 {
+            let log = feed.log
+            let before = log.head
+            let next = feed.assumeIsolated { $0.keepAlive(every: heartbeatSeconds) }
+            if log.head != before { counters.heartbeats += 1 }
+            wheel[bucket(of: next)].append(feed)
+        }
+    }
+
+    func startBeating() {
+        guard pulse == .everySecond, !isBeating else { return }
+        isBeating = true
+        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.pulseFired() } }
+    }
+
+    /// Nobody's heart beats while there is nothing to look after.
+    private func pulseFired() {
+        isBeating = false
+        beat()
+        if roll.count > 0 || !holds.isEmpty || !tickets.isEmpty { startBeating() }
+    }
+}

@@ -1,0 +1,64 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import Synchronization
+
+/// All streams with one selection and one format: events are framed once and appended once to their byte log.
+///
+/// Lives on the loop, where the hub calls it.
+actor StreamFeed: StreamCounting {
+    nonisolated let selection: Selection
+    nonisolated let format: StreamFormat
+    nonisolated let log: Broadcast
+    private let press: FramePress
+    private let beats: BeatCount
+    private let streams = Atomic(0)
+    nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
+
+    /// When something was last appended, in beats.
+    private(set) var lastAppend: UInt64
+    private(set) var appended: UInt64 = 0
+
+    init(_ selection: Selection, _ format: StreamFormat, press: FramePress, beats: BeatCount, log: Broadcast) {
+        self.selection = selection
+        self.format = format
+        self.press = press
+        self.beats = beats
+        self.log = log
+        lastAppend = beats.now
+    }
+
+    nonisolated func take(_ events: [Event]) {
+        assumeIsolated { $0.append(events) }
+    }
+
+    private func append(_ events: [Event]) {
+        for event in events { log.append(press.assumeIsolated { $0.frame(event) }) }
+        appended += UInt64(events.count)
+        lastAppend = beats.now
+    }
+
+    /// Appends a heartbeat for all streams at once, unless something was said within `interval`. Returns the beat at
+    /// which to look again.
+    func keepAlive(every interval: UInt64) -> UInt64 {
+        let due = lastAppend + interval
+        guard due <= beats.now else { return due }
+        log.append(format.heartbeat)
+        lastAppend = beats.now
+        return beats.now + interval
+    }
+
+    /// Streams that follow it, those that are catching up included.
+    nonisolated var streamCount: Int { streams.load(ordering: .relaxed) }
+    nonisolated func enter() { streams.add(1, ordering: .relaxed) }
+
+    /// True when it was the last one.
+    nonisolated func leave() -> Bool { streams.subtract(1, ordering: .relaxed).newValue == 0 }
+}
+
+/// The seconds that have gone by since the start, as the loop counts them.
+final class BeatCount: Sendable {
+    private let count = Atomic<UInt64>(0)
+    var now: UInt64 { count.load(ordering: .relaxed) }
+    func advance() { count.add(1, ordering: .relaxed) }
+}

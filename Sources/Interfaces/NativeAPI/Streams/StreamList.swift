@@ -1,0 +1,167 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+/// One live stream as it is shown.
+struct StreamReport: Sendable {
+    var id: String
+    var selection: Selection
+    var user: String?
+    var credential: String
+    var format: StreamFormat
+    var isCatchingUp: Bool
+    var opened: Timetoken
+    /// Everything up to here has been handed to its connection; nil while that cannot be said.
+    var cursor: Timetoken?
+    var lag: UInt64
+    var bytesSent: UInt64
+    var remote: String
+
+    func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.member("channels", selection.channelPatterns.map(\.description))
+        writer.member("types", selection.types.map(\.description))
+        if let filter = selection.filter { writer.member("filter", filter.text) }
+        if let user { writer.member("user", user) }
+        writer.member("key", credential)
+        writer.member("format", format.name)
+        writer.member("state", isCatchingUp ? "catching_up" : "live")
+        writer.member("opened_at", opened.timestamp)
+        if let cursor { writer.member("cursor", cursor.description) } else { writer.nullMember("cursor") }
+        writer.member("lag_bytes", lag)
+        writer.member("bytes_sent", bytesSent)
+        writer.member("remote", remote)
+        writer.endObject()
+    }
+}
+
+extension LiveStreams {
+    private func report(_ stream: LiveStream) -> StreamReport {
+        let lag = stream.connection.lag
+        let cursor = stream.isCatchingUp ? stream.position : lag == 0 ? hubPosition : nil
+        return StreamReport(
+            id: id(of: stream.sequence), selection: stream.feed.selection, user: stream.owner.caller.user,
+            credential: stream.owner.caller.credential, format: stream.feed.format,
+            isCatchingUp: stream.isCatchingUp, opened: stream.opened, cursor: cursor, lag: lag,
+            bytesSent: stream.connection.bytesSent, remote: stream.connection.remoteAddress.description)
+    }
+
+    /// Who reads sees and changes the streams of its own credential; who manages, all of the app.
+    private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
+        let owner = stream.owner.caller
+        guard stream.connection.isOpen, owner.space == caller.space else { return false }
+        if caller.scopes.allow(.manage) { return true }
+        return owner.credential == caller.credential && (caller.user == nil || caller.user == owner.user)
+    }
+
+    /// The streams behind a number in the order of opening, and whether there are more.
+    func list(
+        after start: UInt64, limit: Int, for caller: Caller
+    ) async -> (streams: [StreamReport], last: UInt64?) {
+        var found: [StreamReport] = []
+        var lastFound: UInt64 = 0
+        var position: UInt64? = start
+        while let from = position {
+            let part = roll.part(after: from, limit: 2048)
+            for stream in part.streams where isShown(stream, to: caller) {
+                guard found.count < limit else { return (found, lastFound) }
+                found.append(report(stream))
+                lastFound = stream.sequence
+            }
+            position = part.last
+            if position != nil { await Task.yield() }
+        }
+        return (found, nil)
+    }
+
+    /// - Throws: `.notFound` when there is none, or none the caller may know of.
+    private func stream(_ id: String, for caller: Caller) throws(ChatError) -> LiveStream {
+        guard let stream = sequence(of: id).flatMap({ roll[$0] }), isShown(stream, to: caller) else {
+            throw ChatError(.notFound, "no such stream")
+        }
+        return stream
+    }
+
+    /// Changes what a stream follows, within what its own credential may see, whoever asks.
+    ///
+    /// A subscription is a position and a selection, and only the selection changes: everything up to the position has
+    /// been handed to the connection by the old one, everything above comes by the new one. So a channel in both loses
+    /// nothing and repeats nothing.
+    func change(
+        _ id: String, channels: [String]?, types: [String]?, for caller: Caller
+    ) throws(ChatError) -> StreamReport {
+        let stream = try stream(id, for: caller)
+        let selection = try service.chat(for: stream.owner.caller).selection(
+            changing: stream.feed.selection, channels: channels, types: types)
+        guard isInForce(stream.owner.caller, selection) else {
+            throw ChatError(.forbidden, "the stream's credential does not reach this")
+        }
+        if selection != stream.feed.selection { move(stream, to: selection) }
+        return report(stream)
+    }
+
+    private func move(_ stream: LiveStream, to selection: Selection) {
+        let old = stream.feed
+        stream.feed = enterFeed(selection, old.format)
+        // One turn: the old feed's log holds exactly what is at or below the hub's position.
+        if !stream.isCatchingUp { stream.position = hubPosition }
+        guard stream.connection.leave() else { return leaveFeed(old) }
+        let block = ControlBlock.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
+        stream.connection.send(old.format.control(block))
+        leaveFeed(old)
+        if !stream.isCatchingUp { follow(stream) }
+    }
+
+    func remove(_ id: String, for caller: Caller) throws(ChatError) {
+        close(try stream(id, for: caller), .deleted)
+    }
+}
+
+extension NativeAPI {
+    /// `GET /v1/streams`
+    func getStreams(_ request: Request, _ caller: Caller) async throws -> Response {
+        try caller.demand(.read)
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), limits: limits)
+        var start: UInt64 = 0
+        if let cursor = listing.cursor {
+            guard let sequence = streams.sequence(of: cursor) else {
+                throw ChatError(.malformed, "the page cursor must be one this gateway gave out", slug: "bad_cursor")
+            }
+            start = sequence
+        }
+        let (reports, last) = await streams.list(after: start, limit: listing.limit, for: caller)
+        let page = Page(items: reports, hasMore: last != nil, cursor: last.map(streams.id))
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
+    }
+
+    /// `PATCH /v1/streams/{id}`
+    func patchStream(_ request: Request, _ caller: Caller) async throws -> Response {
+        try caller.demand(.read)
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types"])
+        let channels = try fields.patterns("channels")
+        let types = try fields.patterns("types")
+        let report = try await streams.change(
+            request.parameters["id"] ?? "", channels: channels, types: types, for: caller)
+        return .json(JSONText { report.print(to: &$0) }.bytes)
+    }
+
+    /// `DELETE /v1/streams/{id}`
+    func deleteStream(_ request: Request, _ caller: Caller) async throws -> Response {
+        try caller.demand(.read)
+        _ = try Parameters(request.query, known: [])
+        try await streams.remove(request.parameters["id"] ?? "", for: caller)
+        return .empty()
+    }
+}
+
+extension Fields {
+    /// Names and patterns; an empty list is refused, because it would mean everything.
+    func patterns(_ name: String) throws(ChatError) -> [String]? {
+        let texts = try strings(name)
+        guard texts?.isEmpty != true else { throw fault(name, "minItems", "must not be empty; leave it out") }
+        return texts
+    }
+}

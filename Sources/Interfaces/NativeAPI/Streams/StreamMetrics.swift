@@ -1,0 +1,44 @@
+/// Counters of streams and polls at one moment. Those that count events only grow.
+public struct StreamMetrics: Sendable, Equatable {
+    /// Streams open now, those that catch up included.
+    public var open = 0
+    /// Feeds now: different selections and formats.
+    public var feeds = 0
+    /// Streams that are catching up now, and how many of them wait for their turn.
+    public var catchUpsNow = 0
+    public var catchUpsWaiting = 0
+    /// Polls waiting for an event now.
+    public var pollsWaiting = 0
+    /// Streams opened since the start.
+    public var opened: UInt64 = 0
+    /// Streams that read the log before they went live.
+    public var catchUps: UInt64 = 0
+    /// Streams closed because their reader was too slow.
+    public var slowCloses: UInt64 = 0
+    /// Events printed for live streams, once per format.
+    public var framed: UInt64 = 0
+    /// Events appended to the logs of feeds.
+    public var appended: UInt64 = 0
+    /// Heartbeats, once per feed.
+    public var heartbeats: UInt64 = 0
+    /// Streams and polls told that they may have missed something.
+    public var gaps: UInt64 = 0
+    /// Polls that had to wait since the start.
+    public var pollsHeld: UInt64 = 0
+
+    public init() {}
+}
+
+extension LiveStreams {
+    var metrics: StreamMetrics {
+        var metrics = counters
+        metrics.open = roll.count
+        metrics.feeds = feedCount
+        metrics.catchUpsNow = catchingUp.count
+        metrics.catchUpsWaiting = slots.waitingCount
+        metrics.pollsWaiting = holds.count
+        metrics.framed = framedCount
+        metrics.appended += appendedByFeeds
+        return metrics
+    }
+}

@@ -1,0 +1,99 @@
+import Locking
+
+/// A live stream as a client sees it: the answer's header, then events or lines as they come.
+///
+/// For one reading task at a time.
+public final class EventStreamReader: Sendable {
+    private struct State {
+        var parser = EventStreamParser()
+        var items: [EventStreamParser.Item] = []
+        var line: [UInt8] = []
+        var lines: [String] = []
+        var raw: [UInt8] = []
+    }
+
+    public let status: Int
+    public let headers: [(name: String, value: String)]
+    private let connection: ByteConnection
+    private let isLines: Bool
+    private let state = Lock(State())
+
+    /// Sends a `GET` and returns when the answer's header is here.
+    ///
+    /// - Parameter receiveBuffer: see `ByteConnection`.
+    public init(
+        port: UInt16, target: String, headers: [(String, String)] = [], receiveBuffer: Int32? = nil
+    ) async throws {
+        connection = try ByteConnection(port: port, receiveBuffer: receiveBuffer)
+        try connection.send(HTTPExchange.request("GET", target, headers: headers, body: ""))
+        var bytes: [UInt8] = []
+        while HTTPExchange.headEnd(bytes) == nil, let more = await connection.next() { bytes += more }
+        let (status, fields, end) = try HTTPExchange.parseHead(bytes)
+        self.status = status
+        self.headers = fields
+        isLines = fields.contains { $0.name.lowercased() == "content-type" && $0.value.contains("ndjson") }
+        digest(Array(bytes[end...]))
+    }
+
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    private func digest(_ bytes: [UInt8]) {
+        state.withLock { state in
+            state.raw += bytes
+            guard isLines else {
+                state.items += state.parser.parse(bytes)
+                return
+            }
+            for byte in bytes {
+                guard byte == 0x0A else {
+                    state.line.append(byte)
+                    continue
+                }
+                state.lines.append(String(decoding: state.line, as: UTF8.self))
+                state.line = []
+            }
+        }
+    }
+
+    /// The next event or comment; nil when the stream has ended.
+    public func nextItem() async -> EventStreamParser.Item? {
+        while true {
+            let item = state.withLock { $0.items.isEmpty ? nil : $0.items.removeFirst() }
+            if let item { return item }
+            guard let bytes = await connection.next() else { return nil }
+            digest(bytes)
+        }
+    }
+
+    /// The next event, comments left out; nil when the stream has ended.
+    public func next() async -> EventStreamParser.Event? {
+        while let item = await nextItem() {
+            if case .event(let event) = item { return event }
+        }
+        return nil
+    }
+
+    /// The next line of an NDJSON stream; nil when it has ended.
+    public func nextLine() async -> String? {
+        while true {
+            let line = state.withLock { $0.lines.isEmpty ? nil : $0.lines.removeFirst() }
+            if let line { return line }
+            guard let bytes = await connection.next() else { return nil }
+            digest(bytes)
+        }
+    }
+
+    /// Everything that came after the header.
+    public var rawBytes: [UInt8] { state.withLock { $0.raw } }
+    /// What an EventSource would send when it reconnected now.
+    public var lastEventID: String { state.withLock { $0.parser.lastEventID } }
+    /// What was wrong with the stream as a whole: broken UTF-8, blocks without data.
+    public var faults: Int { state.withLock { $0.parser.brokenLines + $0.parser.emptyBlocks } }
+
+    public func pause() { connection.pause() }
+    public func resume() { connection.resume() }
+    /// Goes away, as a client whose page was closed.
+    public func close() { connection.close() }
+}
