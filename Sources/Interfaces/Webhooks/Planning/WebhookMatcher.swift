@@ -6,12 +6,28 @@ import ChatModel
 /// Immutable: made anew when a webhook of the app changes. A webhook is looked up by what narrows it most: its types if
 /// all of them are named, else its channels, else it is asked every time.
 struct WebhookMatcher: Sendable {
-    struct Entry: Sendable {
+    /// A class, so that looking at one copies nothing.
+    final class Entry: Sendable {
         let id: String
         let settings: WebhookSettings
         let since: Timetoken
         /// Whether several of its patterns can lead to it for one event.
         let isFoundTwice: Bool
+
+        init(_ webhook: Webhook) {
+            id = webhook.id
+            settings = webhook.settings
+            since = webhook.since
+            let keys = WebhookMatcher.namesAll(settings.types) ? settings.channels : settings.types
+            isFoundTwice = keys.count > 1
+        }
+
+        /// Whether the channels it names include this one. Written out: the generic search of a sequence costs five times
+        /// as much, and this is what is asked most often.
+        func admits(channel: String) -> Bool {
+            for pattern in settings.channels where pattern.matches(channel) { return true }
+            return false
+        }
     }
 
     /// Patterns of one dimension, each with the entries it leads to.
@@ -47,12 +63,7 @@ struct WebhookMatcher: Sendable {
     private var others: [Int] = []
 
     init(_ webhooks: some Collection<Webhook>) {
-        entries = webhooks.sorted { $0.id < $1.id }.map { webhook in
-            let settings = webhook.settings
-            let keys = Self.namesAll(settings.types) ? settings.channels : settings.types
-            return Entry(
-                id: webhook.id, settings: settings, since: webhook.since, isFoundTwice: keys.count > 1)
-        }
+        entries = webhooks.sorted { $0.id < $1.id }.map { Entry($0) }
         for (index, entry) in entries.enumerated() {
             if !Self.namesAll(entry.settings.types) {
                 byType.insert(entry.settings.types, index)
@@ -67,12 +78,14 @@ struct WebhookMatcher: Sendable {
     /// Calls `body` with the id of each webhook that is told of the event, each once.
     func visit(_ event: Event, _ body: (String) -> Void) {
         let subject = FilterSubject(event)
-        lazy var isChatty = BuiltInTypes.isChatty(event.type)
+        let channel = event.channel.name
+        let type = event.type
+        lazy var isChatty = BuiltInTypes.isChatty(type)
         var visited: [Int] = []
         func consider(_ index: Int) {
             let entry = entries[index]
-            guard event.timetoken > entry.since, entry.settings.channels.match(event.channel.name),
-                Self.admits(entry.settings.types, event.type, isChatty: isChatty)
+            guard event.timetoken > entry.since, entry.admits(channel: channel),
+                Self.admits(entry.settings.types, type, isChatty: isChatty)
             else { return }
             if entry.isFoundTwice {
                 if visited.contains(index) { return }
@@ -81,15 +94,22 @@ struct WebhookMatcher: Sendable {
             if let filter = entry.settings.filter, !filter.accepts(subject) { return }
             body(entry.id)
         }
-        byType.visit(event.type, consider)
-        byChannel.visit(event.channel.name, consider)
+        byType.visit(type, consider)
+        byChannel.visit(channel, consider)
         others.forEach(consider)
     }
 
     /// Whether the types a webhook names include this one. `*` leaves out the chatty ones (`product.md` 6).
     static func admits(_ patterns: [NamePattern], _ type: String, isChatty: @autoclosure () -> Bool) -> Bool {
-        patterns.contains { $0.matches(type) && ($0 != .all || !isChatty()) }
+        for pattern in patterns {
+            if case .all = pattern {
+                if !isChatty() { return true }
+            } else if pattern.matches(type) {
+                return true
+            }
+        }
+        return false
     }
 
-    private static func namesAll(_ patterns: [NamePattern]) -> Bool { patterns.contains(.all) }
+    fileprivate static func namesAll(_ patterns: [NamePattern]) -> Bool { patterns.contains(.all) }
 }
