@@ -176,11 +176,14 @@ extension Loop {
         return nextRunning < running.count
     }
 
+    /// A job may come back here through `runJobs(atMost:until:)` and leave another list behind, so both ends are looked
+    /// at anew each time.
     private func runJobs(limit: Int) {
-        let end = min(running.count, limit == .max ? running.count : nextRunning + limit)
-        while nextRunning < end {
+        var left = limit
+        while left > 0, nextRunning < running.count {
             let work = running[nextRunning]
             nextRunning += 1
+            left -= 1
             perform(work)
         }
     }
