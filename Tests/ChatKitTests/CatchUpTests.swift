@@ -23,6 +23,15 @@ import Testing
         }
     }
 
+    @Test("claims nothing beyond its end to be read", arguments: [2, 250])
+    func end(_ limit: Int) async throws {
+        try await withScriptedService(stored: (1...10).map { event($0) }) { service, _ in
+            var catchUp = service.demoChat().catchUp(selection(["*"]), after: 0, upTo: 3)
+            while !catchUp.isOver { _ = try await catchUp.nextPage(limit: limit) }
+            #expect(catchUp.position == 3)
+        }
+    }
+
     @Test("costs a bounded step at a time when little is wanted")
     func sparse() async throws {
         let stored = (1...100).map { event($0, type: $0 == 99 ? "rare" : "common") }

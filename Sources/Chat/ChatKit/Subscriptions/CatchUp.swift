@@ -30,8 +30,9 @@ public struct CatchUp: Sendable {
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
         let page = try await log.events(in: selection.channels, after: position, limit: limit)
-        // A last page is complete up to the log's watermark, which is never below the hub's position.
-        position = page.hasMore ? page.position : max(page.position, upTo)
+        // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
+        // the end, where its events are left out: so must their places be.
+        position = page.hasMore ? min(page.position, upTo) : upTo
         return page.items.filter { $0.timetoken <= upTo && selection.admits(FilterSubject($0)) }
     }
 }

@@ -70,8 +70,13 @@ extension LiveStreams {
         }
         guard stream.feed === feed, stream.connection.isOpen else { return }
         stream.position = max(stream.position, page.position)
-        // When the log has moved past the mark meanwhile, the next page reads what it held.
-        guard page.isLast, stream.connection.join(feed.log, at: mark) else { return }
+        guard page.isLast else { return }
+        guard stream.connection.join(feed.log, at: mark) else {
+            // The log has moved past the mark meanwhile: the next page reads what it held, and a larger log holds it
+            // longer, so that this comes to an end however much is written.
+            feed.log.reserve(4 * feed.log.allocatedBytes)
+            return
+        }
         stream.catchUp = nil
         catchingUp[stream.sequence] = nil
     }

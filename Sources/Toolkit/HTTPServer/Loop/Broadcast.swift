@@ -112,6 +112,15 @@ extension Broadcast {
         enqueue()
     }
 
+    /// Makes the log reach back further from now on, up to its maximum: for one who wants to join and finds the place
+    /// overwritten each time. An unused log gives this back like the rest.
+    public func reserve(_ bytes: Int) {
+        loop.checkIsolated()
+        var wanted = max(size, UInt64(options.initialBytes))
+        while wanted < bytes, wanted < UInt64(options.maximumBytes) { wanted &*= 2 }
+        if wanted > size { resize(to: wanted) }
+    }
+
     private func enqueue() {
         guard count > 0 else {
             settled = headPosition

@@ -1,0 +1,195 @@
+import ChatKit
+import ChatModel
+import EventStreamReader
+import HTTPClient
+import HTTPServer
+import InboundHooks
+import JSON
+import Locking
+import Logging
+import SQLiteEngine
+import Signing
+import Testing
+import Webhooks
+
+@testable import NativeAPI
+
+/// A store in memory, the chat, and the native API on a real socket; time goes by when the test says so.
+struct StreamHarness: Sendable {
+    static let space = SpaceID("demo")
+
+    let service: ChatService
+    let streams: LiveStreams
+    let loop: Loop
+    let server: Server
+    let clock: HandClock
+
+    var port: UInt16 { server.address?.port ?? 0 }
+
+    /// The time of day, moved by hand.
+    final class HandClock: Sendable {
+        private let now = Lock(Timetoken(17_324_123_456_789_012))
+        func advance(by duration: Duration) { now.withLock { $0 = $0.adding(duration) } }
+        var wallClock: WallClock { WallClock { self.now.withLock { $0 } } }
+    }
+
+    /// Runs `body` against a gateway that is up, and takes it down again.
+    static func run(
+        limits: Limits = Limits(), adjust: (inout ServerOptions) -> Void = { _ in },
+        _ body: (StreamHarness) async throws -> Void
+    ) async throws {
+        let clock = HandClock()
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger))
+        try await run(on: engine, limits: limits, clock: clock, logger: logger, adjust: adjust, body)
+        await engine.close()
+    }
+
+    /// The same on an engine that outlives the gateway, for restarts.
+    static func run(
+        on engine: any Engine, limits: Limits = Limits(), clock: HandClock, logger: Logger,
+        adjust: (inout ServerOptions) -> Void = { _ in }, _ body: (StreamHarness) async throws -> Void
+    ) async throws {
+        let loop = try Loop(name: "test")
+        try loop.start()
+        defer { loop.stop() }
+        let service = ChatService(engine: engine, limits: limits, clock: clock.wallClock, executor: loop)
+        let client = try Client(options: ClientOptions())
+        let streams = LiveStreams(service: service, loop: loop, pulse: .byHand)
+        let api = NativeAPI(
+            service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
+            inbound: InboundService(service: service, logger: logger), streams: streams)
+        var router = Router()
+        api.addRoutes(to: &router)
+        var options = ServerOptions()
+        options.deadlines.drain = .seconds(5)
+        adjust(&options)
+        let server = Server(options: options, router: router, loop: loop, logger: logger)
+
+        try await withThrowingTaskGroup { group in
+            let (ready, signal) = AsyncStream.makeStream(of: Never.self)
+            group.addTask { try await service.run(whenReady: { signal.finish() }) }
+            for await _ in ready {}
+            try await establishApp(service)
+            try await server.start()
+            group.addTask { try await server.run(onDrain: { await api.drainStreams() }) }
+            try await body(
+                StreamHarness(service: service, streams: streams, loop: loop, server: server, clock: clock))
+            group.cancelAll()
+            while let _ = try await group.next() {}
+        }
+        await client.shutdown()
+    }
+
+    private static func establishApp(_ service: ChatService) async throws {
+        guard service.keyring.app(space) == nil else { return }
+        let app = AppRecord(
+            space: space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "demo-secret",
+            isFirst: true, created: service.clock.now)
+        _ = try await service.keyring.establish(app, keyText: "dev")
+    }
+}
+
+// MARK: - Doing things
+
+extension StreamHarness {
+    var chat: Chat {
+        service.chat(for: Caller(space: Self.space, credential: "test", scopes: [.admin]))
+    }
+
+    /// Emits one event; its data is `{"n":<n>}` unless given.
+    @discardableResult
+    func emit(
+        _ channel: String, _ n: Int = 0, type: String = "order.paid", data: String? = nil
+    ) async throws -> Timetoken {
+        let text = JSONText(trusted: Array((data ?? "{\"n\":\(n)}").utf8))
+        return try await chat.emit(Emission(channel: channel, type: type, data: text)).event.timetoken
+    }
+
+    /// A new key of the app.
+    func key(
+        _ scopes: Scopes = [.read], channels: [NamePattern] = [.all], types: [NamePattern] = [.all],
+        expiresIn life: Duration? = nil
+    ) async throws -> IssuedKey {
+        try await service.keyring.issueKey(
+            name: "test", scopes: scopes, channels: channels, types: types,
+            expires: life.map { service.clock.now.adding($0) }, by: chat.caller)
+    }
+
+    /// Opens a stream. With an id it is a reconnect.
+    func open(
+        _ query: String, as key: String? = "dev", lastEventID: String? = nil, accept: String? = nil,
+        receiveBuffer: Int32? = nil
+    ) async throws -> EventStreamReader {
+        var headers: [(String, String)] = []
+        if let key { headers.append(("Authorization", "Bearer \(key)")) }
+        if let lastEventID { headers.append(("Last-Event-ID", lastEventID)) }
+        if let accept { headers.append(("Accept", accept)) }
+        return try await EventStreamReader(
+            port: port, target: "/v1/stream?\(query)", headers: headers, receiveBuffer: receiveBuffer)
+    }
+
+    /// Opens a stream and reads its first block.
+    func openReady(
+        _ query: String, as key: String? = "dev", lastEventID: String? = nil, receiveBuffer: Int32? = nil
+    ) async throws -> (reader: EventStreamReader, id: String, cursor: String) {
+        let reader = try await open(query, as: key, lastEventID: lastEventID, receiveBuffer: receiveBuffer)
+        try #require(reader.status == 200, "\(query)")
+        let ready = try #require(await reader.next())
+        #expect(ready.type == "stream.ready")
+        return (reader, ready["stream"] ?? "", ready["cursor"] ?? "")
+    }
+
+    func call(
+        _ method: String, _ target: String, _ body: String = "", as key: String = "dev"
+    ) async throws -> HTTPExchange {
+        try await HTTPExchange.send(
+            method, target, port: port, headers: [("Authorization", "Bearer \(key)")], body: body)
+    }
+
+    func beat(_ count: Int = 1) async {
+        for _ in 0..<count { await streams.beat() }
+    }
+
+    /// Waits until a condition of the streams holds; the test's time limit is the bound.
+    func until(_ condition: @Sendable (isolated LiveStreams) -> Bool) async {
+        while await !streams.holds(condition) { await Task.yield() }
+    }
+}
+
+extension LiveStreams {
+    func holds(_ condition: @Sendable (isolated LiveStreams) -> Bool) -> Bool { condition(self) }
+}
+
+// MARK: - Reading things
+
+extension EventStreamParser.Event {
+    var json: JSONValue? { try? JSONDocument(Array(data.utf8)).root }
+    /// A member of the data of a control block.
+    subscript(name: String) -> String? { json?[name]?.string }
+    /// The number a harness event carries.
+    var number: Int? { json?["data"]?["n"]?.integer.map(Int.init) }
+}
+
+extension EventStreamReader {
+    /// The numbers of the next `count` events, control blocks left out.
+    func numbers(_ count: Int) async -> [Int] {
+        var numbers: [Int] = []
+        while numbers.count < count, let event = await next() {
+            if let number = event.number { numbers.append(number) }
+        }
+        return numbers
+    }
+
+    /// Everything up to the end of the stream.
+    func rest() async -> [EventStreamParser.Event] {
+        var events: [EventStreamParser.Event] = []
+        while let event = await next() { events.append(event) }
+        return events
+    }
+}
+
+extension HTTPExchange {
+    var json: JSONValue? { try? JSONDocument(body).root }
+}

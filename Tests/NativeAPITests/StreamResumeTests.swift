@@ -1,0 +1,251 @@
+import ChatKit
+import ChatModel
+import EventStreamReader
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("Resuming a stream", .timeLimit(.minutes(1))) struct StreamResumeTests {
+    @Test("goes on behind the last id, through the log and into the live side")
+    func resume() async throws {
+        try await StreamHarness.run { gateway in
+            let first = try await gateway.emit("a", 1)
+            for n in 2...700 { try await gateway.emit("a", n) }
+            let (reader, _, cursor) = try await gateway.openReady("channel=a", lastEventID: first.description)
+            #expect(cursor == first.description)
+            let read = Task { await reader.numbers(999) }
+            for n in 701...1000 { try await gateway.emit("a", n) }
+            #expect(firstFault(of: await read.value, in: 2...1000) == nil)
+            #expect(reader.faults == 0)
+        }
+    }
+
+    @Test("takes the header before the query, and the two reserved words")
+    func cursors() async throws {
+        try await StreamHarness.run { gateway in
+            for n in 1...3 { try await gateway.emit("a", n) }
+            let second = try await gateway.emit("a", 4)
+            for n in 5...6 { try await gateway.emit("a", n) }
+            let header = try await gateway.openReady("channel=a&cursor=earliest", lastEventID: "\(second)")
+            #expect(await header.reader.numbers(2) == [5, 6])
+            let query = try await gateway.openReady("channel=a&cursor=\(second)", lastEventID: "")
+            #expect(await query.reader.numbers(2) == [5, 6])
+            let earliest = try await gateway.openReady("channel=a&cursor=earliest")
+            #expect(await earliest.reader.numbers(6) == Array(1...6))
+            let latest = try await gateway.openReady("channel=a&cursor=latest")
+            try await gateway.emit("a", 7)
+            #expect(await latest.reader.numbers(1) == [7])
+            #expect(try await gateway.open("channel=a", lastEventID: "evt_1").status == 400)
+        }
+    }
+
+    @Test("says a gap first when its cursor is not of this log, and where it starts instead")
+    func gap() async throws {
+        try await StreamHarness.run { gateway in
+            let last = try await gateway.emit("a", 1)
+            let future = last.adding(.seconds(60))
+            let reader = try await gateway.open("channel=a", lastEventID: "\(future)")
+            #expect(reader.header("Gateway-Cursor") == "\(last)")
+            #expect(await reader.next()?.type == "stream.ready")
+            let gap = try #require(await reader.next())
+            #expect(gap.type == "stream.gap")
+            #expect(!gap.hasID)
+            #expect(gap.data == #"{"requested":"\#(future)","resumed_from":"\#(last)","missed":"unknown"}"#)
+            try await gateway.emit("a", 2)
+            #expect(await reader.numbers(1) == [2])
+            #expect(await gateway.streams.metrics.gaps == 1)
+        }
+    }
+
+    @Test("says a gap when retention has removed what lies between")
+    func retention() async throws {
+        var limits = Limits()
+        limits.passingAge = .seconds(120)
+        try await StreamHarness.run(limits: limits) { gateway in
+            let old = try await gateway.emit("a", 1)
+            try await gateway.emit("a", 2)
+            try await gateway.service.engine.log.setRetention(.seconds(3600), of: StreamHarness.space)
+            gateway.clock.advance(by: .seconds(4 * 24 * 3600))
+            try await gateway.emit("a", 3)
+            let reader = try await gateway.open("channel=a", lastEventID: "\(old)")
+            #expect(await reader.next()?.type == "stream.ready")
+            let gap = try #require(await reader.next())
+            #expect(gap.type == "stream.gap")
+            #expect(await reader.numbers(1) == [3])
+        }
+    }
+
+    @Test("50 times at random moments under load loses nothing, repeats nothing, keeps the order")
+    func cuts() async throws {
+        try await StreamHarness.run { gateway in
+            let total = 3000
+            let channels = ["a.x", "a.y", "b"]
+            var cursor = try await gateway.chat.watermark().description
+            let writer = Task {
+                for n in 1...total {
+                    try await gateway.emit(channels[n % 3], n, data: #"{"n":\#(n),"pad":"\#(Self.pad(n))"}"#)
+                }
+            }
+            var random = SeededGenerator(seed: 7)
+            var seen: [Int] = []
+            for _ in 0..<50 {
+                let reader = try await gateway.open("channel=a.*&channel=b", lastEventID: cursor)
+                let wanted = Int.random(in: 0...60, using: &random)
+                var taken = 0
+                while taken < wanted, let event = await reader.next() {
+                    guard event.hasID, let number = event.number else { continue }
+                    seen.append(number)
+                    cursor = event.lastEventID
+                    taken += 1
+                }
+                reader.close()
+            }
+            let last = try await gateway.open("channel=a.*&channel=b", lastEventID: cursor)
+            seen += await last.numbers(total - seen.count)
+            try await writer.value
+            #expect(firstFault(of: seen, in: 1...total) == nil)
+        }
+    }
+
+    private static func pad(_ n: Int) -> String { String(repeating: "x", count: n % 97 * 11) }
+
+    @Test("while more is written than its feed's log holds ends up live all the same")
+    func moved() async throws {
+        var limits = Limits()
+        limits.feedBytes = 4096
+        try await StreamHarness.run(limits: limits) { gateway in
+            let total = 2000
+            let writer = Task { for n in 1...total { try await gateway.emit("a", n) } }
+            var seen: [Int] = []
+            var cursor = "earliest"
+            // A log this small also closes live readers; they come back.
+            while seen.count < total {
+                let reader = try await gateway.open("channel=a", lastEventID: cursor)
+                while seen.count < total, let event = await reader.next() {
+                    guard event.hasID, let number = event.number else { continue }
+                    seen.append(number)
+                    cursor = event.lastEventID
+                }
+                reader.close()
+            }
+            try await writer.value
+            #expect(firstFault(of: seen, in: 1...total) == nil)
+        }
+    }
+
+    @Test("of many at once is served fairly, and nobody live loses anything")
+    func storm() async throws {
+        try await StreamHarness.run { gateway in
+            let start = try await gateway.emit("a", 0)
+            for n in 1...600 { try await gateway.emit("a", n) }
+            let live = try await gateway.openReady("channel=a").reader
+            let readers = try await withThrowingTaskGroup(of: [Int].self) { group in
+                for _ in 0..<60 {
+                    group.addTask {
+                        let reader = try await gateway.open("channel=a", lastEventID: "\(start)")
+                        defer { reader.close() }
+                        return await reader.numbers(700)
+                    }
+                }
+                for n in 601...700 { try await gateway.emit("a", n) }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for reader in readers { #expect(firstFault(of: reader, in: 1...700) == nil) }
+            #expect(firstFault(of: await live.numbers(100), in: 601...700) == nil)
+        }
+    }
+
+    @Test("with a cursor the hub has not come to yet does not repeat that event")
+    func aheadOfTheHub() async throws {
+        try await StreamHarness.run { gateway in
+            for n in 1...100 {
+                let at = try await gateway.emit("a", n)
+                // The answer to the emit is here before the hub has seen the commit, most times.
+                let (reader, _, _) = try await gateway.openReady("channel=a", lastEventID: "\(at)")
+                try await gateway.emit("a", -n)
+                #expect(await reader.numbers(1) == [-n])
+                reader.close()
+            }
+        }
+    }
+
+    @Test("a slow reader is told, closed, and loses nothing when it comes back")
+    func slow() async throws {
+        var limits = Limits()
+        limits.feedBytes = 64 * 1024
+        try await StreamHarness.run(limits: limits) { gateway in
+            let (reader, _, start) = try await gateway.openReady("channel=a", receiveBuffer: 4096)
+            reader.pause()
+            let pad = String(repeating: "x", count: 32 * 1024)
+            var sent = 0
+            while await gateway.streams.metrics.slowCloses == 0 {
+                sent += 1
+                try await gateway.emit("a", sent, data: #"{"n":\#(sent),"pad":"\#(pad)"}"#)
+            }
+            reader.resume()
+            var seen: [Int] = []
+            var cursor = start
+            while let event = await reader.next() {
+                guard event.hasID else { continue }
+                seen.append(event.number ?? -1)
+                cursor = event.lastEventID
+            }
+            #expect(seen.count < sent)
+            let again = try await gateway.openReady("channel=a", lastEventID: cursor)
+            seen += await again.reader.numbers(sent - seen.count)
+            #expect(firstFault(of: seen, in: 1...sent) == nil)
+        }
+    }
+
+    @Test("has the same cursor in SSE, NDJSON and polls")
+    func oneCursor() async throws {
+        try await StreamHarness.run { gateway in
+            let start = try await gateway.chat.watermark()
+            for n in 1...30 { try await gateway.emit("a", n) }
+            let sse = try await gateway.openReady("channel=a", lastEventID: "\(start)").reader
+            var cursor = ""
+            for _ in 1...10 { cursor = await sse.next()?.lastEventID ?? "" }
+            let lines = try await gateway.open("channel=a&cursor=\(cursor)", accept: "application/x-ndjson")
+            _ = await lines.nextLine()
+            for n in 11...20 {
+                let line = try JSONDocument(Array(try #require(await lines.nextLine()).utf8)).root
+                #expect(line["data"]?["n"]?.integer == Int64(n))
+                cursor = line["timetoken"]?.string ?? ""
+            }
+            let poll = try await gateway.call("GET", "/v1/poll?channel=a&limit=10&cursor=\(cursor)")
+            #expect(poll.status == 200, "\(String(decoding: poll.body, as: UTF8.self))")
+            let numbers = poll.json?["data"]?.elements?.compactMap { $0["data"]?["n"]?.integer }
+            #expect(numbers == Array(21...30))
+            let end = try #require(poll.json?["cursor"]?.string)
+            let again = try await gateway.openReady("channel=a", lastEventID: end)
+            try await gateway.emit("a", 31)
+            #expect(await again.reader.numbers(1) == [31])
+        }
+    }
+}
+
+/// Where a sequence that should count up does not; nil when it does to the end.
+func firstFault(of seen: [Int], in expected: ClosedRange<Int>) -> String? {
+    for (index, number) in expected.enumerated() {
+        guard index < seen.count else { return "ends before \(number)" }
+        guard seen[index] == number else { return "\(seen[index]) in place of \(number)" }
+    }
+    return seen.count == expected.count ? nil : "goes on with \(seen[expected.count])"
+}
+
+/// Random numbers that are the same in every run.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    /// SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}
