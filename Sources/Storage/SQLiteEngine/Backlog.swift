@@ -15,7 +15,7 @@ protocol BacklogEntry: Sendable {
 final class Backlog<Entry: BacklogEntry>: Sendable {
     fileprivate struct State: Sendable {
         var entries: [Entry] = []
-        /// Index of the oldest entry still held; the array is cut when half of it is gone.
+        /// Index of the oldest entry still held; the array is cut when a quarter of it is gone.
         var first = 0
         /// Everything after this position is in `entries`.
         var start: UInt64
@@ -134,7 +134,7 @@ extension Backlog.State {
         bytes -= entries[first].weight
         start = entries[first].position
         first += 1
-        if first > 256, first > entries.count / 2 {
+        if first > 64, first > entries.count / 4 {
             entries.removeFirst(first)
             first = 0
         }

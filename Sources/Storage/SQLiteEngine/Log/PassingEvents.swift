@@ -8,10 +8,18 @@ final class PassingEvents: Sendable {
         var first = 0
         var bytes = 0
 
-        mutating func dropOldest() {
-            bytes -= events[first].draft.weight
-            first += 1
-            if first > 256, first > events.count / 2 {
+        mutating func add(_ event: Event) {
+            events.append(event)
+            bytes += event.draft.weight
+        }
+
+        mutating func drop(above capacity: Int, olderThan edge: Timetoken) {
+            while first < events.count, bytes > capacity || events[first].timetoken < edge {
+                bytes -= events[first].draft.weight
+                first += 1
+            }
+            // Cut now and then, not each time: moving the rest down costs as much as the rest is long.
+            if first > 256, first > events.count / 4 {
                 events.removeFirst(first)
                 first = 0
             }
@@ -29,30 +37,24 @@ final class PassingEvents: Sendable {
 
     /// Takes the passing ones among `events`, which are newer than all before.
     func add(_ events: [Event], now: Timetoken) {
+        let edge = now.adding(.zero - age)
         rings.withLock { rings in
             for event in events where event.retention == .passing {
-                rings[event.channel.space, default: Ring()].events.append(event)
-                rings[event.channel.space]!.bytes += event.draft.weight
-                expire(&rings[event.channel.space]!, now: now)
+                rings[event.channel.space, default: Ring()].add(event)
+                rings[event.channel.space]?.drop(above: capacity, olderThan: edge)
             }
         }
     }
 
     /// Lets go of what is too old also where nothing new comes.
     func sweep(now: Timetoken) {
+        let edge = now.adding(.zero - age)
         rings.withLock { rings in
-            for space in Array(rings.keys) {
-                expire(&rings[space]!, now: now)
-                if rings[space]!.events.count == rings[space]!.first { rings[space] = nil }
+            rings = rings.compactMapValues { ring in
+                var ring = ring
+                ring.drop(above: capacity, olderThan: edge)
+                return ring.first < ring.events.count ? ring : nil
             }
-        }
-    }
-
-    private func expire(_ ring: inout Ring, now: Timetoken) {
-        while ring.first < ring.events.count,
-            ring.bytes > capacity || ring.events[ring.first].timetoken.adding(age) < now
-        {
-            ring.dropOldest()
         }
     }
 

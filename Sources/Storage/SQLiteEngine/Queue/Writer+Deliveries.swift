@@ -48,9 +48,10 @@ extension Writer {
 
     /// Why an item for this lane is dead from the start; nil if it is not.
     private func refusal(_ lane: Lane?, added: Int) -> String? {
-        switch lane?.state {
-        case .open, nil: nil
-        case .paused: lane!.waiting + added < memory.limits.deliveriesHeld ? nil : "held_too_many"
+        guard let lane else { return nil }
+        return switch lane.state {
+        case .open: nil
+        case .paused: lane.waiting + added < memory.limits.deliveriesHeld ? nil : "held_too_many"
         case .closed: Self.closedReason
         }
     }
