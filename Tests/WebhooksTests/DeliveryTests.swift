@@ -122,6 +122,32 @@ import Testing
         }
     }
 
+    @Test("of an ephemeral event outlives it, once it is queued")
+    func passingOutlived() async throws {
+        let receiver = try Receiver()
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let bodies = Ledger<[UInt8]>()
+        let ids = Ledger<String>()
+        try await House.with(settings, clock: clock) { house in
+            ids.append(try await house.webhook(receiver).webhook.id)
+            _ = try await house.registry.disable(try #require(ids.entries.first), by: House.owner)
+            let event = try await house.chat.emit(
+                Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
+            ).event
+            bodies.append(event.envelope.bytes)
+            try await until { try await !house.deliveries().isEmpty }
+        }
+        // Another life: the event itself is forgotten.
+        try await House.with(settings, clock: clock) { house in
+            _ = try await house.registry.enable(try #require(ids.entries.first), by: House.owner)
+            await house.recorded(1)
+            #expect(receiver.requests.entries.map(\.body) == bodies.entries)
+        }
+    }
+
     @Test("names channels outside ASCII in percent-encoding")
     func unusualNames() async throws {
         let receiver = try Receiver()
@@ -215,6 +241,23 @@ import Testing
                 #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [first.id, second.id])
                 group.cancelAll()
             }
+        }
+    }
+
+    @Test("is made though somebody else moved the planner's position")
+    func movedPosition() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await house.recorded(1)
+            let name = Planner.cursorName(House.space)
+            let position = try await house.engine.deliveries.cursor(name)
+            try await house.engine.deliveries.plan(
+                [], cursor: name, from: position, to: Timetoken(position.rawValue + 1))
+            let event = try await house.emit()
+            await house.recorded(2)
+            #expect(receiver.requests.entries.last?["webhook-id"] == event.id)
         }
     }
 

@@ -178,3 +178,13 @@ extension House {
     @discardableResult
     func recorded(_ count: Int) async -> [Delivery] { await attempts.wait(count: count).map(\.delivery) }
 }
+
+/// Asks until the answer is yes, and gives up after a while: the test's expectations then say what is missing. For what
+/// nobody announces, such as a row of the queue.
+func until(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return }
+        await Task.yield()
+    }
+}

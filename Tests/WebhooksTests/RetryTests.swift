@@ -244,7 +244,7 @@ import Testing
                 id.append(webhook.id)
                 _ = try await house.registry.disable(webhook.id, by: House.owner)
                 let event = try await house.emit()
-                while try await house.deliveries().isEmpty { await Task.yield() }
+                try await until { try await !house.deliveries().isEmpty }
                 _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
             }
             return try #require(id.entries.first)
@@ -253,7 +253,7 @@ import Testing
         try await House.with(settings, clock: clock) { house in
             #expect(try await house.deliveries().map(\.status) == [.held])
             _ = try await house.registry.enable(disabled, by: House.owner)
-            while try await house.deliveries().first?.status != .dead { await Task.yield() }
+            try await until { try await house.deliveries().first?.status == .dead }
             #expect(try await house.deliveries().first?.reason == "event_not_kept")
             #expect(receiver.requests.entries.isEmpty)
         }

@@ -18,7 +18,7 @@ import Testing
             _ = try await house.registry.disable(id, by: House.owner)
             var events: [String] = []
             for _ in 0..<5 { events.append(try await house.emit().id) }
-            while try await house.deliveries().count < 5 { await Task.yield() }
+            try await until { try await house.deliveries().count == 5 }
             #expect(try await house.deliveries().allSatisfy { $0.status == .held })
             #expect(receiver.requests.entries.isEmpty)
             let enabled = try await house.registry.enable(id, by: House.owner)
@@ -45,7 +45,7 @@ import Testing
             #expect(try JSONDocument(notice.data).root["webhook"]?.string == id)
 
             let second = try await house.emit()
-            while try await house.deliveries().count < 2 { await Task.yield() }
+            try await until { try await house.deliveries().count == 2 }
             #expect(try await house.deliveries().map(\.status) == [.held, .held])
             answers.withLock { $0 = 200 }
             _ = try await house.registry.enable(id, by: House.owner)
@@ -87,6 +87,11 @@ import Testing
             try await house.emit()
             await house.recorded(5)
             #expect(try await house.registry.webhook(id, by: House.owner).status == .enabled)
+            house.clock.advance(by: .seconds(31 * 60))
+            try await house.emit()
+            await house.attempts.wait { $0.count >= 6 }
+            #expect(
+                try await house.notices().map(\.type) == ["webhook.failing", "webhook.disabled", "webhook.failing"])
         }
     }
 
