@@ -13,6 +13,14 @@ public struct EventStreamParser: Sendable {
         public var data: String
         /// The block's `retry` field in milliseconds.
         public var retry: Int?
+
+        public init(lastEventID: String, hasID: Bool, type: String, data: String, retry: Int?) {
+            self.lastEventID = lastEventID
+            self.hasID = hasID
+            self.type = type
+            self.data = data
+            self.retry = retry
+        }
     }
 
     /// What a line of the stream led to.

@@ -17,7 +17,8 @@ extension Chat {
     /// when the hold ends first.
     ///
     /// - Parameters:
-    ///   - after: at most the log's watermark, see `resume(at:)`.
+    ///   - after: at most the log's watermark, see `resume(at:)`. Everything that was in the log before the call is in
+    ///     the answer, or follows its cursor.
     ///   - limit: how many at most; the cursor never passes one that was left out.
     ///   - hold: returns when the wait is over, or soon after its task was cancelled; handed in so that tests decide
     ///     the time.
@@ -26,7 +27,9 @@ extension Chat {
         _ selection: Selection, after: Timetoken, limit: Int, hold: @escaping @Sendable () async -> Void
     ) async throws(ChatError) -> PollBatch {
         let outbox = Outbox(capacity: limits.listenerBacklog)
-        let upTo = try await service.hub.open(outbox, selection, after: after)
+        // Whoever was told of an event before asking finds it in the answer, though the hub may not have seen it yet.
+        let newest = try await log.watermark(of: space)
+        let upTo = try await service.hub.open(outbox, selection, after: max(after, newest))
         let missed: [Event]
         do {
             missed = try await firstPage(selection, after: after, upTo: upTo)

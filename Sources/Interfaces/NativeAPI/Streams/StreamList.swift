@@ -143,15 +143,23 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types"])
         let channels = try fields.patterns("channels")
         let types = try fields.patterns("types")
+        try await settle(caller)
         let report = try await streams.change(
             request.parameters["id"] ?? "", channels: channels, types: types, for: caller)
         return .json(JSONText { report.print(to: &$0) }.bytes)
+    }
+
+    /// Lets streams have what was emitted before the request, so that a change concerns what comes after it.
+    private func settle(_ caller: Caller) async throws(ChatError) {
+        let newest = try await service.chat(for: caller).watermark()
+        guard await service.hub.reach(newest) else { throw ChatError.notListening }
     }
 
     /// `DELETE /v1/streams/{id}`
     func deleteStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.demand(.read)
         _ = try Parameters(request.query, known: [])
+        try await settle(caller)
         try await streams.remove(request.parameters["id"] ?? "", for: caller)
         return .empty()
     }

@@ -1,0 +1,215 @@
+import ChatKit
+import ChatModel
+import EventStreamReader
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("The list of streams", .timeLimit(.minutes(1))) struct StreamListTests {
+    private func ids(_ answer: HTTPExchange) -> [String] {
+        answer.json?["data"]?.elements?.compactMap { $0["id"]?.string } ?? []
+    }
+
+    @Test("shows what is open, in pages")
+    func list() async throws {
+        try await StreamHarness.run { gateway in
+            var open: [(reader: EventStreamReader, id: String, cursor: String)] = []
+            for channel in ["a", "b", "c.*"] {
+                open.append(try await gateway.openReady("channel=\(channel)&type=t&type=s&filter=data.n%3D%3D1"))
+            }
+            let all = try await gateway.call("GET", "/v1/streams")
+            #expect(ids(all) == open.map(\.id))
+            let first = try #require(all.json?["data"]?[0])
+            #expect(first["channels"]?.strings == ["a"])
+            #expect(first["types"]?.strings == ["s", "t"])
+            #expect(first["filter"]?.string == "data.n==1")
+            #expect(first["format"]?.string == "sse")
+            #expect(first["state"]?.string == "live")
+            #expect(first["remote"]?.string == "127.0.0.1")
+            #expect(first["lag_bytes"]?.integer == 0)
+            #expect(first["bytes_sent"]?.integer == Int64(open[0].reader.rawBytes.count))
+            #expect(first["opened_at"]?.string == "2024-11-24T01:39:05.678901Z")
+            #expect(all.json?["has_more"]?.boolean == false)
+
+            let page = try await gateway.call("GET", "/v1/streams?limit=2")
+            #expect(ids(page) == open.prefix(2).map(\.id))
+            let next = try #require(page.json?["next_cursor"]?.string)
+            let last = try await gateway.call("GET", "/v1/streams?limit=2&cursor=\(next)")
+            #expect(ids(last) == [open[2].id])
+            #expect(last.json?["next_cursor"]?.isNull == true)
+            let bad = try await gateway.call("GET", "/v1/streams?cursor=str_other0")
+            #expect(bad.status == 400)
+            for stream in open { stream.reader.close() }
+        }
+    }
+
+    @Test("shows and hands over to a reader its own, to a manager all of the app")
+    func rights() async throws {
+        try await StreamHarness.run { gateway in
+            let one = try await gateway.key()
+            let two = try await gateway.key()
+            let manager = try await gateway.key([.read, .manage])
+            let emitter = try await gateway.key([.emit])
+            let first = try await gateway.openReady("channel=a", as: one.text)
+            let second = try await gateway.openReady("channel=a", as: two.text)
+            let own = try await gateway.call("GET", "/v1/streams", as: one.text)
+            #expect(ids(own) == [first.id])
+            let all = try await gateway.call("GET", "/v1/streams", as: manager.text)
+            #expect(ids(all) == [first.id, second.id])
+            let target = "/v1/streams/\(second.id)"
+            let statuses = [
+                try await gateway.call("GET", "/v1/streams", as: emitter.text).status,
+                try await gateway.call("DELETE", target, as: one.text).status,
+                try await gateway.call("PATCH", target, #"{"channels":["b"]}"#, as: one.text).status,
+                try await gateway.call("DELETE", "/v1/streams/nonsense", as: one.text).status,
+                try await gateway.call("DELETE", target, as: manager.text).status,
+                try await gateway.call("DELETE", target, as: manager.text).status,
+            ]
+            #expect(statuses == [403, 404, 404, 404, 204, 404])
+            first.reader.close()
+        }
+    }
+
+    @Test("ends a stream for good")
+    func delete() async throws {
+        try await StreamHarness.run { gateway in
+            let (reader, id, _) = try await gateway.openReady("channel=a")
+            try await gateway.emit("a", 1)
+            let answer = try await gateway.call("DELETE", "/v1/streams/\(id)")
+            #expect(answer.status == 204)
+            let rest = await reader.rest()
+            #expect(rest.map(\.type) == ["order.paid", "stream.closing"])
+            #expect(rest.last?.data == #"{"reason":"deleted","final":true}"#)
+            #expect(rest.last?.retry == nil)
+        }
+    }
+
+    @Test("changes what a stream follows; what is left out stays")
+    func change() async throws {
+        try await StreamHarness.run { gateway in
+            let (reader, id, _) = try await gateway.openReady("channel=a&channel=b&type=order.*&filter=data.n%3E0")
+            try await gateway.emit("a", 1)
+            let before = try await gateway.emit("c", 2)
+            let answer = try await gateway.call("PATCH", "/v1/streams/\(id)", #"{"channels":["b","c.*","c"]}"#)
+            #expect(answer.status == 200)
+            #expect(answer.json?["channels"]?.strings == ["b", "c", "c.*"])
+            #expect(answer.json?["types"]?.strings == ["order.*"])
+            #expect(answer.json?["filter"]?.string == "data.n>0")
+            try await gateway.emit("a", 3)
+            try await gateway.emit("b", 4)
+            try await gateway.emit("c.d", 5)
+            try await gateway.emit("c", -6)
+            #expect(await reader.next()?.number == 1)
+            let changed = try #require(await reader.next())
+            #expect(changed.type == "stream.changed")
+            #expect(!changed.hasID)
+            #expect(
+                changed.data
+                    == #"{"stream":"\#(id)","channels":["b","c","c.*"],"types":["order.*"],"cursor":"\#(before)"}"#)
+            #expect(await reader.numbers(2) == [4, 5])
+            _ = try await gateway.call("PATCH", "/v1/streams/\(id)", #"{"types":["said"]}"#)
+            try await gateway.emit("c", 7)
+            try await gateway.emit("c", 8, type: "said")
+            #expect(await reader.numbers(1) == [8])
+            #expect(await gateway.streams.metrics.feeds == 1)
+        }
+    }
+
+    @Test(
+        "refuses a change it cannot make, and leaves the stream as it was",
+        arguments: [
+            (#"{"channels":[]}"#, 400), (#"{"channels":["a,b"]}"#, 400), (#"{"channels":"a"}"#, 400),
+            (#"{"channel":["a"]}"#, 400), ("[]", 400), (#"{"channels":["b"]}"#, 403), (#"{"types":["*"]}"#, 403),
+            ("{}", 200),
+        ])
+    func badChange(_ body: String, _ status: Int) async throws {
+        try await StreamHarness.run { gateway in
+            let narrow = try await gateway.key(channels: [.below("a.")], types: [.below("order.")])
+            let (reader, id, _) = try await gateway.openReady("channel=a.*", as: narrow.text)
+            // Whoever asks: the stream sees no more than its own credential may.
+            let answer = try await gateway.call("PATCH", "/v1/streams/\(id)", body)
+            #expect(answer.status == status)
+            try await gateway.emit("b", 1)
+            try await gateway.emit("a.x", 2)
+            #expect(await reader.next()?.number == 2)
+        }
+    }
+
+    @Test("loses and repeats nothing of a channel in both, whenever the change comes", arguments: [true, false])
+    func changeUnderLoad(_ startsBehind: Bool) async throws {
+        try await StreamHarness.run { gateway in
+            let total = 2000
+            let start = try await gateway.chat.watermark()
+            if startsBehind { for n in 1...500 { try await gateway.emit(n % 5 == 0 ? "other" : "both", n) } }
+            let (reader, id, _) = try await gateway.openReady("channel=both&channel=a", lastEventID: "\(start)")
+            let writer = Task {
+                for n in (startsBehind ? 501 : 1)...total {
+                    try await gateway.emit(n % 5 == 0 ? "other" : "both", n)
+                }
+            }
+            let changer = Task {
+                for round in 0..<40 {
+                    let other = round % 2 == 0 ? "b.\(round)" : "a"
+                    let body = #"{"channels":["both","\#(other)"]}"#
+                    let answer = try await gateway.call("PATCH", "/v1/streams/\(id)", body)
+                    #expect(answer.status == 200)
+                }
+            }
+            let expected = (1...total).filter { $0 % 5 != 0 }
+            let seen = await reader.numbers(expected.count)
+            #expect(zip(seen, expected).first { $0 != $1 } == nil)
+            #expect(seen.count == expected.count)
+            try await writer.value
+            try await changer.value
+            #expect(reader.faults == 0)
+        }
+    }
+}
+
+@Suite("A stream's credential", .timeLimit(.minutes(1))) struct StreamCredentialTests {
+    @Test("takes the stream with it when it is removed, and no other")
+    func removal() async throws {
+        try await StreamHarness.run { gateway in
+            let key = try await gateway.key()
+            let other = try await gateway.key()
+            let doomed = try await gateway.openReady("channel=a", as: key.text).reader
+            let kept = try await gateway.openReady("channel=a", as: other.text).reader
+            try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
+            let rest = await doomed.rest()
+            #expect(rest.map(\.data) == [#"{"reason":"unauthorized","final":true}"#])
+            try await gateway.emit("a", 1)
+            #expect(await kept.numbers(1) == [1])
+        }
+    }
+
+    @Test("takes the stream with it at the second it expires")
+    func expiry() async throws {
+        try await StreamHarness.run { gateway in
+            let key = try await gateway.key(expiresIn: .seconds(10))
+            let (reader, _, _) = try await gateway.openReady("channel=a", as: key.text)
+            gateway.clock.advance(by: .seconds(9))
+            await gateway.beat()
+            try await gateway.emit("a", 1)
+            #expect(await reader.numbers(1) == [1])
+            gateway.clock.advance(by: .seconds(1))
+            await gateway.beat()
+            #expect(await reader.rest().map(\.type) == ["stream.closing"])
+        }
+    }
+
+    @Test("is looked at again when the stream opens, for what changed since it was shown")
+    func opening() async throws {
+        try await StreamHarness.run { gateway in
+            let key = try await gateway.key()
+            let order = StreamOrder(
+                caller: try #require(gateway.service.keyring.caller(key: key.key.id, in: StreamHarness.space)),
+                selection: Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true)),
+                format: .eventStream, resumption: Resumption(requested: "latest", from: .zero, hasGap: false))
+            #expect(await gateway.streams.isInForce(order.caller, order.selection))
+            try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
+            #expect(await !gateway.streams.isInForce(order.caller, order.selection))
+        }
+    }
+}
