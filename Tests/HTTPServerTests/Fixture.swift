@@ -153,3 +153,8 @@ func openDescriptors() -> Int {
     while readdir(folder) != nil { count += 1 }
     return count
 }
+
+extension Logger {
+    /// For servers whose words nobody reads.
+    static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+}

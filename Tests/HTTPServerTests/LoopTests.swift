@@ -1,23 +1,103 @@
-import Locking
+import Glibc
+import HTTPServer
 import Testing
 
-@testable import HTTPServer
-
 @Suite("The loop") struct LoopTests {
-    /// An exchange that is answered while the server stops does this: a job on the loop lets waiting jobs run first.
-    @Test("runs every job once and in order when a job runs others itself")
-    func reentrance() async throws {
+    private func withLoop<Value: Sendable>(_ body: @Sendable (Loop) async throws -> Value) async throws -> Value {
         let loop = try Loop(name: "test")
-        let ran = Lock<[Int]>([])
-        for number in 0..<100 {
-            loop.post {
-                ran.withLock { $0.append(number) }
-                loop.runJobs(atMost: 16) { number % 3 == 0 }
-            }
-        }
         try loop.start()
-        await withCheckedContinuation { done in loop.post { done.resume() } }
-        #expect(ran.withLock { $0 } == Array(0..<100))
+        defer { loop.stop() }
+        return try await body(loop)
+    }
+
+    @Test("runs what is posted in order, on its own thread") func order() async throws {
+        try await withLoop { loop in
+            let seen = Shared<[Int]>([])
+            #expect(!loop.isCurrent)
+            for number in 0..<5000 {
+                loop.post {
+                    #expect(loop.isCurrent)
+                    seen.update { $0.append(number) }
+                }
+            }
+            #expect(seen.waits { $0.count == 5000 })
+            #expect(seen.value == Array(0..<5000))
+        }
+    }
+
+    @Test("fires timers in the order of their time, and not those called off") func timers() async throws {
+        try await withLoop { loop in
+            let fired = Shared<[Int]>([])
+            let posted = Shared(false)
+            loop.post {
+                let timers = [30, 10, 20, 15, 5].map { number in
+                    loop.schedule(after: .milliseconds(number)) { fired.update { $0.append(number) } }
+                }
+                timers[3].cancel()
+                posted.update { $0 = true }
+            }
+            let late = loop.schedule(after: .seconds(3600)) { fired.update { $0.append(-1) } }
+            #expect(fired.waits { $0.count == 4 })
+            #expect(fired.value == [5, 10, 20, 30])
+            late.cancel()
+        }
+    }
+
+    @Test("survives many timers that are called off") func manyTimers() async throws {
+        try await withLoop { loop in
+            let fired = Shared(0)
+            loop.post {
+                for number in 0..<20_000 {
+                    let timer = loop.schedule(after: .milliseconds(number % 7)) { fired.update { $0 += 1 } }
+                    if number % 10 != 0 { timer.cancel() }
+                }
+            }
+            #expect(fired.waits { $0 == 2000 })
+        }
+    }
+
+    @Test("is an executor whose actors may be entered from its callbacks") func actors() async throws {
+        try await withLoop { loop in
+            let counter = LoopCounter(loop: loop)
+            #expect(await counter.next() == 1)
+            let number = await withCheckedContinuation { continuation in
+                loop.post { continuation.resume(returning: counter.assumeIsolated { $0.next() }) }
+            }
+            #expect(number == 2)
+            let isOnLoop = await Task(executorPreference: loop) {
+                try? await Task.sleep(for: .microseconds(1))  // Nothing cancels it.
+                return loop.isCurrent
+            }.value
+            #expect(isOnLoop)
+        }
+    }
+
+    @Test("does what was posted before it ends, and lets no task hang after it") func end() async throws {
+        let loop = try Loop(name: "test")
+        let seen = Shared(0)
+        for _ in 0..<1000 { loop.post { seen.update { $0 += 1 } } }
+        try loop.start()
         loop.stop()
+        #expect(seen.value == 1000)
+        loop.post { seen.update { $0 += 1 } }
+        #expect(seen.value == 1001)
+        let counter = LoopCounter(loop: loop)
+        for _ in 0..<100 { _ = await counter.next() }
+        #expect(await counter.next() == 101)
+        loop.stop()
+    }
+
+    @Test("wakes for work from many threads at once") func manyThreads() async throws {
+        try await withLoop { loop in
+            let seen = Shared(0)
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<2000 { loop.post { seen.update { $0 += 1 } } }
+                    }
+                }
+            }
+            #expect(seen.waits { $0 == 16_000 })
+        }
     }
 }

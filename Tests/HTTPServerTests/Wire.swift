@@ -30,7 +30,8 @@ final class Wire: @unchecked Sendable {
 
     /// - Parameter receiveBuffer: a small one makes a reader that is easily too slow.
     init(port: UInt16, receiveBuffer: Int32? = nil, seconds: Int = 5) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // Not for the programs other tests start: they would keep the connection open.
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | 0o2000000 /* SOCK_CLOEXEC */, 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -49,6 +50,14 @@ final class Wire: @unchecked Sendable {
             Glibc.close(descriptor)
             throw Failure.connect(code)
         }
+    }
+
+    /// Takes a connected descriptor over.
+    init(descriptor: Int32, seconds: Int = 5) {
+        self.descriptor = descriptor
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close() }

@@ -288,6 +288,9 @@ extension Loop {
     /// After the thread's end whoever brings a job runs it, one thread at a time, so that what still waits for this
     /// executor comes to its end.
     private func drainAfterEnd() {
+        // The job may hold the last reference to this loop, and the runtime that called holds none.
+        let guardian = Unmanaged.passRetained(self)  // released in the next line's defer
+        defer { guardian.release() }
         let me = UInt(pthread_self())
         while true {
             guard owner.compareExchange(expected: 0, desired: me, ordering: .sequentiallyConsistent).exchanged else {

@@ -28,6 +28,10 @@ public final class StreamConnection: @unchecked Sendable {
     /// Thrown by ``sendPage(_:)`` when the stream is over.
     public struct Closed: Error, Sendable, Equatable {
         public let reason: CloseReason
+
+        public init(reason: CloseReason) {
+            self.reason = reason
+        }
     }
 
     /// Bounds of one stream.
@@ -192,6 +196,15 @@ extension StreamConnection {
         case .finishing, .closed:
             break
         }
+    }
+}
+
+extension StreamConnection {
+    /// Ends the stream now as too slow, whatever is waiting for the client: for one that takes a little all the time and
+    /// so never meets the stall time.
+    public func cut() {
+        loop.checkIsolated()
+        close(.tooSlow)
     }
 }
 
