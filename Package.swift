@@ -84,7 +84,7 @@ let package = Package(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict),
 
         tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON", "Locking"]),
-        tests("GatewayTests", uses: ["Gateway"]),
+        tests("GatewayTests", uses: ["ChatModel", "Gateway"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
@@ -95,7 +95,8 @@ let package = Package(
         tests(
             "NativeAPITests",
             uses: [
-                "ChatKit", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
+                "ChatKit", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+                "Locking",
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
             ]),
         tests("ParleyTests", uses: ["JSON", "Locking", "ParleyCommands", "Signing"]),
@@ -109,7 +110,8 @@ let package = Package(
         tests(
             "InboundHooksTests",
             uses: [
-                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver", logging,
+                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver",
+                logging,
             ]),
         tests(
             "WebhooksTests",
@@ -118,6 +120,7 @@ let package = Package(
                 "Webhooks", logging,
             ]),
         tests(
-            "SQLiteEngineTests", uses: ["ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", logging]),
+            "SQLiteEngineTests",
+            uses: ["ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", logging]),
     ]
 )

@@ -40,19 +40,28 @@ struct Assembly: Sendable {
 
     /// Adds every route and listens.
     func listen() async throws -> Server {
-        var router = Router(problemBaseURL: configuration.publicURL, cors: corsPolicy)
+        var router = Router(problemBaseURL: problemBaseURL, cors: corsPolicy)
         api.addRoutes(to: &router)
         Dashboard.addRoutes(to: &router)
         let server = Server(options: serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
         try await server.start()
+        api.watch(server)
         return server
     }
 
     /// The address people and programs on this machine use.
-    func url(of server: Server) -> String {
+    func url(of server: Server) -> String { url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
+
+    private func url(port: UInt16) -> String {
         let scheme = configuration.tlsCertificate.isEmpty ? "http" : "https"
         let host = configuration.listenHost.contains(":") ? "[\(configuration.listenHost)]" : configuration.listenHost
-        return "\(scheme)://\(host):\(server.address?.port ?? UInt16(configuration.listenPort))"
+        return "\(scheme)://\(host):\(port)"
+    }
+
+    /// What the types of problems begin with; a relative reference when neither address is known beforehand.
+    private var problemBaseURL: String {
+        guard configuration.publicURL.isEmpty, configuration.listenPort != 0 else { return configuration.publicURL }
+        return url(port: UInt16(configuration.listenPort))
     }
 
     private var corsPolicy: CORSPolicy {

@@ -17,16 +17,18 @@ public struct IssuedApp: Sendable {
 extension Keyring {
     /// Makes a key for an app. A credential can hand on only what it has.
     ///
-    /// - Throws: `.forbidden` without `admin`.
+    /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.
     public func issueKey(
         name: String, scopes: Scopes, channels: [NamePattern], types: [NamePattern], expires: Timetoken?,
         by caller: Caller
     ) async throws(ChatError) -> IssuedKey {
         try caller.demand(.admin)
         guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
+        let channels = try Selection.narrow(channels, to: caller.channels, what: "channel")
+        let types = try Selection.narrow(types, to: caller.types, what: "type")
         let issued = Self.issue(
-            name: name, in: caller.space, scopes: scopes, channels: channels, types: types, expires: expires,
-            now: clock.now)
+            name: name, in: caller.space, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
+            types: types.isEmpty ? [.all] : types, expires: expires, now: clock.now)
         try await write([RecordChange(issued.key.recordKey, body: issued.key.body, demand: .absent)])
         return issued
     }
