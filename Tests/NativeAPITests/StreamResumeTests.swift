@@ -171,12 +171,26 @@ import Testing
         }
     }
 
+    @Test("does not wait for an event that was deleted before the hub saw it")
+    func deleted() async throws {
+        try await StreamHarness.run { gateway in
+            let log = gateway.service.engine.log
+            var commits = await log.committed().makeAsyncIterator()
+            let at = try await gateway.emit("a", 1)
+            let count = try await log.delete(
+                after: Timetoken(at.rawValue - 1), before: Timetoken(at.rawValue + 1),
+                in: ChannelID("a", in: StreamHarness.space))
+            #expect(count == 1)
+            #expect(await commits.next()?.watermark == at)
+        }
+    }
+
     @Test("a slow reader is told, closed, and loses nothing when it comes back")
     func slow() async throws {
         var limits = Limits()
         limits.feedBytes = 64 * 1024
         try await StreamHarness.run(limits: limits) { gateway in
-            let (reader, _, start) = try await gateway.openReady("channel=a", receiveBuffer: 4096)
+            let (reader, id, start) = try await gateway.openReady("channel=a", receiveBuffer: 4096)
             reader.pause()
             let pad = String(repeating: "x", count: 32 * 1024)
             var sent = 0
@@ -196,6 +210,13 @@ import Testing
             let again = try await gateway.openReady("channel=a", lastEventID: cursor)
             seen += await again.reader.numbers(sent - seen.count)
             #expect(firstFault(of: seen, in: 1...sent) == nil)
+
+            let system = try await gateway.openReady("channel=%24system&cursor=earliest").reader
+            await gateway.beat()
+            let told = try #require(await system.next())
+            #expect(told.type == "stream.lagged")
+            #expect(told.json?["data"]?["count"]?.integer == 1)
+            #expect(told.json?["data"]?["stream"]?.string == id)
         }
     }
 

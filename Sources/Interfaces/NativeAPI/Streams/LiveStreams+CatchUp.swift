@@ -99,7 +99,7 @@ extension LiveStreams {
                 stream.connection.send(stream.feed.format.heartbeat)
                 stream.lastSend = now
             } else if now - stream.lastSend >= Bounds.pieceDeadline {
-                stream.connection.finish(last: stream.feed.format.control(.lagged))
+                stream.connection.cut()
             }
         }
     }

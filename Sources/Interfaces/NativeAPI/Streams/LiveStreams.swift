@@ -41,6 +41,9 @@ actor LiveStreams {
     private(set) var isDraining = false
     var holds = PollHolds()
     var counters = StreamMetrics()
+    /// Slow closes that the operators have not been told of yet, and the task that is telling them.
+    var lagged: [SpaceID: LagReport] = [:]
+    var reporting: Task<Void, Never>?
 
     private struct FeedKey: Hashable {
         var selection: Selection
@@ -214,7 +217,7 @@ extension LiveStreams {
 
     private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {
         guard let stream = roll.remove(sequence) else { return }
-        if reason == .tooSlow { counters.slowCloses += 1 }
+        if reason == .tooSlow { noteLag(stream) }
         stream.catchUp?.cancel()
         catchingUp[sequence] = nil
         leaveFeed(stream.feed)
@@ -295,6 +298,7 @@ extension LiveStreams {
         checkExpiries()
         holds.release(at: now)
         tickets.sweep()
+        reportLag()
         for press in presses.values { press.assumeIsolated { $0.forget() } }
     }
 
@@ -320,6 +324,6 @@ extension LiveStreams {
     private func pulseFired() {
         isBeating = false
         beat()
-        if roll.count > 0 || !holds.isEmpty || !tickets.isEmpty { startBeating() }
+        if roll.count > 0 || !holds.isEmpty || !tickets.isEmpty || !lagged.isEmpty { startBeating() }
     }
 }

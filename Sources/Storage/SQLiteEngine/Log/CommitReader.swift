@@ -24,10 +24,9 @@ final class CommitReader: Sendable {
             let here = position.withLock { $0 }
             switch memory.tail.slice(after: here.rawValue, limit: 1) {
             case .entries(let commits):
-                if let commit = advance(to: commits[0], from: here) { return commit }
+                return advance(to: commits[0], from: here)
             case .behind:
-                guard let commit = await refill(after: here) else { return nil }
-                if !commit.events.isEmpty { return commit }
+                return await refill(after: here)
             case .empty: await memory.tail.wait(after: here.rawValue)
             case .closed: return nil
             }
@@ -35,14 +34,13 @@ final class CommitReader: Sendable {
         return nil
     }
 
-    /// Moves on, and cuts off what was handed on before. Nil when nothing is left of it.
-    private func advance(to commit: Commit, from here: Timetoken) -> Commit? {
+    /// Moves on, and cuts off what was handed on before. What is left may be nothing, when its events were deleted: the
+    /// watermark is handed on all the same, for those who wait for it.
+    private func advance(to commit: Commit, from here: Timetoken) -> Commit {
         position.withLock { $0 = commit.watermark }
         let events = commit.events
-        guard let first = events.first else { return nil }
-        guard first.timetoken <= here else { return commit }
-        let rest = events[events.index(after: here)...]
-        return rest.isEmpty ? nil : Commit(events: Array(rest), watermark: commit.watermark)
+        guard let first = events.first, first.timetoken <= here else { return commit }
+        return Commit(events: Array(events[events.index(after: here)...]), watermark: commit.watermark)
     }
 
     /// Reads on from the file. Asks again after a failure: the sequence promises to be complete, not to be quick.
