@@ -86,10 +86,8 @@ final class Board: Sendable {
     func set(_ number: Int64, _ endpoint: EndpointID, _ laneState: LaneState, concurrency: Int) {
         change { state in
             state.numbers[endpoint] = number
-            var lane = state.lanes[number] ?? Lane(endpoint: endpoint, state: laneState, concurrency: concurrency)
-            lane.state = laneState
-            lane.concurrency = concurrency
-            state.lanes[number] = lane
+            state.lanes[number, default: Lane(endpoint: endpoint, state: laneState, concurrency: concurrency)]
+                .become(laneState, concurrency: concurrency)
             state.enlist(number)
         }
     }
@@ -138,14 +136,8 @@ final class Board: Sendable {
     /// An attempt is recorded: the lease is over, and the item comes back if it is due again.
     func settle(_ key: DeliveryKey, retryAt due: UInt64?) {
         change { state in
-            guard state.leases.removeValue(forKey: key) != nil, var lane = state.lanes[key.endpoint] else { return }
-            lane.leased -= 1
-            if let due {
-                lane.add(DueItem(event: key.event, due: due, planned: nil))
-            } else {
-                lane.waiting = max(0, lane.waiting - 1)
-            }
-            state.lanes[key.endpoint] = lane
+            guard state.leases.removeValue(forKey: key) != nil else { return }
+            state.lanes[key.endpoint]?.settle(key.event, retryAt: due)
             state.enlist(key.endpoint)
         }
     }
@@ -315,21 +307,22 @@ extension Board.State {
         var fetches: [Int64] = []
         while grants.count < limit, let appointment = agenda.first, appointment.due <= now {
             _ = agenda.popFirst()
-            guard var lane = lanes[appointment.lane], lane.agendaDue == appointment.due else { continue }
-            lane.agendaDue = nil
-            switch lane.next(now: now) {
+            // Changed where they lie, here and above: a copy of a lane is a copy of its heap of due items.
+            guard let endpoint = lanes[appointment.lane]?.endpoint,
+                lanes[appointment.lane]?.agendaDue == appointment.due,
+                let step = lanes[appointment.lane]?.grant(now: now)
+            else { continue }
+            switch step {
             case .item(let item):
-                lane.leased += 1
                 fence += 1
                 let key = DeliveryKey(event: item.event, endpoint: appointment.lane)
                 let until = uptime + Board.leaseSeconds * 1_000_000_000
                 leases[key] = Board.Held(item: item, fence: fence, until: until)
                 ends.append((until, key))
-                grants.append(Board.Grant(key: key, endpoint: lane.endpoint, item: item, fence: fence))
+                grants.append(Board.Grant(key: key, endpoint: endpoint, item: item, fence: fence))
             case .fetch: fetches.append(appointment.lane)
             case .nothing: break
             }
-            lanes[appointment.lane] = lane
             enlist(appointment.lane)
         }
         return (grants, fetches)

@@ -65,7 +65,30 @@ struct Lane: Sendable {
         case nothing
     }
 
-    mutating func next(now: UInt64) -> Step {
+    /// The lane's turn in the agenda has come: takes the next step, and counts the lease if it is an item.
+    mutating func grant(now: UInt64) -> Step {
+        agendaDue = nil
+        let step = next(now: now)
+        if case .item = step { leased += 1 }
+        return step
+    }
+
+    /// An attempt is over: the item is due again, or done with.
+    mutating func settle(_ event: UInt64, retryAt due: UInt64?) {
+        leased -= 1
+        if let due {
+            add(DueItem(event: event, due: due, planned: nil))
+        } else {
+            waiting = max(0, waiting - 1)
+        }
+    }
+
+    mutating func become(_ state: LaneState, concurrency: Int) {
+        self.state = state
+        self.concurrency = concurrency
+    }
+
+    private mutating func next(now: UInt64) -> Step {
         guard let due = nextDue, due <= now else { return .nothing }
         if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
             isFetching = true
