@@ -72,6 +72,7 @@ public final class StreamConnection: @unchecked Sendable {
     private var backlog: [UInt8] = []
     private var backlogSent = 0
     private var isAtBoundary = true
+    private var isCorked = false
     private var directBytes: UInt64 = 0
     private var pageWaiters: [CheckedContinuation<Void, any Error>] = []
     private var stallTimer: LoopTimer?
@@ -241,7 +242,7 @@ extension StreamConnection {
 
     /// Writes what it can of the backlog and wakes those who wait for room.
     private func flushBacklog() {
-        if hasBacklog, !isBlocked {
+        if hasBacklog, !isBlocked, !isCorked {
             switch outlet.write(backlog[backlogSent...]) {
             case .took(let count):
                 directBytes &+= UInt64(count)
@@ -321,10 +322,15 @@ extension StreamConnection: LoopSource {
         broadcast.resume(at: entryIndex)
     }
 
-    /// Sends the answer's header, which counts as no block of the stream.
-    func begin(with header: [UInt8]) {
-        guard case .took(let count) = outlet.write(header[...]), count < header.count else { return }
-        backlog.append(contentsOf: header[count...])
+    /// Puts the answer's header in front of everything, lets the owner have the stream, and sends what it has put there
+    /// along with the header, in one packet. The header counts as no byte of the stream.
+    func begin(with header: [UInt8], _ onOpen: (StreamConnection) -> Void) {
+        backlog = header
+        directBytes = 0 &- UInt64(header.count)
+        isCorked = true
+        onOpen(self)
+        isCorked = false
+        if state != .closed { flushBacklog() }
     }
 
     /// Its entry in the broadcast is now at another place.

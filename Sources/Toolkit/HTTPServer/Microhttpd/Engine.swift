@@ -503,11 +503,10 @@ extension Engine {
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         // A client whose network has gone acknowledges nothing; otherwise the kernel tries for a quarter of an hour.
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
-        connection.begin(
-            with: RawReply.head(
-                status: 200, headers: headers + opening.headers, contentLength: nil, requestID: head.id,
-                date: date.updated()))
-        opening.onOpen(connection)
+        let header = RawReply.head(
+            status: 200, headers: headers + opening.headers, contentLength: nil, requestID: head.id,
+            date: date.updated())
+        connection.begin(with: header, opening.onOpen)
         return .NO
     }
 
