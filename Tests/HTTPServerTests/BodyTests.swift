@@ -161,10 +161,11 @@ import Testing
 
     @Test("fails in the handler when the client goes in the middle") func streamBrokenOff() async throws {
         let outcome = Shared("")
+        let received = Shared(0)
         try await withServer { router, _ in
             router.add(.post, "/up", body: .streamed(limit: 50_000_000)) { request in
                 do {
-                    for try await _ in request.body {}
+                    for try await piece in request.body { received.update { $0 += piece.count } }
                     outcome.update { $0 = "end" }
                 } catch {
                     outcome.update { $0 = "\(type(of: error))" }
@@ -175,6 +176,7 @@ import Testing
         } body: { server in
             let wire = try server.wire()
             wire.send("POST /up HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+            #expect(received.waits { $0 == 3 })
             wire.reset()
             #expect(outcome.waits { !$0.isEmpty })
             #expect(outcome.value == "CancellationError")

@@ -145,12 +145,21 @@ final class Gate: Sendable {
     }
 }
 
-/// The descriptors this process has open.
-func openDescriptors() -> Int {
-    guard let folder = opendir("/proc/self/fd") else { return -1 }
-    defer { closedir(folder) }
+/// How many connections to this port the server's side still holds, however they ended: the kernel keeps them as
+/// established or waiting to be closed until the last descriptor is.
+func heldConnections(port: UInt16) -> Int {
+    guard let file = fopen("/proc/net/tcp", "r") else { return -1 }
+    defer { fclose(file) }
+    let wanted = String(port, radix: 16, uppercase: true)
+    let suffix = ":" + String(repeating: "0", count: 4 - wanted.count) + wanted
+    var line = [CChar](repeating: 0, count: 512)
     var count = 0
-    while readdir(folder) != nil { count += 1 }
+    while fgets(&line, Int32(line.count), file) != nil {
+        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let columns = text.split(separator: " ")
+        guard columns.count > 3, columns[1].hasSuffix(suffix) else { continue }
+        if columns[3] == "01" || columns[3] == "08" { count += 1 }
+    }
     return count
 }
 

@@ -7,7 +7,6 @@ struct DeadlineQueue {
     private let allowance: Int64
     private(set) var first: Unmanaged<Peer>?
     private var last: Unmanaged<Peer>?
-    private(set) var count = 0
 
     init(allowance: Duration) {
         self.allowance = allowance.wholeNanoseconds
@@ -27,7 +26,6 @@ struct DeadlineQueue {
             first = new
         }
         last = new
-        count += 1
     }
 
     mutating func remove(_ peer: Peer) {
@@ -43,6 +41,5 @@ struct DeadlineQueue {
         }
         peer.previous = nil
         peer.next = nil
-        count -= 1
     }
 }

@@ -122,7 +122,6 @@ extension Exchange {
         pump?.fail(CancellationError())
         pump = nil
         intake = nil
-        if hasBegun { engine.requestEnded() }
         peer.exchange = nil
         if code == .REQUEST_TERMINATED_COMPLETED_OK { engine.move(peer, to: .idle) }
     }

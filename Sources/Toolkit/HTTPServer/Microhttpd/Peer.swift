@@ -141,6 +141,4 @@ struct PeerQueues {
 
     /// The nearest deadline of all.
     var nextDeadline: MonotonicTime? { queues.compactMap(\.next).min() }
-
-    func count(in phase: Peer.Phase) -> Int { queues[phase.rawValue].count }
 }

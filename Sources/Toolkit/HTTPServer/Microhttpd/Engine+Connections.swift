@@ -1,0 +1,173 @@
+internal import CMicrohttpd
+import Glibc
+import Logging
+
+// MARK: - Connections
+
+extension Engine {
+    /// A connected socket: takes it, makes room for it, or turns it away.
+    func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
+        let remote = SocketAddress.remote(address)
+        counters.accepted += 1
+        if let limit = options.limits.connectionsPerAddress, addressCounts[remote, default: 0] >= limit {
+            turnAway(socket, "Too many connections from this address")
+            return true
+        }
+        if peers.count >= options.limits.connections, !makeRoom() {
+            turnAway(socket, "Too many connections")
+            return true
+        }
+        incoming = remote
+        // The library closes the socket if it cannot take it.
+        _ = daemon?.add(socket, address, length)
+        // Those that made room leave in the library's next turn; it must come before too many have been let in.
+        return peers.count < options.limits.connections + 512
+    }
+
+    /// Ends the connection that has been waiting for a request the longest.
+    private func makeRoom() -> Bool {
+        guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else { return false }
+        counters.refused += 1
+        queues.leave(peer)
+        peer.cut()
+        return true
+    }
+
+    private func turnAway(_ socket: Int32, _ reason: String) {
+        counters.refused += 1
+        guard !isSecure, lingering < 256 else {
+            Glibc.close(socket)
+            return
+        }
+        linger(socket, saying: rawReply(to: .overloaded(reason)))
+    }
+
+    /// Out of descriptors or memory: gives some back.
+    func exhausted(_ code: Int32) {
+        for _ in 0..<16 where makeRoom() {}
+        daemon?.needsRun = true
+        let now = loop.turnTime
+        if let lastExhaustion, now < lastExhaustion + .seconds(10) { return }
+        lastExhaustion = now
+        logger.error("cannot accept connections", metadata: ["reason": "\(ServerError.text(of: code))"])
+    }
+
+    func connectionStarted(_ connection: OpaquePointer) -> Peer? {
+        let descriptor = shim_connection_descriptor(connection)
+        guard descriptor >= 0 else { return nil }
+        let peer = Peer(engine: self, connection: connection, descriptor: descriptor, address: incoming)
+        do {
+            try peer.watch()
+        } catch {
+            logger.warning("cannot watch a connection", metadata: ["reason": "\(error)"])
+        }
+        peers[ObjectIdentifier(peer)] = peer
+        if options.limits.connectionsPerAddress != nil { addressCounts[incoming, default: 0] += 1 }
+        move(peer, to: .header)
+        return peer
+    }
+
+    /// The library is about to close the socket.
+    func connectionEnded(_ peer: Peer) {
+        if let exchange = peer.exchange {
+            // The library lets a request go without its completion callback when it got no answer from us to give.
+            exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
+            exchange.letGo()
+            refuseLength(peer)
+        } else if !peer.isSilenced, !isDraining {
+            explainEnd(of: peer)
+        }
+        queues.leave(peer)
+        peer.unwatch()
+        peers[ObjectIdentifier(peer)] = nil
+        if options.limits.connectionsPerAddress != nil, let count = addressCounts[peer.address] {
+            addressCounts[peer.address] = count > 1 ? count - 1 : nil
+        }
+        if isDraining { checkDrained() }
+    }
+
+    private func refuseLength(_ peer: Peer) {
+        let status = droppedRefusals.isEmpty ? 400 : droppedRefusals.removeFirst()
+        guard !isSecure, !peer.isSilenced, let socket = duplicate(peer) else { return }
+        let problem =
+            status == 413
+            ? LibraryRefusals.problem(413, limits: options.limits)
+            : .malformedRequest("Content-Length is not a number")
+        linger(socket, saying: rawReply(to: problem))
+    }
+
+    /// The library drops a connection without a word when it cannot find method and target in the first line. When
+    /// nothing was ever said on a connection, and its end is not the client's doing, that must have been the reason.
+    private func explainEnd(of peer: Peer) {
+        guard !isSecure, peer.phase == .header, peer.hasHeardNothing else { return }
+        var byte: UInt8 = 0
+        let count = recv(peer.descriptor, &byte, 1, Socket.peek | Socket.sendFlags)
+        guard count > 0 || (count < 0 && errno == EAGAIN) else { return }
+        peer.cut(saying: rawReply(to: .malformedRequest("The request line is not one of HTTP/1.1")))
+    }
+
+    func move(_ peer: Peer, to phase: Peer.Phase) {
+        guard !peer.isSilenced else { return }
+        queues.move(peer, to: phase, now: loop.turnTime)
+        if phase != .working { arm(for: peer.deadline) }
+        if isDraining, phase == .idle, !peer.isSilenced { peer.cut() }
+    }
+}
+
+// MARK: - Deadlines
+
+extension Engine {
+    /// Sees to it that the timer fires no later than `deadline`. It mostly fires too early, for a connection that has
+    /// moved on, and is set again then: once in a while rather than once for each move.
+    private func arm(for deadline: MonotonicTime) {
+        if let deadlineTimer {
+            guard deadline < deadlineTimer.deadline else { return }
+            deadlineTimer.cancel()
+        }
+        deadlineTimer = loop.schedule(at: deadline) { [weak self] in self?.checkDeadlines() }
+    }
+
+    private func checkDeadlines() {
+        deadlineTimer = nil
+        let now = MonotonicTime.now
+        while let peer = queues.expired(at: now) { timeOut(peer, now) }
+        if let next = queues.nextDeadline { arm(for: next) }
+    }
+
+    private func timeOut(_ peer: Peer, _ now: MonotonicTime) {
+        let phase = peer.phase
+        if phase == .reply, peer.hasTakenMore() {
+            queues.move(peer, to: .reply, now: now)
+            return
+        }
+        queues.leave(peer)
+        counters.timedOut += 1
+        switch phase {
+        case .header where peer.exchange != nil || peer.hasSentAnything: peer.cut(saying: rawReply(to: .requestTimeout))
+        case .body: peer.cut(saying: rawReply(to: .requestTimeout))
+        case .header, .idle, .reply, .working: peer.cut()
+        }
+    }
+
+    /// What to say instead of the library's page that was just announced.
+    func takeRefusal() -> LibraryRefusals.Substitute {
+        guard let status = refusal else { return .none }
+        refusal = nil
+        guard !isRefusalDropped else {
+            isRefusalDropped = false
+            droppedRefusals.append(status)
+            return .nothing
+        }
+        let id = makeRequestID()
+        var response = LibraryRefusals.problem(status, limits: options.limits)
+            .response(baseURL: router.problemBaseURL, requestID: id)
+        response.headers += [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")]
+        return .response(response)
+    }
+
+    func rawReply(to problem: Problem) -> [UInt8] {
+        let id = makeRequestID()
+        let response = problem.response(baseURL: router.problemBaseURL, requestID: id)
+        return RawReply.message(response, isHead: false, requestID: id, date: date.updated())
+    }
+}

@@ -1,0 +1,86 @@
+internal import CMicrohttpd
+import Glibc
+import Logging
+
+// MARK: - Streams
+
+extension Engine {
+    func checkStreamLimits(for address: RemoteAddress) throws(Problem) {
+        try streams.check(address)
+    }
+
+    /// Ends the request and begins the stream, on a duplicate of the socket or, encrypted, on the library's connection.
+    func openStream(
+        _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
+    ) -> MHD_Result {
+        guard let head = exchange.head else { return .NO }
+        let refusal: Problem
+        do throws(Problem) {
+            guard !isDraining else { throw .overloaded("The server is stopping") }
+            try streams.check(head.remoteAddress)
+            if isSecure { return openLibraryStream(opening, for: exchange, headers: headers) }
+            if let result = takeStream(opening, for: exchange, headers: headers) { return result }
+            throw .overloaded("The server has no file descriptors left")
+        } catch {
+            refusal = error
+        }
+        move(exchange.peer, to: .reply)
+        return queue(
+            exchange.finished(exchange.response(to: refusal)), isHead: false, on: exchange, closing: false)
+    }
+
+    private func takeStream(
+        _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
+    ) -> MHD_Result? {
+        guard let head = exchange.head, let socket = duplicate(exchange.peer) else { return nil }
+        let outlet = SocketOutlet(descriptor: socket, loop: loop)
+        let connection = makeConnection(outlet, head)
+        do {
+            try outlet.watch(connection)
+        } catch {
+            connection.close(.failed(ENOMEM))
+            return .NO
+        }
+        // Without it the second small frame would wait for the acknowledgement of the first.
+        Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        // A client whose network has gone acknowledges nothing; otherwise the kernel tries for a quarter of an hour.
+        Socket.set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
+        let header = RawReply.head(
+            status: 200, headers: headers + opening.headers, contentLength: nil, requestID: head.id,
+            date: date.updated())
+        connection.begin(with: header, opening.onOpen)
+        return .NO
+    }
+
+    private func openLibraryStream(
+        _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
+    ) -> MHD_Result {
+        guard let head = exchange.head else { return .NO }
+        let outlet = LibraryOutlet(exchange: exchange)
+        let connection = makeConnection(outlet, head)
+        outlet.attach(connection)
+        let response = Response(status: 200, headers: headers + opening.headers)
+        guard let reply = LibraryReply(response, outlet: outlet, exchange: exchange), reply.queue() == .YES else {
+            connection.close(.failed(ENOMEM))
+            return .NO
+        }
+        opening.onOpen(connection)
+        return .YES
+    }
+
+    private func makeConnection(_ outlet: any StreamOutlet, _ head: Request.Head) -> StreamConnection {
+        let limits = StreamConnection.Limits(
+            backlogBytes: options.limits.streamBacklogBytes, lowMarkBytes: options.limits.streamLowMarkBytes,
+            stall: options.deadlines.streamStall)
+        let connection = StreamConnection(
+            id: StreamRegistry.nextID(), loop: loop, outlet: outlet, request: head, limits: limits
+        ) { [weak self] in self?.released($0) }
+        streams.add(connection)
+        return connection
+    }
+
+    private func released(_ connection: StreamConnection) {
+        streams.remove(connection)
+        if isDraining { checkDrained() }
+    }
+}
