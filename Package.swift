@@ -84,7 +84,7 @@ let package = Package(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict),
 
         tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON", "Locking"]),
-        tests("GatewayTests", uses: ["ChatModel", "Gateway"]),
+        tests("GatewayTests", uses: ["ChatModel", "Gateway", "Locking"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),

@@ -67,6 +67,20 @@ import Testing
 }
 
 @Suite("API keys") struct KeyRouteTests {
+    @Test("hand on no more channels and types than their maker has")
+    func narrowing() async throws {
+        try await APIFixture.run { api in
+            let narrow = try await api.key([.admin], channels: ["a.*"], types: ["order.*"])
+            for body in [
+                #"{"scopes":["read"],"channels":["*"],"types":["order.paid"]}"#,
+                #"{"scopes":["read"],"channels":["a.b"],"types":["*"]}"#,
+            ] { #expect(await api.call(.post, "/v1/keys", body, key: narrow).status == 403) }
+            let made = await api.call(
+                .post, "/v1/keys", #"{"scopes":["read"],"channels":["a.b.*"],"types":["order.paid"]}"#, key: narrow)
+            #expect(made.status == 201)
+        }
+    }
+
     @Test("are made with their text, listed and read without it")
     func life() async throws {
         try await APIFixture.run { api in

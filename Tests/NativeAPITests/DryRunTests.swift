@@ -42,6 +42,20 @@ import Testing
         }
     }
 
+    @Test("names no webhook to a key that may not list them")
+    func rights() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["*"]}"#)
+            let sender = try await api.key([.emit])
+            for body in [#"{"channel":"a","type":"t","data":1}"#, #"{"channel":"a","type":"user.muted","data":1}"#] {
+                let answer = await api.call(.post, "/v1/events/validate", body, key: sender)
+                #expect(answer.status == 200)
+                #expect(answer["would_reach"]?["webhooks"] == nil)
+                #expect(answer["would_reach"]?["streams"]?.integer == 0)
+            }
+        }
+    }
+
     @Test("of an event that would be refused is an answer")
     func invalid() async throws {
         try await APIFixture.run { api in

@@ -81,7 +81,12 @@ import Testing
         #expect(format?.headers.first?.value == type)
     }
 
-    @Test("is 406 for a client that accepts neither format", arguments: ["application/json", "text/event-stream;q=0"])
+    @Test(
+        "is 406 for a client that accepts neither format",
+        arguments: [
+            "application/json", "text/event-stream;q=0", "text/event-stream;q=1e300", "text/event-stream;q=inf",
+            "text/event-stream;q=nan", "text/event-stream;q=-1",
+        ])
     func notAcceptable(_ accept: String) async throws {
         try await StreamHarness.run { gateway in
             let reader = try await gateway.open("channel=a", accept: accept)

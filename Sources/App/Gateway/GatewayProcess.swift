@@ -28,9 +28,12 @@ public enum GatewayProcess {
             },
             until: {
                 for await signal in signals {
-                    guard signal == .sighup else { return }
+                    guard signal == .sighup else { break }
                     do { apply(try reload().configuration) } catch { logger.error("not reloaded: \(error)") }
                 }
+                // A second one ends the process at once: whoever sends it has waited long enough.
+                Glibc.signal(SIGTERM, SIG_DFL)
+                Glibc.signal(SIGINT, SIG_DFL)
             })
     }
 

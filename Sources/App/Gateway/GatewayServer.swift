@@ -55,29 +55,70 @@ public struct GatewayServer: Sendable {
     }
 
     /// Starts the parts in the order in which they need each other, and stops them in the reverse one.
+    ///
+    /// The first part that fails ends the gateway with its error, at whatever point of its life.
     private func serve(
-        _ house: Assembly, _ whenListening: @Sendable (String) -> Void, _ stop: @escaping @Sendable () async -> Void
+        _ house: Assembly, _ whenListening: @escaping @Sendable (String) -> Void,
+        _ stop: @escaping @Sendable () async -> Void
     ) async throws {
-        try await withThrowingDiscardingTaskGroup { parts in
-            await whenReady { ready in parts.addTask { try await house.service.run(whenReady: ready) } }
-            try await establishFirstApp(house)
-            await whenReady { ready in parts.addTask { try await house.inbound.run(whenReady: ready) } }
-            await whenReady { ready in parts.addTask { try await house.webhooks.run(whenReady: ready) } }
-            try Task.checkCancellation()
-
-            let server = try await house.listen()
-            whenListening(house.url(of: server))
-            try await withThrowingTaskGroup { serving in
-                serving.addTask { try await server.run(onDrain: house.sayGoodbye) }
-                await stop()
-                logger.info("stopping")
-                serving.cancelAll()
-                try await serving.waitForAll()
+        // In this order, each waiting for the one before.
+        let (chat, app, sources, hooks) = (StartGate(), StartGate(), StartGate(), StartGate())
+        try await withThrowingTaskGroup(of: Void.self) { parts in
+            parts.addTask { try await house.service.run(whenReady: chat.open) }
+            parts.addTask {
+                try await app.wait()
+                try await house.inbound.run(whenReady: sources.open)
             }
-            await house.webhooks.drain()
-            await house.client.shutdown()
+            parts.addTask {
+                try await sources.wait()
+                try await house.webhooks.run(whenReady: hooks.open)
+            }
+            parts.addTask {
+                try await untilAsked(to: stop) {
+                    try await chat.wait()
+                    try await establishFirstApp(house)
+                    app.open()
+                    try await hooks.wait()
+                    let server = try await house.listen()
+                    whenListening(house.url(of: server))
+                    try await server.run(onDrain: house.sayGoodbye)
+                }
+                await finishDeliveries(of: house)
+            }
+            // Parts run until they are cancelled: the first to end is a failure, or the last one above.
+            try await parts.next()
             parts.cancelAll()
         }
+    }
+
+    /// Runs `work` until it ends or `stop` returns; then it is cancelled, and finishes in its own way.
+    private func untilAsked(
+        to stop: @escaping @Sendable () async -> Void, _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(operation: work)
+            group.addTask {
+                await stop()
+                logger.info("stopping")
+            }
+            try await group.next()
+            group.cancelAll()
+            // A start that was cut short says so by this error, and was asked to.
+            do { try await group.waitForAll() } catch is CancellationError {}
+        }
+    }
+
+    /// Lets attempts under way end within the drain time; the others are made again after the next start, with their
+    /// ids.
+    private func finishDeliveries(of house: Assembly) async {
+        await withTaskGroup { group in
+            group.addTask { await house.webhooks.drain() }
+            // Cut short when the attempts have ended, which is no news.
+            group.addTask { try? await Task.sleep(for: configuration.limits.drain) }
+            await group.next()
+            group.cancelAll()
+        }
+        await house.client.shutdown()
     }
 
     private func establishFirstApp(_ house: Assembly) async throws {
@@ -86,12 +127,21 @@ public struct GatewayServer: Sendable {
         guard !configuration.isDevelopment else { return }
         for line in Greeting.firstKey(issued, isGiven: !configuration.adminKey.isEmpty) { Terminal.say(line) }
     }
+}
 
-    /// Starts a part and waits until it says that it is ready, or until the group it was added to is cancelled because a
-    /// part failed.
-    private func whenReady(_ start: (@escaping @Sendable () -> Void) -> Void) async {
-        let (ready, signal) = AsyncStream.makeStream(of: Never.self)
-        start { signal.finish() }
-        for await _ in ready {}
+/// Something others wait for while the gateway starts. Opened once.
+private struct StartGate: Sendable {
+    private let opened: AsyncStream<Never>
+    private let signal: AsyncStream<Never>.Continuation
+
+    init() { (opened, signal) = AsyncStream.makeStream() }
+
+    @Sendable func open() { signal.finish() }
+
+    /// For one waiter.
+    /// - Throws: `CancellationError` when the wait was cut short.
+    func wait() async throws {
+        for await _ in opened {}
+        try Task.checkCancellation()
     }
 }

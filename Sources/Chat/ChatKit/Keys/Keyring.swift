@@ -77,9 +77,19 @@ extension Keyring {
     func follow() async {
         for await changes in await directory.changes(after: 0) {
             for key in changes.keys where key.kind == .app || key.kind == .key {
-                // A read that fails now is made good by the next change or restart; the old entry stays in force.
-                guard let record = try? await directory.read([key]) else { continue }
-                apply(key, record[0])
+                await refresh(key)
+            }
+        }
+    }
+
+    /// Reads a record until it can be read: giving up would leave a revoked key in force.
+    private func refresh(_ key: RecordKey) async {
+        while !Task.isCancelled {
+            do {
+                return apply(key, try await directory.read(key))
+            } catch {
+                // Cancellation shows at the loop's head.
+                try? await Task.sleep(for: .milliseconds(200))
             }
         }
     }

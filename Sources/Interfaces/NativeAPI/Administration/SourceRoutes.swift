@@ -55,7 +55,7 @@ extension NativeAPI {
             url: publicURL.isEmpty ? nil : publicURL + "/in/" + id)
         let trial = try await inbound.gate.test(post, for: id, by: caller)
         var writer = JSONWriter(capacity: 1024)
-        await print(trial, to: &writer)
+        await print(trial, for: caller, to: &writer)
         return .json(writer.bytes)
     }
 
@@ -79,13 +79,13 @@ extension NativeAPI {
 
 /// How a trial is answered.
 extension NativeAPI {
-    private func print(_ trial: InboundTrial, to writer: inout JSONWriter) async {
+    private func print(_ trial: InboundTrial, for caller: Caller, to writer: inout JSONWriter) async {
         writer.beginObject()
         writer.member("verified", trial.isVerified)
         if let rejection = trial.rejection { writer.member("rejection", rejection) }
         writer.key("events")
         writer.beginArray()
-        for outcome in trial.outcomes { await print(outcome, to: &writer) }
+        for outcome in trial.outcomes { await print(outcome, for: caller, to: &writer) }
         writer.endArray()
         writer.key("errors")
         writer.beginArray()
@@ -94,9 +94,9 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    private func print(_ outcome: InboundTrial.Outcome, to writer: inout JSONWriter) async {
+    private func print(_ outcome: InboundTrial.Outcome, for caller: Caller, to writer: inout JSONWriter) async {
         let emission = outcome.emission
-        let reach = if let draft = outcome.draft { await reach(of: draft) } else { Reach() }
+        let reach = if let draft = outcome.draft { await reach(of: draft, for: caller) } else { Reach(webhooks: []) }
         writer.beginObject()
         writer.member("channel", emission.channel)
         writer.member("type", emission.type)

@@ -12,23 +12,26 @@ protocol StreamCounting: FeedSink {
 
 /// Who would be told of an event.
 struct Reach {
-    var webhooks: [WebhookMatch] = []
+    /// Nil for a caller who may not see the app's webhooks.
+    var webhooks: [WebhookMatch]?
     var streams = 0
 
     /// Prints it as the member `would_reach`.
     func print(to writer: inout JSONWriter) {
         writer.key("would_reach")
         writer.beginObject()
-        writer.key("webhooks")
-        writer.beginArray()
-        for match in webhooks {
-            writer.beginObject()
-            writer.member("id", match.webhook)
-            writer.member("match", match.matches)
-            writer.member("why", match.why)
-            writer.endObject()
+        if let webhooks {
+            writer.key("webhooks")
+            writer.beginArray()
+            for match in webhooks {
+                writer.beginObject()
+                writer.member("id", match.webhook)
+                writer.member("match", match.matches)
+                writer.member("why", match.why)
+                writer.endObject()
+            }
+            writer.endArray()
         }
-        writer.endArray()
         writer.member("streams", streams)
         writer.endObject()
     }
@@ -105,16 +108,19 @@ extension NativeAPI {
         do throws(ChatError) {
             draft = try chat.admit(try read.get())
         } catch {
-            return Forecast(type: try? read.get().type, refusal: error)
+            let nobody = Reach(webhooks: chat.caller.scopes.allow(.manage) ? [] : nil)
+            return Forecast(type: try? read.get().type, refusal: error, reach: nobody)
         }
-        return Forecast(type: draft.type, reach: await reach(of: draft))
+        return Forecast(type: draft.type, reach: await reach(of: draft, for: chat.caller))
     }
 
-    /// Who would be told of the event now.
-    func reach(of draft: EventDraft) async -> Reach {
+    /// Who would be told of the event now. Webhooks are named only to those who may list them: patterns and filters of
+    /// others are none of a mere sender's business.
+    func reach(of draft: EventDraft, for caller: Caller) async -> Reach {
         let event = Event(timetoken: service.clock.now, draft: draft)
         let sinks = await service.hub.reach(of: event)
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
-        return Reach(webhooks: webhooks.registry.explain(event), streams: streams)
+        return Reach(
+            webhooks: caller.scopes.allow(.manage) ? webhooks.registry.explain(event) : nil, streams: streams)
     }
 }

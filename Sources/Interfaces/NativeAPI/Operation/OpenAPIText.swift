@@ -1373,9 +1373,10 @@ enum OpenAPIText {
 
             Reach:
               type: object
-              required: [webhooks, streams]
+              required: [streams]
               properties:
                 webhooks:
+                  description: Named only to credentials with the scope `manage`.
                   type: array
                   items:
                     type: object

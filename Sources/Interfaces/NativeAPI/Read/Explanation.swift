@@ -12,7 +12,7 @@ extension NativeAPI {
         try caller.demand(.manage)
         let event = try await event(named: request.name("id"), caller)
         let deliveries = try await webhooks.deliveries.list(event: event.timetoken, limit: limits.pageMost, by: caller)
-        let reach = await reach(of: event.draft)
+        let reach = await reach(of: event.draft, for: caller)
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
         writer.member("event", event.id)

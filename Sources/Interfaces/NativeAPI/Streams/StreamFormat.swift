@@ -115,7 +115,13 @@ extension StreamFormat {
             type = names[0].lowercased()
             subtype = names[1].lowercased()
             let weight = parts.dropFirst().first { $0.lowercased().hasPrefix("q=") }
-            quality = weight.map { Int((Double($0.dropFirst(2)) ?? 0) * 1000) } ?? 1000
+            quality = weight.map { Self.thousandths($0.dropFirst(2)) } ?? 1000
+        }
+
+        /// A weight outside 0...1, infinite or no number at all asks for nothing.
+        private static func thousandths(_ text: Substring) -> Int {
+            guard let weight = Double(text), (0...1).contains(weight) else { return 0 }
+            return Int(weight * 1000)
         }
 
         private static func trimmed(_ text: Substring) -> Substring {

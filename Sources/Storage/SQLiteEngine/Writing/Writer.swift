@@ -92,6 +92,8 @@ final class Writer {
             } catch {
                 throw TurnFailure(error)
             }
+            // Callers that were told "nothing was stored" must not see their events appear after all.
+            guard intake.mayCommit() else { throw TurnFailure.givenUp }
             publish()
             return
         }

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import Locking
+import Testing
+
+@testable import Gateway
+
+@Suite("A gateway") struct LifeTests {
+    /// Runs `body` with settings on a fresh data directory, which is removed afterwards.
+    func withSettings(_ body: (Configuration) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("parley-life-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var configuration = Configuration()
+        configuration.listenPort = 0
+        configuration.isDevelopment = true
+        configuration.dataDirectory = folder.path
+        try await body(configuration)
+    }
+
+    /// Runs until it listens, then stops.
+    func startAndStop(_ configuration: Configuration) async throws -> String {
+        let heard = Lock("")
+        let (listening, signal) = AsyncStream.makeStream(of: Never.self)
+        try await GatewayServer(configuration).run(
+            whenListening: { address in
+                heard.withLock { $0 = address }
+                signal.finish()
+            }, until: { for await _ in listening {} })
+        return heard.withLock { $0 }
+    }
+
+    @Test("starts on an empty directory, stops, and starts again on what it left")
+    func startsAndStops() async throws {
+        try await withSettings { configuration in
+            for _ in 0..<3 {
+                let address = try await startAndStop(configuration)
+                #expect(address.hasPrefix("http://127.0.0.1:"))
+            }
+        }
+    }
+
+    @Test("ends with words when it cannot listen, instead of waiting to be stopped")
+    func failsToListen() async throws {
+        try await withSettings { configuration in
+            var taken = configuration
+            taken.tlsCertificate = "no-such-file.pem"
+            taken.tlsKey = "no-such-file.pem"
+            await #expect(throws: (any Error).self) { _ = try await startAndStop(taken) }
+        }
+    }
+
+    @Test("ends when a part fails at the start, instead of waiting for it")
+    func failsToStart() async throws {
+        try await withSettings { configuration in
+            var broken = configuration
+            broken.isDevelopment = false
+            broken.demoKeys = "only:two"
+            await #expect(throws: SettingError.self) { _ = try await startAndStop(broken) }
+        }
+    }
+
+    @Test("can be stopped before it listens")
+    func stopsEarly() async throws {
+        try await withSettings { configuration in
+            try await GatewayServer(configuration).run(until: {})
+        }
+    }
+}
