@@ -46,6 +46,7 @@ let package = Package(
 
         room("Toolkit", "Locking", uses: ["CLinux"]),
         room("Toolkit", "JSON", uses: ["CJansson"]),
+        room("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
         room("Toolkit", "Signing", uses: [crypto]),
         room("Toolkit", "SQLite", uses: ["CSQLite"]),
         room("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),
@@ -89,6 +90,7 @@ let package = Package(
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
         tests("JSONTests", uses: ["JSON"]),
+        tests("JSONSchemaTests", uses: ["JSON", "JSONSchema"]),
         .target(
             name: "EventStreamReader", dependencies: ["Locking"], path: "Tests/Support/EventStreamReader",
             swiftSettings: strict),

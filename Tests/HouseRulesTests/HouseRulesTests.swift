@@ -6,6 +6,7 @@ import Testing
 private let acquaintances: [String: Set<String>] = [
     "Toolkit/Locking": ["CLinux"],
     "Toolkit/JSON": ["CJansson"],
+    "Toolkit/JSONSchema": ["CJansson", "JSON"],
     "Toolkit/Signing": ["Crypto"],
     "Toolkit/SQLite": ["CSQLite"],
     "Toolkit/HTTPServer": ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Logging"],
@@ -32,6 +33,7 @@ private let acquaintances: [String: Set<String>] = [
 /// C doors stand in these folders of their room and nowhere else; a room that is not named may use its door anywhere.
 private let doorFolders: [String: [String]] = [
     "Toolkit/JSON": ["Jansson/"],
+    "Toolkit/JSONSchema": ["Documents/"],
     "Toolkit/HTTPServer": ["Microhttpd/", "Loop/"],
     "Toolkit/HTTPClient": ["Curl/"],
 ]
