@@ -1,10 +1,11 @@
-import CJansson
+package import CJansson
 
 /// A place in a parsed document. Keeps the document alive; reading never fails and never changes anything.
 public struct JSONValue: @unchecked Sendable {
-    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it.
+    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The room JSONSchema reads
+    // the tree through it without a retain per node, so whoever takes it keeps this value alive meanwhile.
     let document: JSONDocument
-    let node: UnsafeMutablePointer<json_t>
+    package let node: UnsafeMutablePointer<json_t>
 
     public enum Kind: Sendable { case object, array, string, integer, real, boolean, null }
 

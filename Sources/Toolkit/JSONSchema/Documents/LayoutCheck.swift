@@ -1,0 +1,122 @@
+import CJansson
+
+extension LayoutAccess {
+    /// Whether jansson's structures lie where `LayoutAccess` reads them. Found out once, by comparing every field with the
+    /// documented functions on trees of many sizes; any other version, or any difference, leaves `PublicAccess`.
+    static let isTrusted = isExpectedVersion && LayoutCheck<LayoutAccess>.passes()
+
+    private static var isExpectedVersion: Bool {
+        MemoryLayout<Int>.size == 8 && String(cString: jansson_version_str()) == "2.14"
+    }
+}
+
+/// Compares what a way of access sees with the documented functions. A word read at a wrong offset is only compared, never followed: pointers that
+/// are followed come from the documented functions, with one exception (see `agrees(onArray:)`).
+enum LayoutCheck<Layout: NodeAccess> {
+    static func passes() -> Bool {
+        scalars() && [0, 1, 2, 7, 8, 9, 16, 17, 100, 1_000].allSatisfy { arrays(of: $0) && objects(of: $0) }
+    }
+
+    /// Compares one tree, whatever it holds.
+    static func agrees(on node: Node) -> Bool {
+        switch node.kind {
+        case .object: agrees(onObject: node)
+        case .array: agrees(onArray: node)
+        case .string:
+            Layout.length(ofString: node) == json_string_length(node)
+                && Layout.bytes(ofString: node) == PublicAccess.bytes(ofString: node)
+        case .integer: Layout.integer(node) == PublicAccess.integer(node)
+        case .real: Layout.real(node).bitPattern == PublicAccess.real(node).bitPattern
+        case .true, .false, .null: true
+        }
+    }
+
+    private static func agrees(onArray array: Node) -> Bool {
+        let count = json_array_size(array)
+        guard Layout.count(ofArray: array) == count else { return false }
+        // The table is the one pointer the functions do not show; it is followed only after the count beside it agreed.
+        return (0..<count).allSatisfy { index in
+            let element = PublicAccess.element(index, of: array)
+            return Layout.element(index, of: array) == element && agrees(on: element)
+        }
+    }
+
+    private static func agrees(onObject object: Node) -> Bool {
+        guard Layout.size(ofObject: object) == json_object_size(object) else { return false }
+        var entry = json_object_iter(object)
+        guard Layout.firstEntry(in: object) == entry else { return false }
+        while let at = entry {
+            let value = PublicAccess.value(of: at)
+            let isSame =
+                Layout.name(of: at) == PublicAccess.name(of: at)
+                && Layout.nameLength(of: at) == json_object_iter_key_len(at)
+                && Layout.value(of: at) == value && agrees(on: value)
+            entry = json_object_iter_next(object, at)
+            guard isSame, Layout.entry(after: at, in: object) == entry else { return false }
+        }
+        return true
+    }
+
+    private static func scalars() -> Bool {
+        let integers: [Int64] = [0, 1, -1, .max, .min]
+        let reals = [0, -0.0, 1.5, -1e308, Double.leastNonzeroMagnitude]
+        let lengths = [0, 1, 7, 8, 23, 24, 1_000, 70_000]
+        return integers.allSatisfy { check(json_integer(json_int_t($0))) }
+            && reals.allSatisfy { check(json_real($0)) } && lengths.allSatisfy { check(text(length: $0)) }
+    }
+
+    private static func arrays(of count: Int) -> Bool {
+        let array = json_array()
+        for index in 0..<count { json_array_append_new(array, json_integer(json_int_t(index))) }
+        // Removing from the middle moves the rest and leaves the table larger than its content.
+        if count > 2 {
+            json_array_remove(array, count / 2)
+            json_array_set_new(array, 0, text(length: count))
+            json_array_insert_new(array, 1, json_real(0.5))
+        }
+        return check(array)
+    }
+
+    /// Members are added up to `count` (the table grows on the way), some replaced, some deleted, some added again.
+    private static func objects(of count: Int) -> Bool {
+        let object = json_object()
+        for index in 0..<count { set(name(index), json_integer(json_int_t(index)), in: object) }
+        for index in stride(from: 0, to: count, by: 3) { set(name(index), text(length: index), in: object) }
+        for index in stride(from: 0, to: count, by: 4) { delete(name(index), from: object) }
+        for index in stride(from: 0, to: count, by: 8) { set(name(index), json_array(), in: object) }
+        return check(object)
+    }
+
+    /// Compares and frees. Nil means that memory ran out, which is no news about the layout: the safe way is taken.
+    private static func check(_ node: Node?) -> Bool {
+        guard let node else { return false }
+        defer { json_decref(node) }
+        return agrees(on: node)
+    }
+
+    /// Names of many lengths, so that no length is right by chance.
+    private static func name(_ index: Int) -> [UInt8] {
+        Array("\(index)".utf8) + Array(repeating: 0x61, count: index % 40)
+    }
+
+    private static func text(length: Int) -> Node? {
+        withCharacters(Array(repeating: 0x62, count: length)) { json_stringn($0, $1) }
+    }
+
+    private static func set(_ name: [UInt8], _ value: Node?, in object: Node?) {
+        _ = withCharacters(name) { json_object_setn_new(object, $0, $1, value) }
+    }
+
+    private static func delete(_ name: [UInt8], from object: Node?) {
+        _ = withCharacters(name) { json_object_deln(object, $0, $1) }
+    }
+
+    private static func withCharacters<Result>(
+        _ bytes: [UInt8], _ body: (UnsafePointer<CChar>, Int) -> Result
+    ) -> Result {
+        // One byte more than counted: an empty array would lend no address.
+        (bytes + [0]).withUnsafeBytes {
+            body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+    }
+}
