@@ -1,0 +1,43 @@
+import Glibc
+
+extension NodeAccess {
+    /// Equality of values, as `const`, `enum` and `uniqueItems` mean it: 1 is 1.0, zero has no sign, objects have no
+    /// order, strings are their bytes. As deep as the shallower of both trees.
+    static func areEqual(_ left: Node, _ right: Node) -> Bool {
+        switch (left.kind, right.kind) {
+        case (.string, .string): equalStrings(left, right)
+        case (.integer, .integer): integer(left) == integer(right)
+        case (.real, .real): real(left) == real(right)
+        case (.integer, .real): Number.compare(integer(left), real(right)) == 0
+        case (.real, .integer): Number.compare(integer(right), real(left)) == 0
+        case (.array, .array): equalArrays(left, right)
+        case (.object, .object): equalObjects(left, right)
+        case (let left, let right): left == right
+        }
+    }
+
+    @inline(__always) private static func equalStrings(_ left: Node, _ right: Node) -> Bool {
+        let length = length(ofString: left)
+        return length == self.length(ofString: right)
+            && memcmp(bytes(ofString: left), bytes(ofString: right), length) == 0
+    }
+
+    private static func equalArrays(_ left: Node, _ right: Node) -> Bool {
+        let count = count(ofArray: left)
+        guard count == self.count(ofArray: right) else { return false }
+        for index in 0..<count where !areEqual(element(index, of: left), element(index, of: right)) { return false }
+        return true
+    }
+
+    private static func equalObjects(_ left: Node, _ right: Node) -> Bool {
+        guard size(ofObject: left) == size(ofObject: right) else { return false }
+        var position = firstEntry(in: left)
+        while let entry = position {
+            guard let other = member(of: right, named: name(of: entry), length: nameLength(of: entry)),
+                areEqual(value(of: entry), other)
+            else { return false }
+            position = self.entry(after: entry, in: left)
+        }
+        return true
+    }
+}

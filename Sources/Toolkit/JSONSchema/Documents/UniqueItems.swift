@@ -1,0 +1,55 @@
+/// What `uniqueItems` finds in an array.
+enum Uniqueness: Equatable {
+    case unique
+    /// The first element that equals an earlier one, and that earlier one.
+    case repeated(Int, of: Int)
+    /// The table did not fit into the scratch.
+    case exhausted
+}
+
+extension NodeAccess {
+    /// Linear in the size of the array. The scratch is left as it was.
+    static func uniqueness(ofArray array: Node, scratch: inout Scratch) -> Uniqueness {
+        let count = count(ofArray: array)
+        if count <= comparedPairwise { return pairwiseUniqueness(array, count) }
+        let mark = scratch.mark
+        defer { scratch.release(to: mark) }
+        return hashedUniqueness(array, count, scratch: &scratch)
+    }
+
+    /// Up to here a table costs more than comparing each with each.
+    private static var comparedPairwise: Int { 8 }
+
+    private static func pairwiseUniqueness(_ array: Node, _ count: Int) -> Uniqueness {
+        for index in 0..<count {
+            for earlier in 0..<index where areEqual(element(index, of: array), element(earlier, of: array)) {
+                return .repeated(index, of: earlier)
+            }
+        }
+        return .unique
+    }
+
+    /// A table with open addressing, at most half full. A slot holds the upper half of an element's hash and its number, from
+    /// one; so elements are compared only when 32 bits of a keyed hash agree, which senders cannot bring about.
+    private static func hashedUniqueness(_ array: Node, _ count: Int, scratch: inout Scratch) -> Uniqueness {
+        guard count <= Int(UInt32.max) / 4 else { return .exhausted }
+        let capacity = 2 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
+        guard let slots = scratch.allocate(capacity, of: UInt64.self) else { return .exhausted }
+        slots.initialize(repeating: 0, count: capacity)
+        for index in 0..<count {
+            let item = element(index, of: array)
+            let hash = hash(item, seed: scratch.seed)
+            let tag = hash & ~0xFFFF_FFFF
+            var slot = Int(truncatingIfNeeded: hash) & (capacity - 1)
+            while slots[slot] != 0 {
+                let earlier = Int(slots[slot] & 0xFFFF_FFFF) - 1
+                if slots[slot] & ~0xFFFF_FFFF == tag, areEqual(item, element(earlier, of: array)) {
+                    return .repeated(index, of: earlier)
+                }
+                slot = (slot + 1) & (capacity - 1)
+            }
+            slots[slot] = tag | UInt64(index + 1)
+        }
+        return .unique
+    }
+}
