@@ -1,0 +1,88 @@
+/// RFC 3339 section 5.6, and the durations of its appendix A.
+extension Format {
+    static func isDate(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count == 10 else { return false }
+        var scanner = Scanner(text)
+        return scanner.takeDate()
+    }
+
+    static func isTime(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Scanner(text)
+        return scanner.takeTime() && scanner.isAtEnd
+    }
+
+    static func isDateTime(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Scanner(text)
+        return scanner.takeDate() && scanner.takeLetter("T") && scanner.takeTime() && scanner.isAtEnd
+    }
+
+    /// The grammar nests each unit in the one before it, so years reach days only through months (`P1Y2D` is refused).
+    static func isDuration(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Scanner(text)
+        guard scanner.takeLetter("P") else { return false }
+        if !scanner.isNext("T"), !scanner.isNext("t") {
+            guard let date = scanner.takeUnits(of: "YMD", alone: "W") else { return false }
+            if scanner.isAtEnd { return true }
+            guard date != "W" else { return false }
+        }
+        return scanner.takeLetter("T") && scanner.takeUnits(of: "HMS", alone: nil) != nil && scanner.isAtEnd
+    }
+}
+
+extension Format.Scanner {
+    fileprivate mutating func takeDate() -> Bool {
+        guard let year = takeNumber(width: 4), take("-"), let month = takeNumber(width: 2), take("-"),
+            let day = takeNumber(width: 2)
+        else { return false }
+        return (1...12).contains(month) && day >= 1 && day <= Self.days(in: month, of: year)
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    fileprivate mutating func takeTime() -> Bool {
+        guard let hour = takeNumber(width: 2), take(":"), let minute = takeNumber(width: 2), take(":"),
+            let second = takeNumber(width: 2), hour <= 23, minute <= 59, second <= 60
+        else { return false }
+        if take("."), skip(.digits) == 0 { return false }
+        guard let offset = takeOffset() else { return false }
+        // A leap second ends the day in UTC, whatever the clock on the wall says.
+        return second < 60 || (hour * 60 + minute - offset + 1440) % 1440 == 1439
+    }
+
+    /// Minutes east of UTC.
+    private mutating func takeOffset() -> Int? {
+        if takeLetter("Z") { return 0 }
+        let isWest = isNext("-")
+        guard isWest || isNext("+") else { return nil }
+        move(to: offset + 1)
+        guard let hour = takeNumber(width: 2), take(":"), let minute = takeNumber(width: 2), hour <= 23, minute <= 59
+        else { return nil }
+        return (hour * 60 + minute) * (isWest ? -1 : 1)
+    }
+
+    /// Numbers with neighbouring `units` in their order, or one number with the unit that stands `alone`.
+    ///
+    /// Answers the last unit taken.
+    fileprivate mutating func takeUnits(of units: StaticString, alone: Unicode.Scalar?) -> Unicode.Scalar? {
+        guard skip(.digits) > 0 else { return nil }
+        if let alone, takeLetter(alone) { return alone }
+        var last: Unicode.Scalar?
+        for index in 0..<units.utf8CodeUnitCount {
+            let unit = Unicode.Scalar(units.utf8Start[index])
+            if takeLetter(unit) {
+                last = unit
+                guard let next, Format.ByteSet.digits.contains(next) else { return last }
+                skip(.digits)
+            } else if last != nil {
+                return nil
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,99 @@
+extension IDNA {
+    /// The characters a label may hold; what is missing here is disallowed by RFC 5892.
+    struct Characters: Sendable {
+        typealias Text = UnsafeBufferPointer<UInt32>
+
+        private struct Run: Sendable {
+            let first: UInt32
+            let last: UInt32
+            let traits: Traits
+        }
+
+        private let runs: [Run]
+
+        static let table = Characters()
+
+        private init() {
+            var digits = Digits(Tables.kinds)
+            var kinds: [Traits] = []
+            while let bits = digits.next() { kinds.append(Traits(bits: bits)) }
+            digits = Digits(Tables.runs)
+            var runs: [Run] = []
+            var end: UInt32 = 0
+            while let gap = digits.next(), let further = digits.next(), let kind = digits.next() {
+                runs.append(Run(first: end + gap, last: end + gap + further, traits: kinds[Int(kind)]))
+                end += gap + further + 1
+            }
+            self.runs = runs
+        }
+
+        static func traits(of scalar: UInt32) -> Traits? {
+            let runs = table.runs
+            var low = 0
+            var high = runs.count
+            while low < high {
+                let middle = (low + high) / 2
+                if runs[middle].last < scalar { low = middle + 1 } else { high = middle }
+            }
+            guard low < runs.count, runs[low].first <= scalar else { return nil }
+            return runs[low].traits
+        }
+    }
+
+    /// What the rules ask about a character, packed as the generated data has it.
+    struct Traits: Sendable {
+        private let bits: UInt32
+
+        init(bits: UInt32) { self.bits = bits }
+
+        /// Bidirectional classes as RFC 5893 tells them apart.
+        enum Direction: UInt32 { case left, right, arabicNumber, europeanNumber, mark, neutral }
+
+        enum Joining: UInt32 { case none, left, dual, right, transparent }
+
+        /// The scripts of the contextual rules; Hiragana, Katakana and Han are one to them.
+        enum Script: UInt32 { case other, greek, hebrew, eastAsian }
+
+        var direction: Direction { Direction(rawValue: bits & 7) ?? .neutral }
+        var joining: Joining { Joining(rawValue: bits >> 3 & 7) ?? .none }
+        var script: Script { Script(rawValue: bits >> 6 & 3) ?? .other }
+        /// General category M.
+        var isMark: Bool { bits >> 8 & 1 == 1 }
+        /// Whether normal form C may depend on what stands before.
+        var mayCombine: Bool { bits >> 9 & 1 == 1 }
+        var combiningClass: UInt32 { bits >> 10 }
+        var isVirama: Bool { combiningClass == 9 }
+    }
+
+    /// Reads numbers written in digits of five bits, lowest first, a character each: A to Z, a to z, 0 to 9, - and _. The later
+    /// half of them says that the number goes on.
+    struct Digits {
+        private let text: StaticString
+        private var offset = 0
+
+        init(_ text: StaticString) { self.text = text }
+
+        mutating func next() -> UInt32? {
+            var number: UInt32 = 0
+            var shift: UInt32 = 0
+            while offset < text.utf8CodeUnitCount {
+                let digit = Self.value(text.utf8Start[offset])
+                offset += 1
+                number |= (digit & 31) << shift
+                if digit < 32 { return number }
+                shift += 5
+            }
+            return nil
+        }
+
+        private static func value(_ byte: UInt8) -> UInt32 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte - UInt8(ascii: "a")) + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0")) + 52
+            case UInt8(ascii: "-"): 62
+            default: 63
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// Internationalised domain names: IDNA 2008, that is RFC 5890 to RFC 5893.
+enum IDNA {
+    /// Decodes the tables, so that no later check allocates.
+    static func prepare() {
+        _ = Characters.table
+        _ = Compositions.table
+    }
+
+    /// A name of U-labels, A-labels and plain labels; any of the four full stops of RFC 3490 separates them.
+    static func isHostname(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Format.Scanner(text)
+        var length = 0
+        var isBidirectional = false
+        var obeysBidiRule = true
+        while true {
+            let (bytes, isLast) = takeLabel(&scanner)
+            guard let label = Label(bytes) else { return false }
+            length += label.encodedLength + (isLast ? 0 : 1)
+            isBidirectional = isBidirectional || label.isRightToLeft
+            obeysBidiRule = obeysBidiRule && label.obeysBidiRule
+            guard length <= 253 else { return false }
+            // RFC 5893 section 2: one label from right to left puts the rule on every label of the name.
+            if isLast { return scanner.isAtEnd && (obeysBidiRule || !isBidirectional) }
+        }
+    }
+
+    /// RFC 6531 section 3.3: U-labels beside plain ones, between full stops of ASCII only.
+    ///
+    /// The suite wants labels outside normal form C accepted here, which RFC 5890 would not call U-labels.
+    static func isMailDomain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Format.Scanner(text)
+        var length = 0
+        while true {
+            let end = scanner.distance(to: ".")
+            let bytes = scanner[scanner.offset..<end]
+            guard let encodedLength = mailLabelLength(bytes) else { return false }
+            scanner.move(to: end)
+            length += encodedLength
+            guard length <= 253 else { return false }
+            guard scanner.take(".") else { return true }
+            length += 1
+        }
+    }
+
+    private static func mailLabelLength(_ label: UnsafeBufferPointer<UInt8>) -> Int? {
+        if label.allSatisfy({ $0 < 0x80 }) { return Format.isPlainLabel(label) ? label.count : nil }
+        return Label(uLabel: label, inNormalForm: false)?.encodedLength
+    }
+
+    private static func takeLabel(
+        _ scanner: inout Format.Scanner
+    ) -> (bytes: UnsafeBufferPointer<UInt8>, isLast: Bool) {
+        let start = scanner.offset
+        var end = start
+        while let scalar = scanner.takeScalar() {
+            switch scalar {
+            case 0x2E, 0x3002, 0xFF0E, 0xFF61: return (scanner[start..<end], false)
+            default: end = scanner.offset
+            }
+        }
+        return (scanner[start..<end], true)
+    }
+
+    static func hasALabelPrefix(_ label: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard label.count >= 4 else { return false }
+        return label[0] | 0x20 == UInt8(ascii: "x") && label[1] | 0x20 == UInt8(ascii: "n")
+            && label[2] == UInt8(ascii: "-") && label[3] == UInt8(ascii: "-")
+    }
+}

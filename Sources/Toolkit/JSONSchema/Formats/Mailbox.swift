@@ -1,0 +1,58 @@
+/// The `Mailbox` of RFC 5321 section 4.1.2, and its international twin of RFC 6531 section 3.3.
+extension Format {
+    private static let atom = ByteSet.alphanumerics + ByteSet("!#$%&'*+-/=?^_`{|}~")
+    private static let quotable = ByteSet.printable.subtracting(ByteSet("\"\\"))
+    /// RFC 5321 section 4.5.3.1.1.
+    private static let localPartLimit = 64
+
+    static func isMailbox(_ text: UnsafeBufferPointer<UInt8>, international: Bool) -> Bool {
+        var scanner = Scanner(text)
+        let hasLocalPart =
+            scanner.isNext("\"")
+            ? takeQuotedString(&scanner, international: international)
+            : takeDotString(&scanner, international: international)
+        guard hasLocalPart, scanner.offset <= localPartLimit, scanner.take("@") else { return false }
+        if scanner.isNext("[") { return isAddressLiteral(scanner.rest) }
+        return international ? IDNA.isMailDomain(scanner.rest) : isHostname(scanner.rest, checksALabels: false)
+    }
+
+    private static func takeDotString(_ scanner: inout Scanner, international: Bool) -> Bool {
+        repeat {
+            guard skip(atom, in: &scanner, international: international) > 0 else { return false }
+        } while scanner.take(".")
+        return true
+    }
+
+    private static func takeQuotedString(_ scanner: inout Scanner, international: Bool) -> Bool {
+        guard scanner.take("\"") else { return false }
+        while !scanner.take("\"") {
+            let plain = skip(quotable, in: &scanner, international: international)
+            guard plain > 0 || (scanner.take("\\") && scanner.take(in: .printable)) else { return false }
+        }
+        return true
+    }
+
+    /// Passes bytes of `set`; international mail lets every character outside ASCII stand among them.
+    private static func skip(_ set: ByteSet, in scanner: inout Scanner, international: Bool) -> Int {
+        let start = scanner.offset
+        scanner.skip(set)
+        while international, let byte = scanner.next, byte >= 0x80 {
+            scanner.move(to: scanner.offset + 1)
+            scanner.skip(set)
+        }
+        return scanner.offset - start
+    }
+
+    /// `[127.0.0.1]` or `[IPv6:::1]`; no other kind of literal is registered.
+    private static func isAddressLiteral(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Scanner(text)
+        guard scanner.take("["), text.last == UInt8(ascii: "]") else { return false }
+        let isIPv6Literal =
+            scanner.takeLetter("I") && scanner.takeLetter("P") && scanner.takeLetter("V") && scanner.take("6")
+            && scanner.take(":")
+        let start = isIPv6Literal ? scanner.offset : 1
+        guard start < text.count else { return false }
+        let address = scanner[start..<text.count - 1]
+        return isIPv6Literal ? isIPv6(address) : isIPv4(address)
+    }
+}

@@ -1,0 +1,59 @@
+/// IPv4 as RFC 2673 writes it, IPv6 as RFC 4291 does.
+extension Format {
+    static func isIPv4(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Scanner(text)
+        return scanner.takeIPv4() && scanner.isAtEnd
+    }
+
+    static func isIPv6(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var scanner = Scanner(text)
+        guard let groups = scanner.takeIPv6Groups(), scanner.isAtEnd else { return false }
+        return groups.isElided ? groups.count <= 7 : groups.count == 8
+    }
+}
+
+extension Format.Scanner {
+    fileprivate mutating func takeIPv4() -> Bool {
+        guard takeOctet() else { return false }
+        for _ in 0..<3 {
+            guard take("."), takeOctet() else { return false }
+        }
+        return true
+    }
+
+    /// 0 to 255 without a leading zero, which some readers would take for octal.
+    private mutating func takeOctet() -> Bool {
+        let start = offset
+        let width = skip(.digits)
+        guard (1...3).contains(width), width == 1 || bytes[start] != UInt8(ascii: "0") else { return false }
+        return bytes[start..<offset].reduce(0) { $0 * 10 + Int($1 & 0x0F) } <= 255
+    }
+
+    /// The 16-bit groups written out, and whether `::` stands for more.
+    fileprivate mutating func takeIPv6Groups() -> (count: Int, isElided: Bool)? {
+        var count = 0
+        var isElided = false
+        if take(":") {
+            guard take(":") else { return nil }
+            isElided = true
+            if isAtEnd { return (0, true) }
+        }
+        while true {
+            let start = offset
+            let width = skip(.hexadecimal)
+            if isNext(".") {
+                move(to: start)
+                return takeIPv4() ? (count + 2, isElided) : nil
+            }
+            guard (1...4).contains(width) else { return nil }
+            count += 1
+            if isAtEnd { return (count, isElided) }
+            guard take(":") else { return nil }
+            if take(":") {
+                guard !isElided else { return nil }
+                isElided = true
+                if isAtEnd { return (count, true) }
+            }
+        }
+    }
+}

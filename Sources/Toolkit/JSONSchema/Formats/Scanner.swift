@@ -1,0 +1,145 @@
+extension Format {
+    /// A reading position in bytes that somebody else keeps alive.
+    ///
+    /// Every step looks at the end first: a text that is not UTF-8 is refused or accepted by its bytes, never read past.
+    struct Scanner {
+        let bytes: UnsafeBufferPointer<UInt8>
+        private(set) var offset = 0
+
+        init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+        var isAtEnd: Bool { offset == bytes.count }
+
+        var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+        func isNext(_ character: Unicode.Scalar) -> Bool {
+            offset < bytes.count && UInt32(bytes[offset]) == character.value
+        }
+
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard isNext(character) else { return false }
+            offset += 1
+            return true
+        }
+
+        /// Takes a letter in either case; `capital` is written A to Z.
+        mutating func takeLetter(_ capital: Unicode.Scalar) -> Bool {
+            guard offset < bytes.count, UInt32(bytes[offset] & 0xDF) == capital.value else { return false }
+            offset += 1
+            return true
+        }
+
+        mutating func take(in set: ByteSet) -> Bool {
+            guard offset < bytes.count, set.contains(bytes[offset]) else { return false }
+            offset += 1
+            return true
+        }
+
+        /// How many bytes of `set` were passed.
+        @discardableResult
+        mutating func skip(_ set: ByteSet) -> Int {
+            let start = offset
+            while offset < bytes.count, set.contains(bytes[offset]) { offset += 1 }
+            return offset - start
+        }
+
+        /// A number of exactly `width` digits.
+        mutating func takeNumber(width: Int) -> Int? {
+            guard bytes.count - offset >= width else { return nil }
+            var number = 0
+            for byte in bytes[offset..<offset + width] {
+                guard ByteSet.digits.contains(byte) else { return nil }
+                number = number * 10 + Int(byte & 0x0F)
+            }
+            offset += width
+            return number
+        }
+
+        /// A percent sign and two hexadecimal digits.
+        mutating func takePercentTriplet() -> Bool {
+            guard bytes.count - offset >= 3, bytes[offset] == UInt8(ascii: "%"),
+                ByteSet.hexadecimal.contains(bytes[offset + 1]), ByteSet.hexadecimal.contains(bytes[offset + 2])
+            else { return false }
+            offset += 3
+            return true
+        }
+
+        /// One scalar of any length; nil at the end and where the bytes are not UTF-8.
+        mutating func takeScalar() -> UInt32? {
+            guard offset < bytes.count else { return nil }
+            let lead = bytes[offset]
+            if lead < 0x80 {
+                offset += 1
+                return UInt32(lead)
+            }
+            let length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
+            guard lead >= 0xC2, lead <= 0xF4, bytes.count - offset >= length else { return nil }
+            var scalar = UInt32(lead) & (0x7F >> UInt32(length))
+            for byte in bytes[offset + 1..<offset + length] {
+                guard byte & 0xC0 == 0x80 else { return nil }
+                scalar = scalar << 6 | UInt32(byte & 0x3F)
+            }
+            offset += length
+            return scalar
+        }
+
+        /// What is left, to be read by another scanner.
+        var rest: UnsafeBufferPointer<UInt8> { self[offset..<bytes.count] }
+
+        subscript(range: Range<Int>) -> UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[range]) }
+
+        mutating func move(to offset: Int) { self.offset = offset }
+
+        /// Where `character` stands next at or after the position, or the end.
+        func distance(to character: Unicode.Scalar) -> Int {
+            var end = offset
+            while end < bytes.count, UInt32(bytes[end]) != character.value { end += 1 }
+            return end
+        }
+    }
+
+    /// A set of ASCII characters, one bit each; no other byte is ever in it.
+    struct ByteSet {
+        private var low: UInt64 = 0
+        private var high: UInt64 = 0
+
+        init(_ characters: StaticString) {
+            for index in 0..<characters.utf8CodeUnitCount { insert(characters.utf8Start[index]) }
+        }
+
+        private init(_ range: ClosedRange<UInt8>) {
+            for byte in range { insert(byte) }
+        }
+
+        private mutating func insert(_ byte: UInt8) {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+        }
+
+        func contains(_ byte: UInt8) -> Bool {
+            guard byte < 128 else { return false }
+            return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+        }
+
+        static func + (left: ByteSet, right: ByteSet) -> ByteSet {
+            var sum = left
+            sum.low |= right.low
+            sum.high |= right.high
+            return sum
+        }
+
+        static let digits = ByteSet(UInt8(ascii: "0")...UInt8(ascii: "9"))
+        static let capitals = ByteSet(UInt8(ascii: "A")...UInt8(ascii: "Z"))
+        static let letters = capitals + ByteSet(UInt8(ascii: "a")...UInt8(ascii: "z"))
+        static let hexadecimal = digits + ByteSet("abcdefABCDEF")
+        static let alphanumerics = letters + digits
+        /// Everything that prints, and the space.
+        static let printable = ByteSet(0x20...0x7E)
+
+        func subtracting(_ other: ByteSet) -> ByteSet {
+            var rest = self
+            rest.low &= ~other.low
+            rest.high &= ~other.high
+            return rest
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// RFC 3986 URIs, and RFC 3987 IRIs by the same grammar with more characters.
+extension Format {
+    static func isURI(_ text: UnsafeBufferPointer<UInt8>, relative: Bool, international: Bool) -> Bool {
+        var reader = URIReader(text, international: international)
+        let hasScheme = reader.takeScheme()
+        guard hasScheme || relative else { return false }
+        return reader.takeHierarchy(afterScheme: hasScheme) && reader.takeQueryAndFragment()
+    }
+
+    private struct URIReader {
+        private var scanner: Scanner
+        private let international: Bool
+
+        private static let schemeTail = ByteSet.alphanumerics + ByteSet("+-.")
+        private static let unreserved = ByteSet.alphanumerics + ByteSet("-._~")
+        private static let name = unreserved + ByteSet("!$&'()*+,;=")
+        private static let nameAndColon = name + ByteSet(":")
+        private static let segment = nameAndColon + ByteSet("@")
+        private static let firstSegment = name + ByteSet("@")
+        private static let path = segment + ByteSet("/")
+        private static let query = path + ByteSet("?")
+
+        init(_ text: UnsafeBufferPointer<UInt8>, international: Bool) {
+            scanner = Scanner(text)
+            self.international = international
+        }
+
+        /// Leaves the position at the start where there is no scheme.
+        mutating func takeScheme() -> Bool {
+            if scanner.take(in: .letters) {
+                scanner.skip(Self.schemeTail)
+                if scanner.take(":") { return true }
+            }
+            scanner.move(to: 0)
+            return false
+        }
+
+        mutating func takeHierarchy(afterScheme: Bool) -> Bool {
+            if scanner.take("/") {
+                guard scanner.take("/") else { return skip(Self.path) }
+                // What follows is a path that is empty or starts with a slash: the authority ends nowhere else.
+                return takeAuthority() && skip(Self.path)
+            }
+            // A colon here would have been read as the end of a scheme.
+            if !afterScheme { guard skip(Self.firstSegment), !scanner.isNext(":") else { return false } }
+            return skip(Self.path)
+        }
+
+        private mutating func takeAuthority() -> Bool {
+            let start = scanner.offset
+            guard skip(Self.nameAndColon) else { return false }
+            if !scanner.take("@") { scanner.move(to: start) }
+            guard scanner.isNext("[") ? takeLiteral() : skip(Self.name) else { return false }
+            if scanner.take(":") { scanner.skip(.digits) }
+            guard let next = scanner.next else { return true }
+            return ByteSet("/?#").contains(next)
+        }
+
+        /// An IPv6 address or what RFC 3986 keeps for later versions, in brackets.
+        private mutating func takeLiteral() -> Bool {
+            guard scanner.take("[") else { return false }
+            let end = scanner.distance(to: "]")
+            let address = scanner[scanner.offset..<end]
+            guard Format.isIPv6(address) || Self.isFutureAddress(address) else { return false }
+            scanner.move(to: end)
+            return scanner.take("]")
+        }
+
+        private static func isFutureAddress(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+            var scanner = Scanner(text)
+            return scanner.takeLetter("V") && scanner.skip(.hexadecimal) > 0 && scanner.take(".")
+                && scanner.skip(nameAndColon) > 0 && scanner.isAtEnd
+        }
+
+        mutating func takeQueryAndFragment() -> Bool {
+            if scanner.take("?") { guard skip(Self.query, privateUse: true) else { return false } }
+            if scanner.take("#") { guard skip(Self.query) else { return false } }
+            return scanner.isAtEnd
+        }
+
+        /// Passes characters of `set`, percent triplets and, in an IRI, characters outside ASCII; false for a wrong one of
+        /// the latter two.
+        private mutating func skip(_ set: ByteSet, privateUse: Bool = false) -> Bool {
+            while true {
+                scanner.skip(set)
+                guard let next = scanner.next else { return true }
+                if next == UInt8(ascii: "%") {
+                    guard scanner.takePercentTriplet() else { return false }
+                } else if next >= 0x80 {
+                    guard international, let scalar = scanner.takeScalar(),
+                        isIRICharacter(scalar) || (privateUse && isPrivateUse(scalar))
+                    else { return false }
+                } else {
+                    return true
+                }
+            }
+        }
+    }
+
+    /// `ucschar` of RFC 3987: no controls, surrogates, private use or noncharacters; RFC 6570 means the same.
+    static func isIRICharacter(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0xA0...0xD7FF, 0xF900...0xFDCF, 0xFDF0...0xFFEF, 0xE1000...0xEFFFD: true
+        case 0x10000...0xDFFFD: scalar & 0xFFFF <= 0xFFFD
+        default: false
+        }
+    }
+
+    /// `iprivate` of RFC 3987.
+    static func isPrivateUse(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0xE000...0xF8FF, 0xF0000...0xFFFFD, 0x100000...0x10FFFD: true
+        default: false
+        }
+    }
+}
