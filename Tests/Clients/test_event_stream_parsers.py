@@ -53,8 +53,7 @@ def with_sseclient(gateway, count):
     headers = {"Authorization": "Bearer dev", "Accept": "text/event-stream"}
     answer = requests.get(f"{gateway.url}/v1/stream?channel={CHANNEL}&cursor=earliest", headers=headers,
                           stream=True, timeout=20)
-    # Byte by byte: requests would hold a stream's last bytes back until 128 have come.
-    for event in SSEClient(answer.iter_content(chunk_size=1)).events():
+    for event in SSEClient(answer).events():
         seen.append([event.event, event.id or "", event.data])
         if len(seen) == count:
             answer.close()
@@ -94,8 +93,8 @@ def test_heartbeats_are_no_events(tmp_path):
     raw = requests.get(f"{gateway.url}/v1/stream?channel=quiet", stream=True, timeout=20,
                        headers={"Authorization": "Bearer dev", "Accept": "text/event-stream"})
     seen = b""
-    for byte in raw.iter_content(chunk_size=1):
-        seen += byte
+    for piece in raw.iter_content(chunk_size=None):
+        seen += piece
         if seen.endswith(b"\n\n:\n:\n"):
             break
     raw.close()

@@ -4,7 +4,7 @@ import Logging
 import Testing
 
 /// A server whose `/stream` joins a broadcast.
-private struct Stage: Sendable {
+struct Stage: Sendable {
     let server: Fixture
     let broadcast: Broadcast
     let connections: Shared<[StreamConnection]>
@@ -18,15 +18,17 @@ private struct Stage: Sendable {
 
     func append(_ text: String) async { await append(Array(text.utf8)) }
 
-    /// Opens a stream, reads its header and `ready`, and returns both ends.
+    /// Opens a stream, reads its header and `ready`, and returns both ends. What follows is plain bytes, as clients of
+    /// HTTP/1.0 get it, unless the log is in chunks.
     func open(receiveBuffer: Int32? = nil) async throws -> (wire: Wire, connection: StreamConnection) {
         let before = connections.value.count
-        let wire = try await blocking { [server] in
+        let wire = try await blocking { [server, isChunked = broadcast.isChunked] in
             let wire = try server.wire(receiveBuffer: receiveBuffer)
-            wire.request("GET", "/stream")
+            wire.request("GET", "/stream", version: isChunked ? "1.1" : "1.0")
             let head = try wire.head()
             #expect(head.status == 200)
-            #expect(String(decoding: try wire.read(through: "\n\n"), as: UTF8.self) == "event: ready\n\n")
+            let ready = isChunked ? try #require(try wire.chunk()) : try wire.read(through: "\n\n")
+            #expect(String(decoding: ready, as: UTF8.self) == "event: ready\n\n")
             return wire
         }
         clients.update { $0.append(wire) }
@@ -34,7 +36,7 @@ private struct Stage: Sendable {
     }
 }
 
-private func withStage<Value: Sendable>(
+func withStage<Value: Sendable>(
     options: ServerOptions = ServerOptions(), log: Broadcast.Options = Broadcast.Options(),
     onDrain: @escaping @Sendable (Shared<[StreamConnection]>, Loop) async -> Void = { _, _ in },
     body: @escaping @Sendable (Stage) async throws -> Value
@@ -67,13 +69,13 @@ private func withStage<Value: Sendable>(
     }
 }
 
-private func frame(_ number: Int, size: Int = 20) -> [UInt8] {
+func frame(_ number: Int, size: Int = 20) -> [UInt8] {
     let text = "data: \(number) "
     return Array((text + String(repeating: "x", count: max(0, size - text.utf8.count - 2)) + "\n\n").utf8)
 }
 
 /// The numbers of the frames in a stream's bytes; fails on anything between them.
-private func numbers(_ bytes: [UInt8]) throws -> [Int] {
+func numbers(_ bytes: [UInt8]) throws -> [Int] {
     try String(decoding: bytes, as: UTF8.self).split(separator: "\n\n").map { block in
         let words = block.split(separator: " ")
         return try #require(words.count >= 2 && words[0] == "data:" ? Int(words[1]) : nil, "\(block.prefix(80))")
@@ -85,7 +87,7 @@ private func numbers(_ bytes: [UInt8]) throws -> [Int] {
         try await withStage { stage in
             try await blocking { [server = stage.server] in
                 let wire = try server.wire()
-                wire.request("GET", "/stream", ["X-Request-Id: s1"])
+                wire.request("GET", "/stream", ["X-Request-Id: s1"], version: "1.0")
                 let head = try wire.head()
                 #expect(head["Content-Type"] == "text/event-stream; charset=utf-8")
                 #expect(head["Cache-Control"] == "no-cache, no-transform")
@@ -554,6 +556,7 @@ private func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 #expect(answer.text == "hello")
                 let stream = try server.wire()
                 stream.request("GET", "/stream")
+                #expect(try stream.answer().body.isEmpty)
                 _ = try stream.rest()
                 return server.port
             }

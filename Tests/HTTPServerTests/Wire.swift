@@ -104,8 +104,10 @@ final class Wire: @unchecked Sendable {
     func send(_ text: String) -> Int { send(text.utf8) }
 
     /// A request with a `Host`.
-    func request(_ method: String, _ target: String, _ headers: [String] = [], body: [UInt8] = []) {
-        var lines = ["\(method) \(target) HTTP/1.1", "Host: test"] + headers
+    func request(
+        _ method: String, _ target: String, _ headers: [String] = [], body: [UInt8] = [], version: String = "1.1"
+    ) {
+        var lines = ["\(method) \(target) HTTP/\(version)", "Host: test"] + headers
         if !body.isEmpty { lines.append("Content-Length: \(body.count)") }
         send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     }
@@ -148,13 +150,18 @@ final class Wire: @unchecked Sendable {
 
     private func chunks() throws -> [UInt8] {
         var body: [UInt8] = []
-        while true {
-            let line = String(decoding: try read(through: "\r\n").dropLast(2), as: UTF8.self)
-            guard let size = Int(line, radix: 16) else { throw Failure.unreadable(line) }
-            body += try take(size)
-            _ = try read(through: "\r\n")
-            if size == 0 { return body }
-        }
+        while let chunk = try chunk() { body += chunk }
+        return body
+    }
+
+    /// The next chunk of a chunked body; nil for the one that ends it.
+    func chunk() throws -> [UInt8]? {
+        let line = String(decoding: try read(through: "\r\n").dropLast(2), as: UTF8.self)
+        guard let size = Int(line, radix: 16) else { throw Failure.unreadable(line) }
+        let data = try take(size)
+        let end = try take(2)
+        guard end == [0x0D, 0x0A] else { throw Failure.unreadable(String(decoding: end, as: UTF8.self)) }
+        return size == 0 ? nil : data
     }
 
     /// Reads until `mark` has been seen, and returns everything up to its end.

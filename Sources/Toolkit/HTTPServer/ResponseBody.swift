@@ -30,7 +30,8 @@ public enum ResponseBody: Sendable {
 
 /// How a live stream begins: the header fields to send, and who takes the connection over.
 ///
-/// The answer is `200` without `Content-Length`; it ends when the connection closes.
+/// The answer is `200` without `Content-Length`: chunked, one chunk per block, or for HTTP/1.0 ended by its connection.
+/// The connection carries no second request.
 public struct StreamOpening: Sendable {
     /// Header fields after those the server adds by itself.
     public var headers: [(name: String, value: String)]

@@ -5,17 +5,20 @@ import Locking
 /// For one reading task at a time.
 public final class EventStreamReader: Sendable {
     private struct State {
+        var chunks = ChunkDecoder()
         var parser = EventStreamParser()
         var items: [EventStreamParser.Item] = []
         var line: [UInt8] = []
         var lines: [String] = []
         var raw: [UInt8] = []
+        var received = 0
     }
 
     public let status: Int
     public let headers: [(name: String, value: String)]
     private let connection: ByteConnection
     private let isLines: Bool
+    private let isChunked: Bool
     private let state = Lock(State())
 
     /// Sends a `GET` and returns when the answer's header is here.
@@ -32,6 +35,7 @@ public final class EventStreamReader: Sendable {
         self.status = status
         self.headers = fields
         isLines = fields.contains { $0.name.lowercased() == "content-type" && $0.value.contains("ndjson") }
+        isChunked = fields.contains { $0.name.lowercased() == "transfer-encoding" && $0.value == "chunked" }
         digest(Array(bytes[end...]))
     }
 
@@ -39,8 +43,10 @@ public final class EventStreamReader: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    private func digest(_ bytes: [UInt8]) {
+    private func digest(_ received: [UInt8]) {
         state.withLock { state in
+            state.received += received.count
+            let bytes = isChunked ? state.chunks.decode(received) : received
             state.raw += bytes
             guard isLines else {
                 state.items += state.parser.parse(bytes)
@@ -85,8 +91,12 @@ public final class EventStreamReader: Sendable {
         }
     }
 
-    /// Everything that came after the header.
+    /// Whether the body was ended by its last chunk, and has no bytes that are not in chunks.
+    public var isWhole: Bool { state.withLock { isChunked && $0.chunks.isAtEnd && !$0.chunks.isBroken } }
+    /// Everything that came after the header, out of its chunks.
     public var rawBytes: [UInt8] { state.withLock { $0.raw } }
+    /// The same with the chunks: what the sender counts as sent.
+    public var receivedBytes: Int { state.withLock { $0.received } }
     /// What an EventSource would send when it reconnected now.
     public var lastEventID: String { state.withLock { $0.parser.lastEventID } }
     /// What was wrong with the stream as a whole: broken UTF-8, blocks without data.

@@ -48,6 +48,8 @@ actor LiveStreams {
     private struct FeedKey: Hashable {
         var selection: Selection
         var format: StreamFormat
+        /// A log holds its frames as they go over the wire, so clients of HTTP/1.0 have one of their own.
+        var isChunked: Bool
     }
 
     /// - Parameter pulse: decided by tests.
@@ -132,7 +134,8 @@ extension LiveStreams {
         perKey[owner.key, default: 0] += 1
         let stream = LiveStream(
             sequence: lastSequence, connection: connection, owner: owner, order: order,
-            feed: enterFeed(order.selection, order.format), opened: service.clock.now, beat: beats.now)
+            feed: enterFeed(order.selection, order.format, isChunked: connection.isChunked), opened: service.clock.now,
+            beat: beats.now)
         roll.append(stream)
         counters.opened += 1
         startBeating()
@@ -167,15 +170,17 @@ extension LiveStreams {
 
 extension LiveStreams {
     /// The feed of a selection with one stream more; from now on it has everything above the hub's position.
-    func enterFeed(_ selection: Selection, _ format: StreamFormat) -> StreamFeed {
-        let key = FeedKey(selection: selection, format: format)
+    func enterFeed(_ selection: Selection, _ format: StreamFormat, isChunked: Bool) -> StreamFeed {
+        let key = FeedKey(selection: selection, format: format, isChunked: isChunked)
         let feed = feeds[key] ?? makeFeed(key)
         feed.enter()
         return feed
     }
 
     private func makeFeed(_ key: FeedKey) -> StreamFeed {
-        let log = Broadcast(loop: loop, options: key.format.logOptions(feedBytes: service.limits.feedBytes))
+        var options = key.format.logOptions(feedBytes: service.limits.feedBytes)
+        options.isChunked = key.isChunked
+        let log = Broadcast(loop: loop, options: options)
         let last = key.format.control(.lagged)
         log.onLag = { $0.finish(last: last) }
         guard let press = presses[key.format] else { preconditionFailure("Every format has its press") }
@@ -189,7 +194,7 @@ extension LiveStreams {
     /// One stream less; a feed goes at once with its last.
     func leaveFeed(_ feed: StreamFeed) {
         guard feed.leave() else { return }
-        feeds[FeedKey(selection: feed.selection, format: feed.format)] = nil
+        feeds[FeedKey(selection: feed.selection, format: feed.format, isChunked: feed.log.isChunked)] = nil
         service.hub.assumeIsolated { $0.detach(feed, from: feed.selection) }
         counters.appended += feed.assumeIsolated { $0.appended }
     }

@@ -104,7 +104,7 @@ extension LiveStreams {
 
     private func move(_ stream: LiveStream, to selection: Selection) {
         let old = stream.feed
-        stream.feed = enterFeed(selection, old.format)
+        stream.feed = enterFeed(selection, old.format, isChunked: old.log.isChunked)
         // One turn: the old feed's log holds exactly what is at or below the hub's position.
         if !stream.isCatchingUp { stream.position = hubPosition }
         guard stream.connection.leave() else { return leaveFeed(old) }

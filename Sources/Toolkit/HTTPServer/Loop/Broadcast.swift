@@ -20,6 +20,8 @@ public final class Broadcast: @unchecked Sendable {
         public var idleRelease: Duration = .seconds(60)
         /// The bytes that end every frame, by which the end of a frame is recognised after a partial write.
         public var frameEnd: [UInt8] = [0x0A, 0x0A]
+        /// Whether frames are chunks; read by streams with the same ``StreamConnection/isChunked`` only.
+        public var isChunked = false
 
         public init() {}
 
@@ -33,11 +35,15 @@ public final class Broadcast: @unchecked Sendable {
 
     /// The loop it belongs to.
     public let loop: Loop
+    /// Whether its frames are chunks.
+    public var isChunked: Bool { options.isChunked }
     /// Told about a stream that has fallen out of the log, before it is closed: ``StreamConnection/finish(last:)`` may
     /// still get a last block into its socket, if the stream is between two frames.
     public var onLag: (@Sendable (StreamConnection) -> Void)?
 
     private let options: Options
+    /// What a frame ends with in the log.
+    private let wireEnd: [UInt8]
     private var ring: UnsafeMutableRawPointer?
     private var size: UInt64 = 0
     private var headPosition: UInt64 = 0
@@ -64,6 +70,7 @@ public final class Broadcast: @unchecked Sendable {
         precondition(!options.frameEnd.isEmpty && options.frameEnd.count <= 4)
         self.loop = loop
         self.options = options
+        wireEnd = options.frameEnd + (options.isChunked ? ChunkCoding.end : [])
         entries = .allocate(capacity: capacity)
     }
 
@@ -97,19 +104,33 @@ extension Broadcast {
     /// Appends one whole frame and has it sent before the loop sleeps again.
     public func append(_ frame: UnsafeRawBufferPointer) {
         loop.checkIsolated()
-        guard let source = frame.baseAddress, frame.count > 0 else { return }
-        let length = UInt64(frame.count)
-        makeRoom(for: length)
-        let offset = Int(headPosition & (size &- 1))
-        let first = min(frame.count, Int(size) - offset)
-        ring!.advanced(by: offset).copyMemory(from: source, byteCount: first)
-        if first < frame.count {
-            ring!.copyMemory(from: source + first, byteCount: frame.count - first)
+        guard !frame.isEmpty else { return }
+        if options.isChunked {
+            ChunkCoding.withHead(of: frame.count) { head in
+                makeRoom(for: UInt64(head.count + frame.count + ChunkCoding.end.count))
+                write(head)
+                write(frame)
+                ChunkCoding.end.withUnsafeBytes { write($0) }
+            }
+        } else {
+            makeRoom(for: UInt64(frame.count))
+            write(frame)
         }
-        headPosition &+= length
-        if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
         wasUsed = true
         enqueue()
+    }
+
+    /// Copies bytes to the head, for which there is room.
+    private func write(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        let offset = Int(headPosition & (size &- 1))
+        let first = min(bytes.count, Int(size) - offset)
+        ring!.advanced(by: offset).copyMemory(from: source, byteCount: first)
+        if first < bytes.count {
+            ring!.copyMemory(from: source + first, byteCount: bytes.count - first)
+        }
+        headPosition &+= UInt64(bytes.count)
+        if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
     }
 
     /// Makes the log reach back further from now on, up to its maximum: for one who wants to join and finds the place
@@ -291,9 +312,9 @@ extension Broadcast {
 
     private func noteBoundary(_ entry: UnsafeMutablePointer<StreamEntry>) {
         let cursor = entry.pointee.cursor
-        let end = UInt64(options.frameEnd.count)
+        let end = UInt64(wireEnd.count)
         var isBoundary = cursor >= oldestPosition &+ end
-        for (offset, byte) in options.frameEnd.enumerated() where isBoundary {
+        for (offset, byte) in wireEnd.enumerated() where isBoundary {
             let position = (cursor &- end &+ UInt64(offset)) & (size &- 1)
             isBoundary = ring!.load(fromByteOffset: Int(position), as: UInt8.self) == byte
         }

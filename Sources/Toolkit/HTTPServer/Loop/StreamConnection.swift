@@ -56,6 +56,9 @@ public final class StreamConnection: @unchecked Sendable {
     public let openedAt: ContinuousClock.Instant
     /// The loop it belongs to.
     public let loop: Loop
+    /// Whether its blocks go out as chunks: to every client of HTTP/1.1, except where libmicrohttpd encrypts and does
+    /// that itself.
+    public let isChunked: Bool
 
     private let outlet: any StreamOutlet
     private let limits: Limits
@@ -78,12 +81,13 @@ public final class StreamConnection: @unchecked Sendable {
     private var stallTimer: LoopTimer?
 
     init(
-        id: UInt64, loop: Loop, outlet: any StreamOutlet, request: Request.Head, limits: Limits,
+        id: UInt64, loop: Loop, outlet: any StreamOutlet, request: Request.Head, isChunked: Bool, limits: Limits,
         onRelease: @escaping (StreamConnection) -> Void
     ) {
         self.id = id
         self.loop = loop
         self.outlet = outlet
+        self.isChunked = isChunked
         self.limits = limits
         remoteAddress = request.remoteAddress
         requestID = request.id
@@ -155,6 +159,7 @@ extension StreamConnection {
     public func join(_ broadcast: Broadcast, at position: UInt64) -> Bool {
         loop.checkIsolated()
         precondition(broadcast.loop === loop, "A stream joins broadcasts of its own loop")
+        precondition(broadcast.isChunked == isChunked, "A stream joins broadcasts that speak its coding")
         guard state == .open, position >= broadcast.oldest, position <= broadcast.head else { return false }
         guard self.broadcast == nil || leave() else { return false }
         let entered = broadcast.enter(
@@ -187,12 +192,12 @@ extension StreamConnection {
         loop.checkIsolated()
         switch state {
         case .open:
-            guard leave(), block.isEmpty || enqueue(block) else { return }
+            guard leave(), enqueue(block, isLast: true) else { return }
             guard hasBacklog else { return close(.finished) }
             state = .finishing
             watchForStall()
         case .lagging:
-            if isAtBoundary, !block.isEmpty { _ = outlet.write(block[...]) }
+            if isAtBoundary, !block.isEmpty { _ = outlet.write(coded(block, isLast: true)[...]) }
             close(.tooSlow)
         case .finishing, .closed:
             break
@@ -230,14 +235,23 @@ extension StreamConnection {
         return state == .open
     }
 
-    private func enqueue(_ block: [UInt8]) -> Bool {
+    private func enqueue(_ block: [UInt8], isLast: Bool = false) -> Bool {
         guard backlog.count - backlogSent + block.count <= limits.backlogBytes else {
             close(.tooSlow)
             return false
         }
-        backlog.append(contentsOf: block)
+        backlog.append(contentsOf: coded(block, isLast: isLast))
         flushBacklog()
         return state != .closed
+    }
+
+    private func coded(_ block: [UInt8], isLast: Bool) -> [UInt8] {
+        guard isChunked else { return block }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(block.count + 24)
+        ChunkCoding.append(block, to: &bytes)
+        if isLast { bytes.append(contentsOf: ChunkCoding.last) }
+        return bytes
     }
 
     /// Writes what it can of the backlog and wakes those who wait for room.

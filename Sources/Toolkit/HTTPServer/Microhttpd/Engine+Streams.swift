@@ -34,7 +34,8 @@ extension Engine {
     ) -> MHD_Result? {
         guard let head = exchange.head, let socket = duplicate(exchange.peer) else { return nil }
         let outlet = SocketOutlet(descriptor: socket, loop: loop)
-        let connection = makeConnection(outlet, head)
+        let isChunked = !exchange.isHTTP10
+        let connection = makeConnection(outlet, head, isChunked: isChunked)
         do {
             try outlet.watch(connection)
         } catch {
@@ -45,8 +46,9 @@ extension Engine {
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         // A client whose network has gone acknowledges nothing; otherwise the kernel tries for a quarter of an hour.
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
+        let coding = isChunked ? [(name: "Transfer-Encoding", value: "chunked")] : []
         let header = RawReply.head(
-            status: 200, headers: headers + opening.headers, contentLength: nil, requestID: head.id,
+            status: 200, headers: headers + opening.headers + coding, contentLength: nil, requestID: head.id,
             date: date.updated())
         connection.begin(with: header, opening.onOpen)
         return .NO
@@ -57,7 +59,7 @@ extension Engine {
     ) -> MHD_Result {
         guard let head = exchange.head else { return .NO }
         let outlet = LibraryOutlet(exchange: exchange)
-        let connection = makeConnection(outlet, head)
+        let connection = makeConnection(outlet, head, isChunked: false)
         outlet.attach(connection)
         let response = Response(status: 200, headers: headers + opening.headers)
         guard let reply = LibraryReply(response, outlet: outlet, exchange: exchange), reply.queue() == .YES else {
@@ -68,12 +70,14 @@ extension Engine {
         return .YES
     }
 
-    private func makeConnection(_ outlet: any StreamOutlet, _ head: Request.Head) -> StreamConnection {
+    private func makeConnection(
+        _ outlet: any StreamOutlet, _ head: Request.Head, isChunked: Bool
+    ) -> StreamConnection {
         let limits = StreamConnection.Limits(
             backlogBytes: options.limits.streamBacklogBytes, lowMarkBytes: options.limits.streamLowMarkBytes,
             stall: options.deadlines.streamStall)
         let connection = StreamConnection(
-            id: StreamRegistry.nextID(), loop: loop, outlet: outlet, request: head, limits: limits
+            id: StreamRegistry.nextID(), loop: loop, outlet: outlet, request: head, isChunked: isChunked, limits: limits
         ) { [weak self] in self?.released($0) }
         streams.add(connection)
         return connection

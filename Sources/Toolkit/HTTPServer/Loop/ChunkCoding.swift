@@ -1,0 +1,36 @@
+/// The chunked transfer coding (RFC 9112, 7.1) of a live stream: every block is one chunk.
+///
+/// Without it a body ends with its connection, and clients that read in pieces of a fixed size hold the newest events
+/// back until a piece is full; in chunks they are handed each event as it comes.
+enum ChunkCoding {
+    /// Ends the data of a chunk.
+    static let end: [UInt8] = [0x0D, 0x0A]
+    /// Ends the body: the empty chunk, and no trailer.
+    static let last = Array("0\r\n\r\n".utf8)
+
+    /// Lends the line that announces a chunk of `count` bytes, which must not be zero: that would end the body.
+    static func withHead<Result>(of count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(byteCount: 18, alignment: 1) { buffer in
+            var start = 16
+            buffer[16] = 0x0D
+            buffer[17] = 0x0A
+            var rest = count
+            repeat {
+                start -= 1
+                buffer[start] = digits[rest & 15]
+                rest >>= 4
+            } while rest > 0
+            return body(UnsafeRawBufferPointer(rebasing: buffer[start...]))
+        }
+    }
+
+    /// Appends a block as a chunk; an empty one is no chunk at all.
+    static func append(_ block: [UInt8], to bytes: inout [UInt8]) {
+        guard !block.isEmpty else { return }
+        withHead(of: block.count) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: block)
+        bytes.append(contentsOf: end)
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+}
