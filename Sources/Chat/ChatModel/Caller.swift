@@ -40,8 +40,7 @@ public struct Caller: Sendable, Hashable {
     public var scopes: Scopes
     public var channels: [NamePattern]
     public var types: [NamePattern]
-    /// The one user this credential speaks for; nil when it may name any.
-    public var user: String?
+    private var exactUser: ExactText?
     public var expires: Timetoken?
     /// An `admin` key of the first app: sees `/apps` and operation (`product.md` 5).
     public var isOperator: Bool
@@ -55,9 +54,15 @@ public struct Caller: Sendable, Hashable {
         self.scopes = scopes
         self.channels = channels
         self.types = types
-        self.user = user
+        exactUser = user.map { ExactText($0) }
         self.expires = expires
         self.isOperator = isOperator
+    }
+
+    /// The one user this credential speaks for; nil when it may name any.
+    public var user: String? {
+        get { exactUser?.text }
+        set { exactUser = newValue.map { ExactText($0) } }
     }
 
     /// The gateway acting for itself in an app.

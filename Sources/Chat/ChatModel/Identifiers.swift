@@ -1,6 +1,6 @@
 /// One app (`product.md` 2): nothing is asked for, stored or matched without it.
 public struct SpaceID: Hashable, Sendable, CustomStringConvertible {
-    public let name: String
+    @ExactText public private(set) var name: String
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
@@ -11,7 +11,7 @@ public struct SpaceID: Hashable, Sendable, CustomStringConvertible {
 /// A channel of an app.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     public let space: SpaceID
-    public let name: String
+    @ExactText public private(set) var name: String
 
     public init(_ name: String, in space: SpaceID) {
         self.space = space
@@ -28,7 +28,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 /// A user of an app.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public let space: SpaceID
-    public let name: String
+    @ExactText public private(set) var name: String
 
     public init(_ name: String, in space: SpaceID) {
         self.space = space
@@ -41,7 +41,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
 /// A webhook of an app. Called endpoint in code, so that it is not confused with the room.
 public struct EndpointID: Hashable, Sendable, CustomStringConvertible {
     public let space: SpaceID
-    public let name: String
+    @ExactText public private(set) var name: String
 
     public init(_ name: String, in space: SpaceID) {
         self.space = space

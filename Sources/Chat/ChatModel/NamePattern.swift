@@ -1,5 +1,7 @@
 /// A pattern over channel names or event types: exact, `a.b.*` (any depth below `a.b.`), or `*` (`product.md` 5).
-public enum NamePattern: Hashable, Sendable {
+///
+/// Matches and compares byte for byte, as names do.
+public enum NamePattern: Sendable {
     case exact(String)
     /// The text before the `*`, its last dot included.
     case below(String)
@@ -22,7 +24,7 @@ public enum NamePattern: Hashable, Sendable {
     /// Whether a name falls under the pattern. `*` does not cover `$system`: that is asked for by name.
     public func matches(_ name: String) -> Bool {
         switch self {
-        case .exact(let exact): name == exact
+        case .exact(let exact): ExactText(name) == ExactText(exact)
         case .below(let prefix): name.utf8.count > prefix.utf8.count && name.utf8.starts(with: prefix.utf8)
         case .all: name != ChannelID.systemName
         }
@@ -35,6 +37,34 @@ public enum NamePattern: Hashable, Sendable {
         case (.all, _): true
         case (.below(let wide), .below(let narrow)): narrow.utf8.starts(with: wide.utf8)
         case (.below, .all), (.exact, _): false
+        }
+    }
+}
+
+extension NamePattern: Hashable, Comparable {
+    /// In the order of their texts.
+    public static func < (left: NamePattern, right: NamePattern) -> Bool {
+        ExactText(left.description) < ExactText(right.description)
+    }
+
+    public static func == (left: NamePattern, right: NamePattern) -> Bool {
+        switch (left, right) {
+        case (.exact(let left), .exact(let right)), (.below(let left), .below(let right)):
+            ExactText(left) == ExactText(right)
+        case (.all, .all): true
+        case (.exact, _), (.below, _), (.all, _): false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .exact(let text):
+            hasher.combine(0 as UInt8)
+            hasher.combine(ExactText(text))
+        case .below(let text):
+            hasher.combine(1 as UInt8)
+            hasher.combine(ExactText(text))
+        case .all: hasher.combine(2 as UInt8)
         }
     }
 }

@@ -6,7 +6,7 @@ public enum Names {
         guard !name.utf8.contains(UInt8(ascii: "*")) else {
             throw ChatError(.malformed, "channel must not contain '*' when emitting")
         }
-        guard name == ChannelID.systemName || !name.hasPrefix("$") else {
+        guard name == ChannelID.systemName || name.utf8.first != UInt8(ascii: "$") else {
             throw ChatError(.malformed, "channel names beginning with '$' are reserved")
         }
     }

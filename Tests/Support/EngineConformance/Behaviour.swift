@@ -39,7 +39,7 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
     }
 
     /// Every behaviour of the contract.
-    public static let all = log + reading + retention + directory + queue + life
+    public static let all = log + names + reading + retention + directory + queue + life
 }
 
 /// An engine, its clock, and short words for what behaviours do all the time.
@@ -91,7 +91,7 @@ struct Trial: Sendable {
         }
     }
 
-    func names(_ names: String...) -> ChannelSet { ChannelSet(space: space, names: Set(names)) }
+    func names(_ names: String...) -> ChannelSet { ChannelSet(space: space, names: names) }
     var everything: ChannelSet { ChannelSet(space: space, isAll: true) }
 
     func history(

@@ -45,7 +45,7 @@ extension Chat {
     private func user(of emission: Emission) throws(ChatError) -> String? {
         if let named = emission.user { try Names.check(user: named) }
         guard let own = caller.user else { return emission.user }
-        guard emission.user == nil || emission.user == own else {
+        guard emission.user.map({ ExactText($0) == ExactText(own) }) ?? true else {
             throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
         }
         return own

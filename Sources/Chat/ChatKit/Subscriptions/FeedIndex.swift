@@ -5,7 +5,7 @@ import ChatModel
 struct FeedIndex {
     private struct Prefixed: Hashable {
         let space: SpaceID
-        let prefix: String
+        let prefix: ExactText
     }
 
     private var exact: [ChannelID: [Feed]] = [:]
@@ -14,7 +14,7 @@ struct FeedIndex {
 
     mutating func insert(_ feed: Feed) {
         let channels = feed.selection.channels
-        for name in channels.names { exact[ChannelID(name, in: channels.space), default: []].append(feed) }
+        for name in channels.names { exact[ChannelID(name.text, in: channels.space), default: []].append(feed) }
         for prefix in channels.prefixes {
             below[Prefixed(space: channels.space, prefix: prefix), default: []].append(feed)
         }
@@ -23,7 +23,7 @@ struct FeedIndex {
 
     mutating func remove(_ feed: Feed) {
         let channels = feed.selection.channels
-        for name in channels.names { Self.drop(feed, &exact, ChannelID(name, in: channels.space)) }
+        for name in channels.names { Self.drop(feed, &exact, ChannelID(name.text, in: channels.space)) }
         for prefix in channels.prefixes { Self.drop(feed, &below, Prefixed(space: channels.space, prefix: prefix)) }
         if channels.isAll { Self.drop(feed, &all, channels.space) }
     }
@@ -40,7 +40,7 @@ struct FeedIndex {
         while let dot = name[end...].firstIndex(of: UInt8(ascii: ".")) {
             end = name.index(after: dot)
             guard end < name.endIndex else { return }
-            let prefix = String(Substring(name[..<end]))
+            let prefix = ExactText(Substring(name[..<end]))
             below[Prefixed(space: channel.space, prefix: prefix)]?.forEach(visit)
         }
     }

@@ -32,16 +32,16 @@ public struct Selection: Sendable, Hashable {
         guard !types.isEmpty, !types.contains(.all) else { return [.all] }
         let wide = types.filter { if case .below = $0 { true } else { false } }
         let kept = Set(types).filter { type in !wide.contains { $0 != type && $0.covers(type) } }
-        return kept.sorted { $0.description < $1.description }
+        return kept.sorted()
     }
 }
 
 extension Selection {
     /// The channels as patterns, in the order of their texts.
     public var channelPatterns: [NamePattern] {
-        var patterns = channels.names.map(NamePattern.exact) + channels.prefixes.map(NamePattern.below)
+        var patterns = channels.names.map { NamePattern.exact($0.text) } + channels.prefixes.map { .below($0.text) }
         if channels.isAll { patterns.append(.all) }
-        return patterns.sorted { $0.description < $1.description }
+        return patterns.sorted()
     }
 
     /// Whether the caller may (still) follow all of this.
@@ -151,22 +151,25 @@ extension Chat {
 extension ChannelSet {
     /// The same channels without what is covered by another part.
     fileprivate var normalized: ChannelSet {
-        guard !isAll else {
-            return ChannelSet(space: space, names: names.intersection([ChannelID.systemName]), isAll: true)
+        var rest = self
+        if isAll {
+            rest.names.formIntersection([ExactText(ChannelID.systemName)])
+            rest.prefixes = []
+        } else if !prefixes.isEmpty {
+            rest.names = names.filter { !isBelowPrefix($0) }
+            rest.prefixes = prefixes.filter { !isBelowPrefix($0) }
         }
-        guard !prefixes.isEmpty else { return self }
-        return ChannelSet(
-            space: space, names: names.filter { !isBelowPrefix($0) }, prefixes: prefixes.filter { !isBelowPrefix($0) })
+        return rest
     }
 
     /// Whether a proper beginning of the text is one of the prefixes.
-    private func isBelowPrefix(_ text: String) -> Bool {
-        let bytes = text.utf8
+    private func isBelowPrefix(_ name: ExactText) -> Bool {
+        let bytes = name.text.utf8
         var end = bytes.startIndex
         while let dot = bytes[end...].firstIndex(of: UInt8(ascii: ".")) {
             end = bytes.index(after: dot)
             guard end < bytes.endIndex else { return false }
-            if prefixes.contains(String(Substring(bytes[..<end]))) { return true }
+            if prefixes.contains(ExactText(Substring(bytes[..<end]))) { return true }
         }
         return false
     }

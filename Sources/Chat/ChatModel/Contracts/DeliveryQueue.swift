@@ -36,7 +36,7 @@ public protocol DeliveryQueue: Sendable {
 }
 
 public struct CursorName: Hashable, Sendable {
-    public var text: String
+    @ExactText public var text: String
     public init(_ text: String) { self.text = text }
 }
 

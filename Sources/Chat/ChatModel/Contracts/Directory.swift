@@ -45,7 +45,7 @@ public struct RecordKey: Hashable, Sendable {
     public var space: SpaceID
     public var kind: RecordKind
     /// Compound ids are joined by `/` (membership: `user/channel`).
-    public var id: String
+    @ExactText public var id: String
 
     public init(_ kind: RecordKind, _ id: String, in space: SpaceID) {
         self.space = space

@@ -122,16 +122,16 @@ public struct Claim: Sendable {
 /// Channels of one space: exact names and everything below prefixes.
 public struct ChannelSet: Sendable, Hashable {
     public var space: SpaceID
-    public var names: Set<String>
+    public var names: Set<ExactText>
     /// The text before `*`, last dot included.
-    public var prefixes: Set<String>
+    public var prefixes: Set<ExactText>
     /// Every channel but `$system`.
     public var isAll: Bool
 
-    public init(space: SpaceID, names: Set<String> = [], prefixes: Set<String> = [], isAll: Bool = false) {
+    public init(space: SpaceID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
         self.space = space
-        self.names = names
-        self.prefixes = prefixes
+        self.names = Set(names.map { ExactText($0) })
+        self.prefixes = Set(prefixes.map { ExactText($0) })
         self.isAll = isAll
     }
 
@@ -139,8 +139,8 @@ public struct ChannelSet: Sendable, Hashable {
         self.init(space: space)
         for pattern in patterns {
             switch pattern {
-            case .exact(let name): names.insert(name)
-            case .below(let prefix): prefixes.insert(prefix)
+            case .exact(let name): names.insert(ExactText(name))
+            case .below(let prefix): prefixes.insert(ExactText(prefix))
             case .all: isAll = true
             }
         }
@@ -148,9 +148,9 @@ public struct ChannelSet: Sendable, Hashable {
 
     public func contains(_ channel: ChannelID) -> Bool {
         guard channel.space == space else { return false }
-        if names.contains(channel.name) { return true }
+        if names.contains(ExactText(channel.name)) { return true }
         if isAll, !channel.isSystem { return true }
-        return prefixes.contains { NamePattern.below($0).matches(channel.name) }
+        return prefixes.contains { NamePattern.below($0.text).matches(channel.name) }
     }
 }
 

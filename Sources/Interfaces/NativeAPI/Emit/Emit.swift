@@ -81,7 +81,7 @@ extension NativeAPI {
         guard !fields.has("channel") else {
             throw fields.fault("channels", "exclusive", "send either 'channel' or 'channels'")
         }
-        guard (1...limits.batchEvents).contains(channels.count), Set(channels).count == channels.count else {
+        guard (1...limits.batchEvents).contains(channels.count), !channels.hasRepeats else {
             throw fields.fault("channels", "items", "must name 1 to \(limits.batchEvents) different channels")
         }
         let first = try EmissionReader.event(fields, channel: channels[0])

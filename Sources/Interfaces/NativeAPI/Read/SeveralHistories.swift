@@ -15,7 +15,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.historyMembers)
         let names = try fields.required("channels", try fields.strings("channels"))
-        guard (1...limits.streamChannels).contains(names.count), Set(names).count == names.count else {
+        guard (1...limits.streamChannels).contains(names.count), !names.hasRepeats else {
             throw fields.fault("channels", "items", "must name 1 to \(limits.streamChannels) different channels")
         }
         var channels: [ChannelID] = []

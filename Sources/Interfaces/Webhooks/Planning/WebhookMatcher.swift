@@ -32,27 +32,30 @@ struct WebhookMatcher: Sendable {
 
     /// Patterns of one dimension, each with the entries it leads to.
     private struct Index: Sendable {
-        private var exact: [String: [Int]] = [:]
-        private var below: [String: [Int]] = [:]
+        private var exact: [ExactText: [Int]] = [:]
+        private var below: [ExactText: [Int]] = [:]
 
         mutating func insert(_ patterns: [NamePattern], _ entry: Int) {
             for pattern in patterns {
                 switch pattern {
-                case .exact(let name): exact[name, default: []].append(entry)
-                case .below(let prefix): below[prefix, default: []].append(entry)
+                case .exact(let name): exact[ExactText(name), default: []].append(entry)
+                case .below(let prefix): below[ExactText(prefix), default: []].append(entry)
                 case .all: break
                 }
             }
         }
 
         func visit(_ name: String, _ body: (Int) -> Void) {
-            if !exact.isEmpty, let entries = exact[name] { entries.forEach(body) }
+            if !exact.isEmpty, let entries = exact[ExactText(name)] { entries.forEach(body) }
             guard !below.isEmpty else { return }
-            var from = name.startIndex
-            while let dot = name[from...].firstIndex(of: ".") {
-                from = name.index(after: dot)
+            // Bytes, as patterns are matched: a dot with a combining mark behind it is no `Character` of its own.
+            let bytes = name.utf8
+            var from = bytes.startIndex
+            while let dot = bytes[from...].firstIndex(of: UInt8(ascii: ".")) {
+                from = bytes.index(after: dot)
                 // A prefix covers what lies below it, never itself with an empty last part.
-                if from < name.endIndex, let entries = below[String(name[..<from])] { entries.forEach(body) }
+                guard from < bytes.endIndex else { return }
+                if let entries = below[ExactText(Substring(bytes[..<from]))] { entries.forEach(body) }
             }
         }
     }

@@ -75,9 +75,9 @@ extension Reader {
         else { return nil }
         var ids: Set<Int64> = []
         for name in channels.names {
-            if let id = try names.id(of: ChannelID(name, in: channels.space)) { ids.insert(id) }
+            if let id = try names.id(of: ChannelID(name.text, in: channels.space)) { ids.insert(id) }
         }
-        for prefix in channels.prefixes {
+        for prefix in channels.prefixes.map(\.text) {
             statements.channelsBelow.bind(space, at: 1)
             statements.channelsBelow.bind(prefix + "\u{1}", at: 2)  // a longer name: no channel has control characters
             statements.channelsBelow.bind(prefix + "\u{10FFFF}", at: 3)

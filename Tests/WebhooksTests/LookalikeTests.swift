@@ -1,0 +1,25 @@
+import ChatModel
+import TestReceiver
+import Testing
+
+@Suite("Channels whose names look alike") struct LookalikeTests {
+    @Test("have each its own webhooks")
+    func webhooks() async throws {
+        // "é" as one code point and as two: the same to Swift's `String`, but not to the store.
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        let (first, second, below) = (try Receiver(), try Receiver(), try Receiver())
+        try await House.with { house in
+            try await house.webhook(first, channels: [.exact(names[0])])
+            try await house.webhook(second, channels: [.exact(names[1])])
+            try await house.webhook(below, channels: [.below(names[1] + ".")])
+            var events: [String] = []
+            for name in [names[0], names[1], names[0] + ".a", names[1] + ".a"] {
+                events.append(try await house.emit(channel: name).id)
+            }
+            await house.recorded(3)
+            #expect(first.requests.entries.compactMap { $0["webhook-id"] } == [events[0]])
+            #expect(second.requests.entries.compactMap { $0["webhook-id"] } == [events[1]])
+            #expect(below.requests.entries.compactMap { $0["webhook-id"] } == [events[3]])
+        }
+    }
+}
