@@ -1,0 +1,243 @@
+extension Pattern {
+    /// One search through one text.
+    struct Search {
+        private let machine: Machine
+        private let start: UnsafePointer<UInt8>
+        private let end: UnsafePointer<UInt8>
+        private let slots: UnsafeMutableBufferPointer<Int32>
+        var attempts: AttemptStack
+        /// Where the next instruction stands, and the place in the text.
+        private var next = 0
+        private var place: UnsafePointer<UInt8>
+
+        init(_ machine: Machine, _ text: Text, _ slots: UnsafeMutableBufferPointer<Int32>, _ attempts: AttemptStack) {
+            self.machine = machine
+            start = text.start
+            end = text.end
+            place = text.start
+            self.slots = slots
+            self.attempts = attempts
+            slots.initialize(repeating: -1)
+        }
+
+        mutating func run(_ steps: inout Int) -> PatternVerdict {
+            var first = start
+            while true {
+                (next, place) = (0, first)
+                let verdict = attempt(&steps)
+                if verdict != .noMatch || machine.isAnchored || first >= end { return verdict }
+                first += min(UTF8Reading.length(first.pointee), end - first)
+            }
+        }
+
+        /// From one place. When it fails, every slot has been put back.
+        private mutating func attempt(_ steps: inout Int) -> PatternVerdict {
+            while true {
+                steps -= 1
+                if steps < 0 { return .exhausted }
+                let instruction = machine.instructions[next]
+                if instruction.code == .match { return .match }
+                if !perform(instruction, &steps), !retreat() { return .noMatch }
+            }
+        }
+    }
+}
+
+extension Pattern.Search {
+    private typealias Attempt = Pattern.Attempt
+
+    private var offset: Int32 { Int32(truncatingIfNeeded: place - start) }
+
+    /// Carries out one instruction and moves on; false if this way ends here.
+    @inline(__always)
+    private mutating func perform(_ instruction: Pattern.Instruction, _ steps: inout Int) -> Bool {
+        next += 1
+        switch instruction.code {
+        case .take, .takeSymbol: return take(instruction)
+        case .run, .runSymbol: return run(instruction, &steps)
+        case .split:
+            attempts.push(Attempt(kind: .way, target: instruction.b, place: offset))
+            next = Int(instruction.a)
+        case .jump: next = Int(instruction.a)
+        case .save: set(instruction.a, offset)
+        case .forget:
+            steps -= Int(instruction.b - instruction.a) / 16
+            for slot in instruction.a..<instruction.b where slots[Int(slot)] >= 0 { set(slot, -1) }
+        case .progress: return slots[Int(instruction.a)] != offset
+        case .textStart: return place == start
+        case .textEnd: return place == end
+        case .wordEdge: return isWordBefore != isWordAfter
+        case .noWordEdge: return isWordBefore == isWordAfter
+        case .look:
+            let kind: Attempt.Kind = instruction.flag ? .negativeLook : .look
+            attempts.push(Attempt(kind: kind, target: instruction.a, place: offset))
+        case .lookEnd: return finishLook()
+        case .reference: return reference(instruction, &steps)
+        case .match: break
+        }
+        return true
+    }
+
+    private mutating func set(_ slot: Int32, _ value: Int32) {
+        attempts.push(Attempt(kind: .slot, target: slot, place: slots[Int(slot)]))
+        slots[Int(slot)] = value
+    }
+
+    // MARK: Characters
+
+    /// Takes one character of the instruction's class. Where the place is afterwards counts only on success.
+    @inline(__always)
+    private mutating func take(_ instruction: Pattern.Instruction) -> Bool {
+        let symbol: Int
+        if instruction.isBackward {
+            guard place > start else { return false }
+            place = UTF8Reading.before(place, start)
+            var behind = place
+            symbol = machine.alphabet.next(&behind, end)
+        } else {
+            guard place < end else { return false }
+            symbol = machine.alphabet.next(&place, end)
+        }
+        switch instruction.code {
+        case .takeSymbol, .runSymbol: return symbol == Int(instruction.a)
+        default: return machine.accepts(instruction.a, symbol)
+        }
+    }
+
+    /// Takes one character, or stays where it was.
+    private mutating func takeOne(_ instruction: Pattern.Instruction) -> Bool {
+        let before = place
+        if take(instruction) { return true }
+        place = before
+        return false
+    }
+
+    /// A run costs one step for each 16 characters besides its own.
+    private mutating func run(_ instruction: Pattern.Instruction, _ steps: inout Int) -> Bool {
+        var count: Int32 = 0
+        defer { steps -= Int(count) / 16 }
+        while count < instruction.b {
+            guard takeOne(instruction) else { return false }
+            count += 1
+        }
+        let least = offset
+        guard instruction.flag else {
+            if count < instruction.c {
+                attempts.push(
+                    Attempt(kind: .longer, target: Int32(next - 1), place: least, limit: instruction.c - count))
+            }
+            return true
+        }
+        while count < instruction.c, takeOne(instruction) { count += 1 }
+        if offset != least {
+            attempts.push(Attempt(kind: .shorter, target: Int32(next - 1), place: offset, limit: least))
+        }
+        return true
+    }
+
+    private var isWordBefore: Bool {
+        guard place > start else { return false }
+        var before = UTF8Reading.before(place, start)
+        return machine.isWord(machine.alphabet.next(&before, end))
+    }
+
+    private var isWordAfter: Bool {
+        guard place < end else { return false }
+        var after = place
+        return machine.isWord(machine.alphabet.next(&after, end))
+    }
+
+    // MARK: Groups
+
+    /// A group that took no part matches the empty text.
+    private mutating func reference(_ instruction: Pattern.Instruction, _ steps: inout Int) -> Bool {
+        let from = slots[Int(instruction.a)]
+        let to = slots[Int(instruction.a) + 1]
+        guard from >= 0, to >= 0 else { return true }
+        let length = Int(to - from)
+        steps -= length / 16
+        if instruction.isBackward {
+            guard place - start >= length else { return false }
+            place -= length
+            return isEqual(place, start + Int(from), length)
+        }
+        guard end - place >= length, isEqual(place, start + Int(from), length) else { return false }
+        place += length
+        return true
+    }
+
+    private func isEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        for index in 0..<count where left[index] != right[index] { return false }
+        return true
+    }
+
+    // MARK: Coming back
+
+    /// The content of a lookaround matched: what it left untried is dropped, and a negative one has failed.
+    private mutating func finishLook() -> Bool {
+        let index = attempts.indexOfLook
+        let look = attempts[index]
+        if look.kind == .look {
+            attempts.commit(from: index)
+            place = start + Int(look.place)
+            return true
+        }
+        while attempts.count > index { undo() }
+        return false
+    }
+
+    private mutating func undo() {
+        let attempt = attempts.top
+        if attempt.kind == .slot { slots[Int(attempt.target)] = attempt.place }
+        attempts.pop()
+    }
+
+    /// Goes back to the latest place where there is something left to try.
+    private mutating func retreat() -> Bool {
+        while attempts.count > 0 {
+            let attempt = attempts.top
+            switch attempt.kind {
+            case .slot, .look: undo()
+            case .way, .negativeLook:
+                attempts.pop()
+                next = Int(attempt.target)
+                place = start + Int(attempt.place)
+                return true
+            case .shorter:
+                shorten(attempt)
+                return true
+            case .longer:
+                if lengthen(attempt) { return true }
+            }
+        }
+        return false
+    }
+
+    private mutating func shorten(_ attempt: Attempt) {
+        var shorter = attempt
+        place = start + Int(attempt.place)
+        if machine.instructions[Int(attempt.target)].isBackward {
+            place += min(UTF8Reading.length(place.pointee), end - place)
+        } else {
+            place = UTF8Reading.before(place, start)
+        }
+        shorter.place = offset
+        if offset == attempt.limit { attempts.pop() } else { attempts.replaceTop(shorter) }
+        next = Int(attempt.target) + 1
+    }
+
+    private mutating func lengthen(_ attempt: Attempt) -> Bool {
+        place = start + Int(attempt.place)
+        let taken = takeOne(machine.instructions[Int(attempt.target)])
+        if taken, attempt.limit > 1 {
+            var longer = attempt
+            longer.place = offset
+            longer.limit -= 1
+            attempts.replaceTop(longer)
+        } else {
+            attempts.pop()
+        }
+        next = Int(attempt.target) + 1
+        return taken
+    }
+}

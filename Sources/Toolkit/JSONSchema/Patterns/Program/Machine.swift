@@ -1,0 +1,95 @@
+extension Pattern {
+    /// A program in the form in which it runs: plain memory, and classes as rows of bits over the symbols of the alphabet.
+    struct Machine {
+        let instructions: UnsafePointer<Instruction>
+        let count: Int
+        let slotCount: Int
+        let isAnchored: Bool
+        let looksAtWords: Bool
+        let alphabet: Alphabet
+        private let rows: Rows
+
+        init(_ program: Program, limits: PatternLimits, memory: Memory) throws(PatternError) {
+            looksAtWords = program.looksAtWords
+            // The words come first, so that their row needs no place of its own.
+            let sets = [.words] + program.sets
+            let partition = try Partition(looksAtWords ? sets : program.sets, limits: limits)
+            var draft = RowDraft(words: partition.symbolCount / 64 + 1)
+            let places = try draft.add(looksAtWords ? sets : [.nothing] + program.sets, partition)
+            instructions = memory.keep(program.instructions.map { $0.placed(places) })
+            count = program.instructions.count
+            slotCount = program.slotCount
+            isAnchored = program.isAnchored
+            alphabet = Alphabet(partition, memory: memory)
+            rows = Rows(bits: memory.keep(draft.bits), words: draft.words)
+        }
+
+        /// Whether a symbol belongs to the class of a `take` or `run`.
+        @inline(__always)
+        func accepts(_ row: Int32, _ symbol: Int) -> Bool { rows.accepts(Int(row), symbol) }
+
+        /// Whether a symbol is a word character; only meaningful if `looksAtWords`.
+        @inline(__always)
+        func isWord(_ symbol: Int) -> Bool { rows.accepts(0, symbol) }
+    }
+
+    private struct Rows {
+        let bits: UnsafePointer<UInt64>
+        let words: Int
+
+        @inline(__always)
+        func accepts(_ row: Int, _ symbol: Int) -> Bool {
+            bits[row &* words &+ symbol >> 6] & 1 << UInt64(truncatingIfNeeded: symbol & 63) != 0
+        }
+    }
+}
+
+/// Where the class of an instruction is found.
+private enum Place {
+    case symbol(Int32)
+    case row(Int32)
+}
+
+private struct RowDraft {
+    let words: Int
+    var bits: [UInt64] = []
+
+    /// No honest pattern comes near these 4 MB.
+    private static let limit = 500_000
+
+    init(words: Int) { self.words = words }
+
+    /// Rows for the classes, except that a class of one symbol needs none. The first is always a row and has no place.
+    mutating func add(
+        _ sets: [Pattern.ScalarSet], _ partition: Pattern.Partition
+    ) throws(PatternError) -> [Place] {
+        var places: [Place] = []
+        for (number, set) in sets.enumerated() {
+            let symbols = partition.symbols(of: set)
+            if number > 0, symbols.count == 1 {
+                places.append(.symbol(Int32(symbols[0])))
+                continue
+            }
+            guard bits.count < Self.limit else { throw Pattern.Partition.tooManySymbols }
+            let start = bits.count
+            if number > 0 { places.append(.row(Int32(start / words))) }
+            bits += Array(repeating: 0, count: words)
+            for symbol in symbols { bits[start + symbol / 64] |= 1 << UInt64(symbol % 64) }
+        }
+        return places
+    }
+}
+
+extension Pattern.Instruction {
+    fileprivate func placed(_ places: [Place]) -> Pattern.Instruction {
+        var placed = self
+        guard code == .take || code == .run else { return placed }
+        switch places[Int(a)] {
+        case .row(let row): placed.a = row
+        case .symbol(let symbol):
+            placed.code = code == .take ? .takeSymbol : .runSymbol
+            placed.a = symbol
+        }
+        return placed
+    }
+}

@@ -1,0 +1,104 @@
+extension Pattern {
+    /// The letters a pattern can tell apart: code points that belong to the same classes share a number.
+    ///
+    /// An automaton over these is far smaller than one over bytes (`\p{L}{1,64}` has 65 states instead of thousands). ASCII
+    /// is one look-up; above it a code point is decoded and found in three steps of six bits.
+    struct Alphabet {
+        let symbolCount: Int
+        private let ascii: UnsafePointer<UInt8>
+        /// The symbol of all other code points, if it is one and the same; else -1.
+        private let other: Int
+        private let planes: UnsafePointer<UInt16>
+        private let blocks: UnsafePointer<UInt16>
+        private let leaves: UnsafePointer<UInt16>
+
+        init(_ partition: Partition, memory: Memory) {
+            symbolCount = partition.symbolCount
+            ascii = memory.keep((UInt32(0)..<0x80).map { UInt8(partition.symbol(of: $0)) })
+            if let other = partition.symbolBeyondASCII {
+                self.other = other
+                (planes, blocks, leaves) = (memory.keep([]), memory.keep([]), memory.keep([]))
+            } else {
+                other = -1
+                let tree = Tree(partition)
+                (planes, blocks, leaves) = (
+                    memory.keep(tree.planes), memory.keep(tree.blocks), memory.keep(tree.leaves)
+                )
+            }
+        }
+
+        /// The symbol of an ASCII byte.
+        @inline(__always)
+        func symbol(ascii byte: UInt8) -> Int { Int(ascii[Int(byte)]) }
+
+        /// The symbol of the character at `place`, which is moved behind it.
+        @inline(__always)
+        func next(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int {
+            let byte = place.pointee
+            if byte < 0x80 {
+                place += 1
+                return Int(ascii[Int(byte)])
+            }
+            return beyondASCII(&place, end)
+        }
+
+        @inline(__always)
+        private func beyondASCII(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int {
+            if other >= 0 {
+                place += min(UTF8Reading.length(place.pointee), end - place)
+                return other
+            }
+            let scalar = Int(UTF8Reading.next(&place, end))
+            let block = Int(blocks[Int(planes[scalar >> 12]) << 6 | scalar >> 6 & 0x3F])
+            return Int(leaves[block << 6 | scalar & 0x3F])
+        }
+    }
+}
+
+extension Pattern.Alphabet {
+    /// The three steps, with equal parts stored once.
+    private struct Tree {
+        var planes: [UInt16] = []
+        var blocks: [UInt16] = []
+        var leaves: [UInt16] = []
+        private var knownBlocks: [[UInt16]: UInt16] = [:]
+        private var knownLeaves: [[UInt16]: UInt16] = [:]
+
+        init(_ partition: Pattern.Partition) {
+            for plane in UInt32(0)..<0x110 {
+                planes.append(block(plane << 12, partition))
+            }
+        }
+
+        private mutating func block(_ start: UInt32, _ partition: Pattern.Partition) -> UInt16 {
+            if let symbol = partition.onlySymbol(start...(start + 0xFFF)) {
+                let leaf = store(leaf: Array(repeating: UInt16(symbol), count: 64))
+                return store(block: Array(repeating: leaf, count: 64))
+            }
+            return store(
+                block: (UInt32(0)..<64).map { index in
+                    let first = start + index << 6
+                    if let symbol = partition.onlySymbol(first...(first + 63)) {
+                        return store(leaf: Array(repeating: UInt16(symbol), count: 64))
+                    }
+                    return store(leaf: (UInt32(0)..<64).map { UInt16(partition.symbol(of: first + $0)) })
+                })
+        }
+
+        private mutating func store(leaf: [UInt16]) -> UInt16 {
+            if let known = knownLeaves[leaf] { return known }
+            let number = UInt16(leaves.count / 64)
+            leaves += leaf
+            knownLeaves[leaf] = number
+            return number
+        }
+
+        private mutating func store(block: [UInt16]) -> UInt16 {
+            if let known = knownBlocks[block] { return known }
+            let number = UInt16(blocks.count / 64)
+            blocks += block
+            knownBlocks[block] = number
+            return number
+        }
+    }
+}

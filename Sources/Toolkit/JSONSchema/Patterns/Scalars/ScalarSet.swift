@@ -1,0 +1,75 @@
+extension Pattern {
+    /// A set of code points: ranges in order that neither overlap nor touch.
+    struct ScalarSet: Hashable {
+        private(set) var ranges: [ClosedRange<UInt32>]
+
+        static let last: UInt32 = 0x10FFFF
+        static let everything = ScalarSet([0...last])
+        static let nothing = ScalarSet([])
+        static let digits = ScalarSet([0x30...0x39])
+        /// `\w`, and what `\b` looks at: ASCII alone, since the `i` flag does not exist here.
+        static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
+        /// `\s`: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
+        static let spaces = ScalarSet([
+            0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
+            0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
+        ])
+        /// What `.` does not match.
+        static let lineEnds = ScalarSet([0x0A...0x0A, 0x0D...0x0D, 0x2028...0x2029])
+
+        init(_ unordered: [ClosedRange<UInt32>]) {
+            ranges = []
+            for range in unordered.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+                if let before = ranges.last, range.lowerBound <= before.upperBound &+ 1 {
+                    ranges[ranges.count - 1] = before.lowerBound...max(before.upperBound, range.upperBound)
+                } else {
+                    ranges.append(range)
+                }
+            }
+        }
+
+        var isEmpty: Bool { ranges.isEmpty }
+
+        /// The one member, if there is just one.
+        var single: UInt32? {
+            ranges.count == 1 && ranges[0].lowerBound == ranges[0].upperBound ? ranges[0].lowerBound : nil
+        }
+
+        var complement: ScalarSet {
+            var gaps: [ClosedRange<UInt32>] = []
+            var next: UInt32 = 0
+            for range in ranges {
+                if range.lowerBound > next { gaps.append(next...(range.lowerBound - 1)) }
+                next = range.upperBound + 1
+            }
+            if next <= Self.last { gaps.append(next...Self.last) }
+            return ScalarSet(gaps)
+        }
+
+        func union(_ other: ScalarSet) -> ScalarSet { ScalarSet(ranges + other.ranges) }
+
+        func intersection(_ other: ScalarSet) -> ScalarSet {
+            complement.union(other.complement).complement
+        }
+
+        func isDisjoint(with other: ScalarSet) -> Bool {
+            var mine = ranges[...]
+            var others = other.ranges[...]
+            while let left = mine.first, let right = others.first {
+                if left.overlaps(right) { return false }
+                if left.upperBound < right.upperBound { mine.removeFirst() } else { others.removeFirst() }
+            }
+            return true
+        }
+
+        func contains(_ scalar: UInt32) -> Bool {
+            var low = 0
+            var high = ranges.count
+            while low < high {
+                let middle = (low + high) / 2
+                if ranges[middle].upperBound < scalar { low = middle + 1 } else { high = middle }
+            }
+            return low < ranges.count && ranges[low].contains(scalar)
+        }
+    }
+}

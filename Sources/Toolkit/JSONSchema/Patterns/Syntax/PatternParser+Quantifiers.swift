@@ -1,0 +1,60 @@
+extension Pattern.Parser {
+    /// `*`, `+`, `?` or `{…}` with an optional `?` behind.
+    mutating func quantifier() throws(PatternError) -> Pattern.Repetition? {
+        var repetition = Pattern.Repetition()
+        if take("+") {
+            repetition.least = 1
+        } else if take("?") {
+            repetition.most = 1
+        } else if peek == UInt8(ascii: "{") {
+            repetition = try counts()
+        } else if !take("*") {
+            return nil
+        }
+        repetition.isGreedy = !take("?")
+        return repetition
+    }
+
+    private mutating func counts() throws(PatternError) -> Pattern.Repetition {
+        let start = offset
+        offset += 1
+        guard let least = digits() else { throw failure("a repeat count is missing") }
+        var most: Range<Int>? = least
+        if take(",") { most = digits() }
+        guard take("}") else { throw PatternError(message: "a repeat count is not closed", offset: start) }
+        if let most, isGreater(least, most) {
+            throw PatternError(message: "the counts of a repeat are out of order", offset: start)
+        }
+        return Pattern.Repetition(least: number(least), most: most.map(number))
+    }
+
+    /// Where a run of digits stands, without leading zeros.
+    private mutating func digits() -> Range<Int>? {
+        let start = offset
+        while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { offset += 1 }
+        guard offset > start else { return nil }
+        var first = start
+        while first < offset - 1, source[first] == UInt8(ascii: "0") { first += 1 }
+        return first..<offset
+    }
+
+    /// Counts may be longer than an integer, and are compared all the same.
+    private func isGreater(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+        if left.count != right.count { return left.count > right.count }
+        return source[right].lexicographicallyPrecedes(source[left])
+    }
+
+    /// The value, or a number beyond every limit.
+    func number(_ digits: Range<Int>) -> Int {
+        guard digits.count <= 9 else { return 1_000_000_000 }
+        return source[digits].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// `\1`, `\2`…: the backslash has been read, a digit other than zero stands here.
+    mutating func backReference() -> Pattern.Node {
+        let start = offset
+        let value = digits().map(number) ?? 0
+        if value > greatestReference.number { greatestReference = (value, start) }
+        return .backReference(value)
+    }
+}

@@ -1,0 +1,106 @@
+/// A property of code points, as `\p{…}` names it (ECMA-262, tables 65 to 67).
+enum UnicodeProperty: Hashable, Sendable {
+    case any, ascii, assigned
+    /// General_Category in one of these: bit n is the n-th of `UnicodeTables.categories`.
+    case categories(UInt32)
+    /// The n-th of `UnicodeTables.binaries`.
+    case binary(Int)
+    /// The n-th of `UnicodeTables.scripts`.
+    case script(Int)
+    case scriptExtensions(Int)
+
+    /// `\p{value}`: a category or a binary property.
+    init?(lone name: UnsafeBufferPointer<UInt8>) {
+        if let categories = Self.categories(named: name) {
+            self = .categories(categories)
+        } else if let index = UnicodeNames.index(of: name, in: UnicodeTables.binaries) {
+            self = .binary(index)
+        } else if let index = UnicodeNames.index(of: name, in: "Any,ASCII,Assigned,") {
+            self = [.any, .ascii, .assigned][index]
+        } else {
+            return nil
+        }
+    }
+
+    /// `\p{name=value}`.
+    init?(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        let family = UnicodeNames.index(
+            of: name, in: "General_Category gc,Script sc,Script_Extensions scx,")
+        switch family {
+        case 0:
+            guard let categories = Self.categories(named: value) else { return nil }
+            self = .categories(categories)
+        case 1, 2:
+            guard let script = UnicodeNames.index(of: value, in: UnicodeTables.scripts) else { return nil }
+            self = family == 1 ? .script(script) : .scriptExtensions(script)
+        default: return nil
+        }
+    }
+
+    var members: Pattern.ScalarSet {
+        switch self {
+        case .any: return .everything
+        case .ascii: return Pattern.ScalarSet([0...0x7F])
+        case .assigned: return Self.unassigned.members.complement
+        case .categories(let mask):
+            return UnicodeData.members(of: UnicodeData.recordRuns) {
+                mask & 1 << UInt32(UnicodeData.records[$0].category) != 0
+            }
+        case .binary(let bit):
+            return UnicodeData.members(of: UnicodeData.recordRuns) {
+                UnicodeData.records[$0].binaries & 1 << UInt64(bit) != 0
+            }
+        case .script(let script):
+            return UnicodeData.members(of: UnicodeData.scriptRuns) { $0 == script }
+        case .scriptExtensions(let script):
+            let own = UnicodeData.members(of: UnicodeData.extensionRuns) { $0 == 0 }
+            let extended = UnicodeData.members(of: UnicodeData.extensionRuns) {
+                UnicodeData.extensions[$0].contains(UInt16(script))
+            }
+            return UnicodeProperty.script(script).members.intersection(own).union(extended)
+        }
+    }
+
+    private static let unassigned = UnicodeProperty.categories(mask(["Cn"]))
+
+    /// Categories that stand for several, in the order of `unionNames`.
+    private static let unions: [UInt32] = [
+        mask(["Lu", "Ll", "Lt"]), mask(["Lu", "Ll", "Lt", "Lm", "Lo"]), mask(["Mn", "Mc", "Me"]),
+        mask(["Nd", "Nl", "No"]), mask(["Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"]), mask(["Sm", "Sc", "Sk", "So"]),
+        mask(["Zs", "Zl", "Zp"]), mask(["Cc", "Cf", "Cs", "Co", "Cn"]),
+    ]
+    private static let unionNames: StaticString = """
+        LC Cased_Letter,L Letter,M Mark Combining_Mark,N Number,P Punctuation punct,S Symbol,Z Separator,C Other,
+        """
+
+    private static func categories(named name: UnsafeBufferPointer<UInt8>) -> UInt32? {
+        if let index = UnicodeNames.index(of: name, in: UnicodeTables.categories) { return 1 << UInt32(index) }
+        return UnicodeNames.index(of: name, in: unionNames).map { unions[$0] }
+    }
+
+    private static func mask(_ names: [StaticString]) -> UInt32 {
+        names.reduce(0) { mask, name in
+            let bytes = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            let index = UnicodeNames.index(of: bytes, in: UnicodeTables.categories)
+            return mask | (index.map { 1 << UInt32($0) } ?? 0)
+        }
+    }
+}
+
+extension UnicodeProperty {
+    /// Whether a code point may begin the name of a group (ID_Start), or go on with it (ID_Continue).
+    static func isIdentifierStart(_ scalar: UInt32) -> Bool { has(scalar, identifierStart) }
+    static func isIdentifierPart(_ scalar: UInt32) -> Bool { has(scalar, identifierPart) }
+
+    private static let identifierStart = bit("IDS")
+    private static let identifierPart = bit("IDC")
+
+    private static func has(_ scalar: UInt32, _ bit: UInt64) -> Bool {
+        UnicodeData.record(of: scalar).binaries & bit != 0
+    }
+
+    private static func bit(_ name: StaticString) -> UInt64 {
+        let bytes = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        return UnicodeNames.index(of: bytes, in: UnicodeTables.binaries).map { 1 << UInt64($0) } ?? 0
+    }
+}
