@@ -25,7 +25,7 @@ import Testing
     @Test("reads the layout only when it may")
     func choice() {
         #expect(NodeAccessChoice.layout.readsLayout == LayoutAccess.isTrusted)
-        #expect(NodeAccessChoice.auto.readsLayout == LayoutAccess.isTrusted)
+        #expect(NodeAccessChoice.automatic.readsLayout == LayoutAccess.isTrusted)
         #expect(!NodeAccessChoice.public.readsLayout)
     }
 

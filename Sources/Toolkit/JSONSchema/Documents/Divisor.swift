@@ -70,8 +70,8 @@ struct Divisor: Sendable {
     private func divides(fraction real: Double) -> Bool {
         let scaled = real * power
         if power > 0, scaled < 0x1p51 {
-            // Below 2^51 neighbouring decimals of this many places are different doubles, and the error of the product is
-            // less than a half: the rounded product is the only candidate, and dividing back proves it.
+            // Below 2^51 neighbouring decimals of this many places are different doubles, and the error of the product
+            // is less than a half: the rounded product is the only candidate, and dividing back proves it.
             let digits = scaled.rounded(.toNearestOrEven)
             return digits / power == real && UInt64(digits) % modulus == 0
         }
@@ -106,8 +106,8 @@ private enum Modular {
 
 /// The fewest decimal digits that read back as a double: `digits * 10^exponent`, without a zero at the end.
 ///
-/// Taken from the text Swift prints, which is defined so; the text is the one allocation of a run, and only for numbers that
-/// need 16 digits or more.
+/// Taken from the text Swift prints, which is defined so; the text is the one allocation of a run, and only for numbers
+/// that need 16 digits or more.
 struct ShortestDecimal {
     let digits: UInt64
     let exponent: Int

@@ -28,8 +28,8 @@ enum LayoutAccess: NodeAccess {
         static let name = 40
     }
 
-    /// Members up to this number are searched one by one: jansson's lookup hashes the name first, which costs as much as
-    /// walking over this many.
+    /// Members up to this number are searched one by one: jansson's lookup hashes the name first, which costs as much
+    /// as walking over this many.
     private static let searchedMembers = 8
 
     @inline(__always) private static func word<T: BitwiseCopyable>(

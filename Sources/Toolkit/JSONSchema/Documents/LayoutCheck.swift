@@ -1,8 +1,8 @@
 import CJansson
 
 extension LayoutAccess {
-    /// Whether jansson's structures lie where `LayoutAccess` reads them. Found out once, by comparing every field with the
-    /// documented functions on trees of many sizes; any other version, or any difference, leaves `PublicAccess`.
+    /// Whether jansson's structures lie where `LayoutAccess` reads them. Found out once, by comparing every field with
+    /// the documented functions on trees of many sizes; any other version, or any difference, leaves `PublicAccess`.
     static let isTrusted = isExpectedVersion && LayoutCheck<LayoutAccess>.passes()
 
     private static var isExpectedVersion: Bool {
@@ -10,8 +10,9 @@ extension LayoutAccess {
     }
 }
 
-/// Compares what a way of access sees with the documented functions. A word read at a wrong offset is only compared, never followed: pointers that
-/// are followed come from the documented functions, with one exception (see `agrees(onArray:)`).
+/// Compares what a way of access sees with the documented functions. A word read at a wrong offset is only compared,
+/// never followed: pointers that are followed come from the documented functions, with one exception (see
+/// `agrees(onArray:)`).
 enum LayoutCheck<Layout: NodeAccess> {
     static func passes() -> Bool {
         scalars() && [0, 1, 2, 7, 8, 9, 16, 17, 100, 1_000].allSatisfy { arrays(of: $0) && objects(of: $0) }

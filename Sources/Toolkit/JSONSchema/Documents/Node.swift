@@ -1,6 +1,7 @@
 import CJansson
 
-/// A place in a parsed tree, borrowed from a `JSONValue` that its user keeps alive: evaluation touches no reference count.
+/// A place in a parsed tree, borrowed from a `JSONValue` that its user keeps alive: evaluation touches no reference
+/// count.
 typealias Node = UnsafeMutablePointer<json_t>
 
 /// What stands at a node. The raw values are jansson's own (`json_type`, jansson.h), so a set of kinds is a mask of

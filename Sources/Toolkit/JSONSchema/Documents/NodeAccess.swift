@@ -1,5 +1,5 @@
-/// How a tree is read. Two ways exist, `PublicAccess` and `LayoutAccess`, and everything that runs per node is generic over
-/// them: specialised once for each, an access costs no branch, no witness call and no retain.
+/// How a tree is read. Two ways exist, `PublicAccess` and `LayoutAccess`, and everything that runs per node is generic
+/// over them: specialised once for each, an access costs no branch, no witness call and no retain.
 ///
 /// Whoever calls has looked at the kind; asking an array for members is a programmer's error that nobody checks.
 /// Pointers live as long as the tree.
@@ -42,10 +42,10 @@ extension NodeAccess {
 /// Which way of access a schema is to be evaluated with.
 public enum NodeAccessChoice: String, Sendable, CaseIterable {
     /// jansson's structures when the self-check at start-up found them as expected, else its functions.
-    case auto
+    case automatic = "auto"
     /// jansson's documented functions.
     case `public`
-    /// As `auto`; the name under which tests and figures ask for the structures.
+    /// As `automatic`; the name under which tests and figures ask for the structures.
     case layout
 
     /// Whether the structures are read, which never happens unless the self-check passed.

@@ -12,8 +12,8 @@ enum Number: Sendable, Equatable {
         }
     }
 
-    /// Below zero when `integer` is the smaller one, zero when both are the same number. Exact: turning the integer into a
-    /// double would make 2^53 + 1 equal to 2^53.
+    /// Below zero when `integer` is the smaller one, zero when both are the same number. Exact: turning the integer
+    /// into a double would make 2^53 + 1 equal to 2^53.
     @inline(__always) static func compare(_ integer: Int64, _ real: Double) -> Int {
         if real >= 0x1p63 { return -1 }
         if real < -0x1p63 { return 1 }
@@ -31,8 +31,8 @@ enum Number: Sendable, Equatable {
     }
 }
 
-/// The numbers that `minimum`, `maximum` and their exclusive forms leave, for both ways a number is held: a check is two
-/// comparisons, and exact. All four ends are inclusive.
+/// The numbers that `minimum`, `maximum` and their exclusive forms leave, for both ways a number is held: a check is
+/// two comparisons, and exact. All four ends are inclusive.
 struct NumberRange: Sendable {
     private(set) var lowest = Int64.min
     private(set) var highest = Int64.max
@@ -52,7 +52,8 @@ struct NumberRange: Sendable {
             low = max(low, order > 0 || (order == 0 && exclusively) ? near.nextUp : near)
         case .real(let bound):
             low = max(low, exclusively ? bound.nextUp : bound)
-            // The smallest whole number in the range: the next one up, or one more when it is the excluded bound itself.
+            // The smallest whole number in the range: the next one up, or one more when it is the excluded bound
+            // itself.
             let whole = exclusively ? bound.rounded(.down) : bound.rounded(.up)
             if whole >= 0x1p63 { return raise(to: (0, true)) }
             guard whole >= -0x1p63 else { return }

@@ -37,8 +37,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     deinit { Self.free(from: block) }
 
-    /// Uninitialised memory for `count` values; nil when the run has used up its bytes. It is valid until `release(to:)` an
-    /// earlier mark, or `reset`.
+    /// Uninitialised memory for `count` values; nil when the run has used up its bytes. It is valid until
+    /// `release(to:)` an earlier mark, or `reset`.
     mutating func allocate<Value: BitwiseCopyable>(
         _ count: Int, of type: Value.Type
     ) -> UnsafeMutablePointer<Value>? {
@@ -59,8 +59,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     @inline(__always) var mark: Mark { Mark(block: block, used: used) }
 
-    /// Takes back what was handed out since. Across a change of block nothing is taken back before `reset`; the marks that
-    /// follow lie in the new block, so a loop loses this at most once per block.
+    /// Takes back what was handed out since. Across a change of block nothing is taken back before `reset`; the marks
+    /// that follow lie in the new block, so a loop loses this at most once per block.
     @inline(__always) mutating func release(to mark: Mark) {
         if mark.block == block { used = mark.used }
     }
@@ -79,8 +79,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         (used, total) = (MemoryLayout<Header>.stride, capacity)
     }
 
-    /// Each block is at least twice the one before it: after one run of any size the newest block alone serves the next but
-    /// one of that size.
+    /// Each block is at least twice the one before it: after one run of any size the newest block alone serves the next
+    /// but one of that size.
     private mutating func grow(by bytes: Int) -> Bool {
         let needed = bytes + MemoryLayout<Header>.stride
         let size = min(max(needed, 2 * capacity, Self.firstBlockBytes), limitBytes - total)

@@ -29,8 +29,9 @@ extension NodeAccess {
         return .unique
     }
 
-    /// A table with open addressing, at most half full. A slot holds the upper half of an element's hash and its number, from
-    /// one; so elements are compared only when 32 bits of a keyed hash agree, which senders cannot bring about.
+    /// A table with open addressing, at most half full. A slot holds the upper half of an element's hash and its
+    /// number, from one; so elements are compared only when 32 bits of a keyed hash agree, which senders cannot bring
+    /// about.
     private static func hashedUniqueness(_ array: Node, _ count: Int, scratch: inout Scratch) -> Uniqueness {
         guard count <= Int(UInt32.max) / 4 else { return .exhausted }
         let capacity = 2 << (Int.bitWidth - (count - 1).leadingZeroBitCount)

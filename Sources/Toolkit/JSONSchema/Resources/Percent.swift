@@ -1,0 +1,82 @@
+/// Percent escapes (RFC 3986 section 2.1).
+enum Percent {
+    /// The text behind its escapes; nil when a `%` stands alone or the bytes are no UTF-8.
+    static func decoded(_ text: some StringProtocol) -> String? {
+        bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The bytes behind the escapes; nil when a `%` stands alone.
+    static func bytes(of text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = escape(at: rest) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
+    /// Every byte that `allowed` does not name, escaped.
+    static func encoded(_ text: some StringProtocol, allowed: (UInt8) -> Bool) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if allowed(byte) { bytes.append(byte) } else { append(escapeOf: byte, to: &bytes) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Escapes in upper case, none for what needs none, one for each byte outside ASCII and for a `%` that begins no
+    /// escape. Everything else stays.
+    static func normalised(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = escape(at: rest) {
+                rest = rest.dropFirst(2)
+                if isUnreserved(value) { bytes.append(value) } else { append(escapeOf: value, to: &bytes) }
+            } else if byte < 0x80, byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+            } else {
+                append(escapeOf: byte, to: &bytes)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// RFC 3986 section 2.3.
+    static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~".utf8.contains(byte)
+        }
+    }
+
+    private static func escape(at text: Substring.UTF8View) -> UInt8? {
+        let digits = text.prefix(2)
+        guard digits.count == 2, let high = digits.first.flatMap(digit), let low = digits.last.flatMap(digit) else {
+            return nil
+        }
+        return high << 4 | low
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"):
+            byte & ~0x20 - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func append(escapeOf byte: UInt8, to bytes: inout [UInt8]) {
+        let digits: [UInt8] = Array("0123456789ABCDEF".utf8)
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+}
