@@ -104,20 +104,20 @@ extension Format {
         private var high: UInt64 = 0
 
         init(_ characters: StaticString) {
-            for index in 0..<characters.utf8CodeUnitCount { insert(characters.utf8Start[index]) }
+            for index in 0..<characters.utf8CodeUnitCount {
+                let byte = characters.utf8Start[index]
+                if byte < 64 { low |= 1 &<< UInt64(byte) } else { high |= 1 &<< UInt64(byte & 63) }
+            }
         }
 
-        private init(_ range: ClosedRange<UInt8>) {
-            for byte in range { insert(byte) }
-        }
-
-        private mutating func insert(_ byte: UInt8) {
-            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+        private init(low: UInt64, high: UInt64) {
+            self.low = low
+            self.high = high
         }
 
         func contains(_ byte: UInt8) -> Bool {
             guard byte < 128 else { return false }
-            return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+            return (byte < 64 ? low : high) &>> UInt64(byte & 63) & 1 == 1
         }
 
         static func + (left: ByteSet, right: ByteSet) -> ByteSet {
@@ -127,13 +127,13 @@ extension Format {
             return sum
         }
 
-        static let digits = ByteSet(UInt8(ascii: "0")...UInt8(ascii: "9"))
-        static let capitals = ByteSet(UInt8(ascii: "A")...UInt8(ascii: "Z"))
-        static let letters = capitals + ByteSet(UInt8(ascii: "a")...UInt8(ascii: "z"))
-        static let hexadecimal = digits + ByteSet("abcdefABCDEF")
-        static let alphanumerics = letters + digits
+        // Masks and not names of characters, so that the compiler folds them: these are asked for every byte.
+        static var digits: ByteSet { ByteSet(low: 0x3FF << 48, high: 0) }
+        static var letters: ByteSet { ByteSet(low: 0, high: 0x7FF_FFFE << 32 | 0x7FF_FFFE) }
+        static var hexadecimal: ByteSet { digits + ByteSet(low: 0, high: 0x7E << 32 | 0x7E) }
+        static var alphanumerics: ByteSet { letters + digits }
         /// Everything that prints, and the space.
-        static let printable = ByteSet(0x20...0x7E)
+        static var printable: ByteSet { ByteSet(low: 0xFFFF_FFFF << 32, high: .max >> 1) }
 
         func subtracting(_ other: ByteSet) -> ByteSet {
             var rest = self
