@@ -32,12 +32,25 @@ extension NodeAccess {
     private static func equalObjects(_ left: Node, _ right: Node) -> Bool {
         guard size(ofObject: left) == size(ofObject: right) else { return false }
         var position = firstEntry(in: left)
+        // Objects of one shape mostly have one order too: the member at the same place is tried before a lookup.
+        var twin = firstEntry(in: right)
         while let entry = position {
-            guard let other = member(of: right, named: name(of: entry), length: nameLength(of: entry)),
+            guard let other = twin.flatMap({ named(as: entry, $0) }) ?? counterpart(of: entry, in: right),
                 areEqual(value(of: entry), other)
             else { return false }
             position = self.entry(after: entry, in: left)
+            twin = twin.flatMap { self.entry(after: $0, in: right) }
         }
         return true
+    }
+
+    @inline(__always) private static func named(as entry: Entry, _ twin: Entry) -> Node? {
+        let length = nameLength(of: entry)
+        let isSame = length == nameLength(of: twin) && memcmp(name(of: entry), name(of: twin), length) == 0
+        return isSame ? value(of: twin) : nil
+    }
+
+    @inline(__always) private static func counterpart(of entry: Entry, in object: Node) -> Node? {
+        member(of: object, named: name(of: entry), length: nameLength(of: entry))
     }
 }
