@@ -8,10 +8,15 @@ import Testing
 final class ScriptedServer: Sendable {
     let port: UInt16
     private let listener: Int32
-    private let state = Lock(0)
+    private struct State {
+        var accepted = 0
+        var isListening = true
+    }
+
+    private let state = Lock(State())
 
     /// Connections accepted so far.
-    var accepted: Int { state.withLock { $0 } }
+    var accepted: Int { state.withLock { $0.accepted } }
 
     init(_ script: @escaping @Sendable (Peer) -> Void) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -33,7 +38,7 @@ final class ScriptedServer: Sendable {
                 while true {
                     let descriptor = accept(listener, nil, nil)
                     guard descriptor >= 0 else { break }
-                    state.withLock { $0 += 1 }
+                    state.withLock { $0.accepted += 1 }
                     let hasStarted = startThread(name: "peer") {
                         script(Peer(descriptor))
                         close(descriptor)
@@ -42,12 +47,19 @@ final class ScriptedServer: Sendable {
                 }
                 // Here and not at the end of the server: a number given back too early could be another server's
                 // listener by the time this thread accepts from it.
-                close(listener)
+                state.withLock { state in
+                    state.isListening = false
+                    close(listener)
+                }
             })
     }
 
-    /// Ends `accept`, now and when it is called next.
-    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+    /// Ends `accept`, now and when it is called next. If that has ended of itself, the number may be somebody else's.
+    deinit {
+        state.withLock { state in
+            if state.isListening { shutdown(listener, Int32(SHUT_RDWR)) }
+        }
+    }
 
     func url(_ path: String = "/", scheme: String = "http", host: String = "127.0.0.1") -> String {
         "\(scheme)://\(host):\(port)\(path)"

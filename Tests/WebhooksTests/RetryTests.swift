@@ -36,36 +36,6 @@ import Testing
     }
 }
 
-@Suite("Retry-After") struct RetryAfterTests {
-    /// 1994-11-06T08:49:00Z, 37 s before the date in the examples of RFC 9110, 5.6.7.
-    static let now = Timetoken(784_111_740 * Timetoken.ticksPerSecond)
-
-    @Test(
-        "is read as seconds and in all three forms of a date",
-        arguments: [
-            ("120", 120), ("0", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun Nov  6 08:49:37 1994", 37),
-            ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Thu, 29 Feb 1996 00:00:00 GMT", 41_440_260),
-            ("99999999999999999999", 10_000_000_000),
-        ])
-    func forms(text: String, seconds: Int64) {
-        #expect(RetryAfter.parse(text, now: Self.now) == .seconds(seconds))
-    }
-
-    @Test("with two digits of a year means this century") func shortYear() {
-        let now = Timetoken(1_700_000_000 * Timetoken.ticksPerSecond)
-        #expect(RetryAfter.parse("Tuesday, 14-Nov-23 22:14:20 GMT", now: now) == .seconds(60))
-    }
-
-    @Test(
-        "of another form is passed over",
-        arguments: [
-            "", "soon", "-5", "1.5", "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:61:37 GMT", "1 2 3 4",
-        ])
-    func garbage(text: String) {
-        #expect(RetryAfter.parse(text, now: Self.now) == nil)
-    }
-}
-
 @Suite("What follows from an attempt") struct DeliveryStateTests {
     private func decide(
         _ happening: DeliveryState.Happening, attempts: Int = 0

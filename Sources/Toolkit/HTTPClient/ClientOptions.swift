@@ -2,7 +2,9 @@
 public struct ClientOptions: Sendable {
     /// Transfers in flight at once; also the most connections kept, so it bounds the sockets of the client.
     public var maxConnections: Int
-    /// Transfers in flight at once to one scheme, host and port. Further ones wait without holding up other hosts.
+    /// Transfers in flight at once to one scheme, host and port. Further ones wait without holding up other hosts. By
+    /// default as many as there are: who sends for others knows better how to share, and a bound below theirs would only
+    /// keep what they started waiting.
     public var perHostConnections: Int
     /// Requests that may wait for a connection; one more fails at once as ``OutboundFailure/Reason/overloaded``.
     public var waitingLimit: Int
@@ -26,7 +28,7 @@ public struct ClientOptions: Sendable {
 
     /// The gateway's defaults: deadlines and response limits of outbound deliveries, public addresses only.
     public init(
-        maxConnections: Int = 256, perHostConnections: Int = 16, waitingLimit: Int = 4096,
+        maxConnections: Int = 256, perHostConnections: Int = .max, waitingLimit: Int = 4096,
         userAgent: String = "parley", responseLimitBytes: Int = 64 * 1024, keptResponseBytes: Int = 16 * 1024,
         responseHeaderLimitBytes: Int = 32 * 1024, connectTimeout: Duration = .seconds(5),
         totalTimeout: Duration = .seconds(15), addressGuard: AddressGuard = AddressGuard(), caFile: String? = nil

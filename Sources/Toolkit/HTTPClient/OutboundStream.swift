@@ -54,7 +54,7 @@ final class StreamReader: Sendable {
         switch outcome {
         case .bytes(let bytes, let mustResume):
             // Refused only when the client is shutting down, and then the ending is on its way.
-            if mustResume { _ = mailbox.post(.resume(transfer)) }
+            if mustResume { _ = mailbox.post([.resume(transfer)]) }
             return bytes
         case .end: return nil
         case .failed(let failure): throw failure

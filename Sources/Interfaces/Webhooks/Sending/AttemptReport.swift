@@ -6,8 +6,9 @@ extension DeliveryState.Happening {
     /// What an outbound call came to. An answer counts as soon as its header is complete, whatever became of the body.
     init(_ result: OutboundResult, now: Timetoken) {
         if let status = result.status {
-            let retryAfter = (200..<300).contains(status) ? nil : result.headers["retry-after"]
-            self = .answered(status: status, retryAfter: retryAfter.flatMap { RetryAfter.parse($0, now: now) })
+            let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
+            let retryAfter = (200..<300).contains(status) ? nil : result.headers.retryAfter(unixSeconds: seconds)
+            self = .answered(status: status, retryAfter: retryAfter)
         } else {
             self = .failed(result.failure?.reason ?? .reset)
         }

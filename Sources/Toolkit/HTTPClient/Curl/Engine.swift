@@ -232,6 +232,7 @@ extension Transfer {
         self.sink = .done
         switch sink {
         case .whole(let continuation): continuation.resume(returning: result)
+        case .call(let receive): receive(result)
         case .stream(let buffer): buffer.finish(result.failure)
         case .done, .unposted: break
         }

@@ -23,11 +23,11 @@ final class Mailbox: Sendable {
 
     init(wakeSignal: WakeSignal) { self.wakeSignal = wakeSignal }
 
-    /// Hands a command to the loop; `false` once the client is shutting down.
-    func post(_ command: Command) -> Bool {
+    /// Hands commands to the loop, all or none; `false` once the client is shutting down.
+    func post(_ commands: [Command]) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
-            state.commands.append(command)
+            state.commands += commands
             defer { state.loopSleeps = false }
             return (true, state.loopSleeps)
         }

@@ -11,6 +11,7 @@ final class Transfer: @unchecked Sendable {
         /// Not handed over yet.
         case unposted
         case whole(CheckedContinuation<OutboundResult, Never>)
+        case call(@Sendable (OutboundResult) -> Void)
         case stream(StreamBuffer)
         /// Answered.
         case done
@@ -83,6 +84,6 @@ final class Transfer: @unchecked Sendable {
     func cancel(through mailbox: Mailbox) {
         cancelled.store(true, ordering: .releasing)
         // Refused only when the client is shutting down, which ends the transfer as well.
-        _ = mailbox.post(.cancel(self))
+        _ = mailbox.post([.cancel(self)])
     }
 }

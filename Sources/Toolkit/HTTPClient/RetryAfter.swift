@@ -1,16 +1,21 @@
-import ChatModel
+internal import Glibc
 
-/// Reads the `Retry-After` field: seconds, or a date in any of the three forms a receiver may write
-/// (RFC 9110, 10.2.3 and 5.6.7).
+extension HeaderFields {
+    /// How long the peer wants us to wait (`Retry-After`; RFC 9110, 10.2.3), from the given moment; `nil` when it did not
+    /// say so, or not in a form of the RFC. A date in the past is zero.
+    public func retryAfter(unixSeconds now: Int64) -> Duration? {
+        self["retry-after"].flatMap { RetryAfter.parse($0, unixSeconds: now) }
+    }
+}
+
+/// Reads the `Retry-After` field: seconds, or a date in any of the three forms a peer may write (RFC 9110, 5.6.7).
 enum RetryAfter {
-    /// How long to wait from now; nil for what is neither. A date in the past is zero.
-    static func parse(_ text: String, now: Timetoken) -> Duration? {
+    static func parse(_ text: String, unixSeconds now: Int64) -> Duration? {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             // More digits than a hundred years have is a very long time, not an error.
             return .seconds(text.utf8.count > 10 ? 10_000_000_000 : Int64(text) ?? 0)
         }
-        guard let seconds = date(text) else { return nil }
-        return .seconds(max(seconds - Int64(now.rawValue / Timetoken.ticksPerSecond), 0))
+        return date(text).map { .seconds(max($0 - now, 0)) }
     }
 
     /// Unix seconds of an HTTP date.
@@ -41,18 +46,11 @@ enum RetryAfter {
         let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
         guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])
         else { return nil }
-        let days = days(year: year, month: month + 1, day: day)
-        return Int64(days) * 86_400 + Int64(clock[0] * 3600 + clock[1] * 60 + clock[2])
-    }
-
-    /// Days from 1970-01-01.
-    /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`; for years from 1970 on.
-    private static func days(year: Int, month: Int, day: Int) -> Int {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = shifted / 400
-        let yearOfEra = shifted % 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
+        var moment = tm()
+        moment.tm_year = Int32(year - 1900)
+        moment.tm_mon = Int32(month)
+        moment.tm_mday = Int32(day)
+        (moment.tm_hour, moment.tm_min, moment.tm_sec) = (Int32(clock[0]), Int32(clock[1]), Int32(clock[2]))
+        return Int64(timegm(&moment))
     }
 }
