@@ -4,7 +4,7 @@ package import CJansson
 public struct JSONValue: @unchecked Sendable {
     // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The room JSONSchema reads
     // the tree through it without a retain per node, so whoever takes it keeps this value alive meanwhile.
-    let document: JSONDocument
+    package let document: JSONDocument
     package let node: UnsafeMutablePointer<json_t>
 
     public enum Kind: Sendable { case object, array, string, integer, real, boolean, null }
