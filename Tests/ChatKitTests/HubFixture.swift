@@ -123,8 +123,10 @@ struct NoDeliveries: DeliveryQueue {
         throw .unscripted
     }
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { throw .unscripted }
-    func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
-    func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool { throw .unscripted }
+    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
+    func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
+        throw .unscripted
+    }
     func renew(_ leases: [Lease]) async throws(ChatError) { throw .unscripted }
     func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
         throw .unscripted

@@ -284,6 +284,27 @@ import Testing
         }
     }
 
+    @Test("is made for whatever is committed after the webhook's creation was answered, also while the planner reads")
+    func newcomer() async throws {
+        let (old, new) = (try Receiver(), try Receiver())
+        try await House.with { house in
+            try await house.webhook(old)
+            let late = Ledger<String>()
+            house.steps.beforeEvents { () throws(ChatError) in
+                do {
+                    try await house.webhook(new)
+                    late.append(try await house.emit().id)
+                } catch {
+                    throw error as? ChatError ?? ChatError(.unavailable, "\(error)")
+                }
+            }
+            try await house.emit()
+            await house.recorded(3)
+            #expect(old.requests.entries.count == 2)
+            #expect(new.requests.entries.compactMap { $0["webhook-id"] } == late.entries)
+        }
+    }
+
     @Test("is not made for what happened before the webhook was there")
     func nothingOld() async throws {
         let receiver = try Receiver()

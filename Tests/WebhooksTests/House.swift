@@ -41,12 +41,13 @@ struct House: Sendable {
         var limits = Limits()
         var registrationGuard = House.loopback
         var clientGuard = House.loopback
-        var attemptsInFlight = 64
+        var connections = 64
         var draw = 0.5
     }
 
     let clock: ManualClock
     let engine: SQLiteEngine
+    let steps: StepLog
     let service: ChatService
     let client: Client
     let webhooks: WebhookService
@@ -78,9 +79,12 @@ struct House: Sendable {
             path: settings.path, limits: settings.limits, clock: clock.wall, logger: Self.quiet)
         engineSettings.tailBytes = 1024 * 1024
         engine = try await SQLiteEngine(engineSettings)
+        steps = StepLog(real: engine.log)
         service = ChatService(
-            engine: engine, limits: settings.limits, clock: clock.wall, executor: HubThread())
-        client = try Client(options: ClientOptions(addressGuard: settings.clientGuard))
+            engine: SteppedEngine(real: engine, steps: steps), limits: settings.limits, clock: clock.wall,
+            executor: HubThread())
+        client = try Client(
+            options: ClientOptions(maxConnections: settings.connections, addressGuard: settings.clientGuard))
         attempts = Ledger()
         webhooks = Self.outbound(service, client, settings, attempts)
         do throws(ChatError) {
@@ -101,8 +105,7 @@ struct House: Sendable {
         _ attempts: Ledger<(delivery: Delivery, decision: DeliveryState.Decision)>
     ) -> WebhookService {
         var options = WebhookOptions(
-            addressGuard: settings.registrationGuard, userAgent: "Parley/test",
-            attemptsInFlight: settings.attemptsInFlight, draw: { settings.draw })
+            addressGuard: settings.registrationGuard, userAgent: "Parley/test", draw: { settings.draw })
         options.takeWait = .milliseconds(50)
         options.observe = { attempts.append(($0, $1)) }
         return WebhookService(service: service, client: client, options: options, logger: quiet)
@@ -165,6 +168,12 @@ extension House {
     /// All deliveries, oldest event first.
     func deliveries(of webhook: String? = nil) async throws -> [Delivery] {
         try await webhooks.deliveries.list(webhook: webhook, limit: 250, by: Self.owner).items.reversed()
+    }
+
+    /// Writes something over a webhook's record that is no webhook.
+    func spoil(_ webhook: Webhook) async throws {
+        let change = RecordChange(Webhook.recordKey(of: webhook.endpoint), body: .emptyObject, demand: .present)
+        _ = try await engine.directory.write([change])
     }
 
     /// What was told on `$system`, oldest first.

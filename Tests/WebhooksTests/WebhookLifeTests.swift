@@ -147,9 +147,7 @@ import Testing
     func hanging() async throws {
         let gate = Gate()
         let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
-        var settings = House.Settings()
-        settings.attemptsInFlight = 8
-        try await House.with(settings) { house in
+        try await House.with { house in
             try await house.webhook(hanging, concurrency: 3)
             try await house.webhook(healthy, concurrency: 3)
             for _ in 0..<40 { try await house.emit() }
@@ -159,6 +157,96 @@ import Testing
             gate.open()
             await hanging.requests.wait(count: 40)
             #expect(hanging.requests.entries.count == 40)
+        }
+    }
+
+    @Test("gets through though the others of its app hang and could take every connection")
+    func crowded() async throws {
+        let gate = Gate()
+        let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
+        try await House.with { house in
+            for _ in 0..<4 { try await house.webhook(hanging, types: [.exact("slow")], concurrency: 100) }
+            try await house.webhook(healthy, types: [.exact("quick")])
+            for _ in 0..<100 { try await house.emit("slow") }
+            // Half of the connections are the app's, and an endpoint leaves as many as it holds to the others.
+            await hanging.requests.wait(count: 28)
+            for _ in 0..<10 { try await house.emit("quick") }
+            await healthy.requests.wait(count: 10)
+            #expect(healthy.requests.entries.count == 10)
+            #expect(hanging.requests.entries.count <= 32)
+            gate.open()
+            await hanging.requests.wait(count: 400)
+            #expect(hanging.requests.entries.count == 400)
+        }
+    }
+
+    @Test("whose record cannot be read any more has its deliveries held until it can be")
+    func unreadable() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver).webhook
+            let key = Webhook.recordKey(of: webhook.endpoint)
+            let body = try #require(try await house.engine.directory.read(key)).body
+            try await house.spoil(webhook)
+            try await until { house.webhooks.metrics.unreadableWebhooks == 1 }
+            let event = try await house.emit()
+            try await until { try await house.deliveries().count == 1 }
+            #expect(try await house.deliveries().map(\.status) == [.held])
+            await #expect(throws: ChatError.self) { try await house.registry.webhook(webhook.id, by: House.owner) }
+
+            _ = try await house.engine.directory.write([RecordChange(key, body: body, demand: .present)])
+            await house.recorded(1)
+            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [event.id])
+            #expect(house.webhooks.metrics.unreadableWebhooks == 0)
+        }
+    }
+
+    @Test("whose record cannot be read at a start keeps what it is owed, and can be deleted")
+    func unreadableAtStart() async throws {
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let receiver = try Receiver { _ in .status(500) }
+        let id = Ledger<String>()
+        try await House.with(settings, clock: clock) { house in
+            let webhook = try await house.webhook(receiver).webhook
+            id.append(webhook.id)
+            try await house.emit()
+            await house.recorded(1)
+            try await house.spoil(webhook)
+        }
+        clock.advance(by: .seconds(60))
+        try await House.with(settings, clock: clock) { house in
+            #expect(house.webhooks.metrics.unreadableWebhooks == 1)
+            let other = try Receiver()
+            try await house.webhook(other)
+            try await house.emit()
+            await house.recorded(1)
+            #expect(try await house.deliveries(of: id.entries[0]).map(\.status) == [.held])
+            try await house.registry.delete(id.entries[0], by: House.owner)
+            #expect(try await house.deliveries(of: id.entries[0]).map(\.reason) == ["webhook_deleted"])
+            #expect(house.webhooks.metrics.unreadableWebhooks == 0)
+        }
+    }
+
+    @Test("whose record the sender finds unreadable is held as well")
+    func foundUnreadable() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let endpoint = EndpointID("wh_foreign", in: House.space)
+            let record = RecordChange(Webhook.recordKey(of: endpoint), body: .emptyObject)
+            // Planned by a node that can read it, and due before this one has heard of the record at all.
+            house.registry.snapshot.withLock { $0.apply(endpoint, nil) }
+            _ = try await house.engine.directory.write([record])
+            let event = try await house.emit()
+            let item = PlannedDelivery(
+                id: "dlv_foreign", endpoint: endpoint, event: event.timetoken, type: event.type, channel: "orders.eu")
+            let cursor = CursorName("another planner's")
+            try await house.engine.deliveries.plan([item], cursor: cursor, from: .zero, to: event.timetoken)
+            try await until { try await house.deliveries(of: endpoint.name).map(\.status) == [.held] }
+            #expect(try await house.deliveries(of: endpoint.name).map(\.status) == [.held])
+            #expect(receiver.requests.entries.isEmpty)
         }
     }
 

@@ -8,8 +8,6 @@ public struct WebhookOptions: Sendable {
     public var addressGuard: AddressGuard
     /// `user-agent` of every delivery: product and version.
     public var userAgent: String
-    /// Attempts under way at once, over all webhooks. More than the client's connections only wait there.
-    public var attemptsInFlight: Int
     /// Where ids and secrets come from.
     public var random: any RandomSource
     /// Numbers in 0..<1 that spread retries.
@@ -20,13 +18,12 @@ public struct WebhookOptions: Sendable {
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 
     public init(
-        addressGuard: AddressGuard = AddressGuard(), userAgent: String = "Parley", attemptsInFlight: Int = 256,
+        addressGuard: AddressGuard = AddressGuard(), userAgent: String = "Parley",
         random: any RandomSource = SystemRandomSource(),
         draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
         self.addressGuard = addressGuard
         self.userAgent = userAgent
-        self.attemptsInFlight = attemptsInFlight
         self.random = random
         self.draw = draw
     }

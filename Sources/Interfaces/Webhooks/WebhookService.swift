@@ -54,9 +54,10 @@ public final class WebhookService: Sendable {
         var metrics = WebhookMetrics()
         meters.fill(&metrics)
         metrics.inFlight = sender.slots.taken
-        let webhooks = registry.snapshot.withLock { $0.all }
+        let (webhooks, unreadable) = registry.snapshot.withLock { ($0.all, $0.unreadableCount) }
         metrics.webhooks = webhooks.count
         metrics.disabledWebhooks = webhooks.count { $0.status == .disabled }
+        metrics.unreadableWebhooks = unreadable
         return metrics
     }
 }

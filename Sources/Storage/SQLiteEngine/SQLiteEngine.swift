@@ -131,6 +131,7 @@ extension SQLiteEngine {
     public func close() async {
         guard closing.begin() else { return await closing.end() }
         // Accepted work is done and answered, then the reads that wait, then nothing is left to ask.
+        board.flush()
         writing.intake.drain()
         await closing.drained()
         board.close()

@@ -86,6 +86,50 @@ extension Behaviour {
             #expect(Set(finished.withLock { $0 }).count == 1000)
             #expect(try await trial.queue.take(10, wait: .zero).isEmpty)
         },
+        Behaviour("neither a space nor an endpoint takes all there is to have, and what they leave is for others") {
+            trial in
+            let items = (1...1000).map { trial.item(Timetoken(UInt64($0)), "wh_\($0 % 5)") }
+            for endpoint in 0..<5 {
+                try await trial.queue.set(.open, of: trial.endpoint("wh_\(endpoint)"), concurrency: 100)
+            }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 1000)
+            let greedy = try await trial.queue.take(1000, capacity: 60, wait: .zero)
+            let held = Dictionary(grouping: greedy, by: \.delivery.endpoint).mapValues(\.count)
+            #expect(greedy.count <= 30, "half, at most")
+            #expect(held.count == 5 && held.values.allSatisfy { [5, 6].contains($0) }, "all alike: \(held)")
+            #expect(try await trial.queue.take(1000, capacity: 60, wait: .zero).isEmpty)
+            try await trial.queue.plan([trial.item(2000, "new")], cursor: CursorName("c"), from: 1000, to: 2000)
+            let newcomer = try await trial.queue.take(1000, capacity: 60, wait: .zero)
+            #expect(newcomer.map(\.delivery.endpoint.name) == ["new"])
+
+            let other = (1...100).map {
+                PlannedDelivery(
+                    id: "dlv_other_\($0)", endpoint: EndpointID("wh", in: SpaceID("other")),
+                    event: Timetoken(UInt64($0)), type: "t", channel: "c")
+            }
+            try await trial.queue.plan(other, cursor: CursorName("other"), from: .zero, to: 100)
+            let late = try await trial.queue.take(1000, capacity: 60, wait: .zero)
+            #expect(late.count >= 10 && late.allSatisfy { $0.delivery.endpoint.space == SpaceID("other") })
+        },
+        Behaviour("attempts are recorded together; those whose lease was lost are named and change nothing") { trial in
+            let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
+            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
+            let leases = try await trial.queue.take(4, wait: .zero)
+            #expect(leases.count == 2)
+            var lost = leases[1]
+            lost.fence += 1000
+            let recorded = try await trial.queue.finish([
+                (leases[0], trial.outcome(.delivered)), (lost, trial.outcome(.dead(reason: "lost"))),
+                (leases[0], trial.outcome(.dead(reason: "twice"))),
+            ])
+            #expect(recorded == [true, false, false])
+            #expect(try await trial.queue.take(4, wait: .zero).map(\.delivery.event) == [3])
+            #expect(try await trial.queue.finish([]).isEmpty)
+            let tooFar = trial.outcome(.retry(at: trial.clock.now.adding(.seconds(31 * 24 * 3600))))
+            await trial.refusal(.malformed) { _ = try await trial.queue.finish([(leases[1], tooFar)]) }
+            #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
+        },
         Behaviour("a retry is due neither early nor late, oldest due first; 30 days ahead are accepted, more are not") {
             trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }

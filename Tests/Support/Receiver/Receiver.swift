@@ -43,6 +43,7 @@ public final class Receiver: Sendable {
     private struct State: Sendable {
         var connections = 0
         var open: Set<Int32> = []
+        var isListening = true
         var isShutDown = false
     }
 
@@ -71,7 +72,10 @@ public final class Receiver: Sendable {
             while true {
                 let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else {
-                    close(listener)
+                    state.withLock { state in
+                        state.isListening = false
+                        close(listener)
+                    }
                     return
                 }
                 let number = state.withLock { state in
@@ -105,8 +109,8 @@ public final class Receiver: Sendable {
             guard !state.isShutDown else { return }
             state.isShutDown = true
             // Ends `accept`. The accepting thread closes the descriptor: closed here, its number could be somebody else's
-            // by the time that thread uses it again.
-            shutdown(listener, Int32(SHUT_RDWR))
+            // by the time that thread uses it again, as it could be here once that thread has closed it.
+            if state.isListening { shutdown(listener, Int32(SHUT_RDWR)) }
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }

@@ -13,11 +13,18 @@ public protocol DeliveryQueue: Sendable {
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken
 
     /// Items due now for open endpoints, leased to the caller, oldest due first within an endpoint; at most `concurrency`
-    /// leases per endpoint at any time. Waits up to `wait` for some; returns empty then, or when closed or cancelled.
-    func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease]
+    /// attempts per endpoint under way at any time. Waits up to `wait` for some; returns empty then, or when closed or
+    /// cancelled.
+    ///
+    /// Nobody can take all there is to have: a space is given a lease only while it holds fewer than are free, an endpoint
+    /// only while it holds fewer than its space may still take. So there is always one for who holds none.
+    /// - Parameter capacity: leases that may be out at once.
+    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease]
 
-    /// Records an attempt and what follows. False when the lease was lost: nothing changed.
-    func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool
+    /// Records attempts and what follows, in one step. An attempt is no longer under way from the call on. False for a
+    /// lease that was lost: nothing changed.
+    /// - Throws: nothing was recorded, and the leases hold as before.
+    func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
     /// Keeps leases that take long. A lease lasts 60 s otherwise.
     func renew(_ leases: [Lease]) async throws(ChatError)
@@ -33,6 +40,18 @@ public protocol DeliveryQueue: Sendable {
     /// Makes the selected deliveries due now, with the same id; one that is waiting for a retry has it brought forward.
     /// Deliveries under way are left alone. Returns how many; with `isDryRun` only counts.
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
+}
+
+extension DeliveryQueue {
+    /// Without shares: whatever is due.
+    public func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
+        try await take(limit, capacity: .max, wait: wait)
+    }
+
+    /// Records one attempt.
+    public func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool {
+        try await finish([(lease, outcome)])[0]
+    }
 }
 
 public struct CursorName: Hashable, Sendable {

@@ -142,6 +142,9 @@ extension NativeAPI {
             Double(webhooks.plannerLagTicks) / Double(Timetoken.ticksPerSecond))
         text.single("parley_webhooks", .gauge, "Registered webhooks.", webhooks.webhooks)
         text.single("parley_webhooks_disabled", .gauge, "Disabled webhooks.", webhooks.disabledWebhooks)
+        text.single(
+            "parley_webhooks_unreadable", .gauge, "Webhooks held because their stored record cannot be read.",
+            webhooks.unreadableWebhooks)
     }
 
     private static func printInbound(_ counts: [String: UInt64], to text: inout MetricsText) {

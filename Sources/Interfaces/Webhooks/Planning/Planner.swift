@@ -98,8 +98,7 @@ final class Planner: Sendable {
 
     /// Reads a page and plans what it gives. True when the app's watermark is reached.
     private func step(_ space: SpaceID, _ positions: inout [SpaceID: Position]) async throws(ChatError) -> Bool {
-        let (matcher, since) = registry.snapshot.withLock { ($0.matcher(for: space), $0.earliestSince(in: space)) }
-        guard let matcher, let since else { return true }
+        guard let since = registry.snapshot.withLock({ $0.earliestSince(in: space) }) else { return true }
         var position: Position
         if let known = positions[space] {
             position = known
@@ -111,6 +110,9 @@ final class Planner: Sendable {
         position.reached = max(position.reached, since)
         let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
+        // After the page was read, never before. A webhook stands in the snapshot before its creation is answered, so for
+        // an event committed after that answer the webhook has won the race: whoever can read the event finds it here.
+        guard let matcher = registry.snapshot.withLock({ $0.matcher(for: space) }) else { return true }
         try await plan(page, matcher, space, &position)
         positions[space] = position
         return !page.hasMore

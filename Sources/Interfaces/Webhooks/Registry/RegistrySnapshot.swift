@@ -4,6 +4,9 @@ import ChatModel
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: Webhook] = [:]
+        /// Webhooks whose record is there and cannot be read. One that was read before stays in `webhooks` as it was: what
+        /// is owed to it is planned on, and held.
+        var unreadable: Set<String> = []
         /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
         var matcher: WebhookMatcher?
     }
@@ -14,7 +17,23 @@ struct RegistrySnapshot: Sendable {
 
     func count(in space: SpaceID) -> Int { apps[space]?.webhooks.count ?? 0 }
 
-    func webhooks(in space: SpaceID) -> [Webhook] { apps[space].map { Array($0.webhooks.values) } ?? [] }
+    /// Webhooks of an app, those that cannot be read among them.
+    func endpoints(in space: SpaceID) -> [EndpointID] {
+        guard let app = apps[space] else { return [] }
+        return app.unreadable.union(app.webhooks.keys).map { EndpointID($0, in: space) }
+    }
+
+    /// What the queue is to do with an endpoint's deliveries; nil for one that is not known here.
+    func laneState(of endpoint: EndpointID) -> LaneState? {
+        if isUnreadable(endpoint) { return .paused }
+        return self[endpoint].map { $0.status == .enabled ? .open : .paused }
+    }
+
+    func isUnreadable(_ endpoint: EndpointID) -> Bool {
+        apps[endpoint.space]?.unreadable.contains(endpoint.name) ?? false
+    }
+
+    var unreadableCount: Int { apps.values.reduce(0) { $0 + $1.unreadable.count } }
 
     /// Apps that have webhooks.
     var spaces: [SpaceID] { Array(apps.keys) }
@@ -38,12 +57,19 @@ struct RegistrySnapshot: Sendable {
         var app = apps[endpoint.space] ?? App()
         if let webhook, let known = app.webhooks[endpoint.name], known.updated > webhook.updated { return }
         app.webhooks[endpoint.name] = webhook
+        app.unreadable.remove(endpoint.name)
         app.matcher = nil
-        apps[endpoint.space] = app.webhooks.isEmpty ? nil : app
+        apps[endpoint.space] = app.webhooks.isEmpty && app.unreadable.isEmpty ? nil : app
+    }
+
+    /// The webhook is there, but nobody can say what it is.
+    mutating func setUnreadable(_ endpoint: EndpointID) {
+        apps[endpoint.space, default: App()].unreadable.insert(endpoint.name)
     }
 
     /// Forgets an app; returns what it had.
-    mutating func drop(_ space: SpaceID) -> [Webhook] {
-        apps.removeValue(forKey: space).map { Array($0.webhooks.values) } ?? []
+    mutating func drop(_ space: SpaceID) -> [EndpointID] {
+        defer { apps[space] = nil }
+        return endpoints(in: space)
     }
 }

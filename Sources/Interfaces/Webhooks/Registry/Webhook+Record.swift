@@ -4,7 +4,9 @@ import JSON
 import Signing
 
 extension Webhook {
-    var recordKey: RecordKey { RecordKey(.webhook, id, in: space) }
+    static func recordKey(of endpoint: EndpointID) -> RecordKey {
+        RecordKey(.webhook, endpoint.name, in: endpoint.space)
+    }
 
     var body: JSONText {
         JSONText(capacity: 512) { writer in

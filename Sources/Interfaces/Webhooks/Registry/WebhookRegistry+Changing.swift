@@ -47,7 +47,7 @@ extension WebhookRegistry {
     func write(
         _ webhook: Webhook, demand: RecordChange.Demand, from old: Webhook? = nil
     ) async throws(ChatError) -> Webhook {
-        var changes = [RecordChange(webhook.recordKey, body: webhook.body, demand: demand)]
+        var changes = [RecordChange(Webhook.recordKey(of: webhook.endpoint), body: webhook.body, demand: demand)]
         let isRevived = old?.status == .disabled && webhook.status == .enabled
         // A webhook that is enabled begins anew: what it failed at before must not disable it at the next failure.
         if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.endpoint), body: nil)) }
@@ -61,9 +61,10 @@ extension WebhookRegistry {
     }
 
     /// The webhook as the directory has it now.
+    /// - Throws: `.notFound` when there is none; `.conflict` when there is one that cannot be read.
     func current(_ endpoint: EndpointID) async throws(ChatError) -> Webhook {
-        let record = try await directory.read(RecordKey(.webhook, endpoint.name, in: endpoint.space))
-        guard let webhook = record.flatMap({ Webhook($0) }) else { throw Self.unknown }
+        guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
+        guard let webhook = Webhook(record) else { throw Self.unreadable }
         return withHealth(webhook)
     }
 
@@ -72,10 +73,12 @@ extension WebhookRegistry {
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
     /// after the lane was set: whoever sets it last sees the last status.
     func settleLane(of endpoint: EndpointID) async throws(ChatError) {
-        while let webhook = snapshot.withLock({ $0[endpoint] }) {
+        while true {
+            let (state, webhook) = snapshot.withLock { ($0.laneState(of: endpoint), $0[endpoint]) }
+            guard let state else { return }
             try await queue.set(
-                webhook.status == .enabled ? .open : .paused, of: endpoint, concurrency: concurrency(of: webhook))
-            if snapshot.withLock({ $0[endpoint]?.status }) == webhook.status { return }
+                state, of: endpoint, concurrency: webhook.map(concurrency) ?? service.limits.deliveryConcurrency)
+            if snapshot.withLock({ $0.laneState(of: endpoint) }) == state { return }
         }
     }
 

@@ -15,14 +15,14 @@ extension WebhookRegistry {
             var query = RecordQuery(.webhook, in: app.space, limit: 500)
             while true {
                 let page = try await directory.list(query)
-                for record in page.items { take(record.key, record) }
+                for record in page.items { _ = take(record.key, record) }
                 guard let cursor = page.cursor else { break }
                 query.cursor = cursor
             }
             // All at once: the store commits together what waits together.
             try await withThrowingDiscardingTaskGroup { group in
-                for webhook in snapshot.withLock({ $0.webhooks(in: app.space) }) {
-                    group.addTask { try await self.settleLane(of: webhook.endpoint) }
+                for endpoint in snapshot.withLock({ $0.endpoints(in: app.space) }) {
+                    group.addTask { try await self.settleLane(of: endpoint) }
                 }
             }
         }
@@ -41,8 +41,11 @@ extension WebhookRegistry {
         while !Task.isCancelled {
             do {
                 let record = try await directory.read(key)
-                guard key.kind == .app else { return take(key, record) }
-                if record == nil { await close(SpaceID(key.id)) }
+                if key.kind == .app {
+                    if record == nil { await close(SpaceID(key.id)) }
+                } else if take(key, record) {
+                    try await settleLane(of: EndpointID(key.id, in: key.space))
+                }
                 return
             } catch {
                 logger.warning(
@@ -53,23 +56,43 @@ extension WebhookRegistry {
         }
     }
 
-    private func take(_ key: RecordKey, _ record: Record?) {
+    /// Takes a record in as it is now.
+    ///
+    /// - Returns: whether it has become unreadable or was: then the lane must be brought in line, which for other changes
+    ///   is done by whoever makes them.
+    private func take(_ key: RecordKey, _ record: Record?) -> Bool {
+        let endpoint = EndpointID(key.id, in: key.space)
         let webhook = record.flatMap { Webhook($0) }
-        if record != nil, webhook == nil {
-            logger.error("webhook record not understood; nothing is sent to it", metadata: ["webhook": "\(key.id)"])
+        let isUnreadable = record != nil && webhook == nil
+        if isUnreadable { reportUnreadable(endpoint) }
+        return snapshot.withLock { snapshot in
+            let wasUnreadable = snapshot.isUnreadable(endpoint)
+            if isUnreadable { snapshot.setUnreadable(endpoint) } else { snapshot.apply(endpoint, webhook) }
+            return isUnreadable || wasUnreadable
         }
-        snapshot.withLock { $0.apply(EndpointID(key.id, in: key.space), webhook) }
+    }
+
+    private func reportUnreadable(_ endpoint: EndpointID) {
+        logger.error(
+            "webhook record not understood; its deliveries are held", metadata: ["webhook": "\(endpoint)"])
+    }
+
+    /// Holds the deliveries of a webhook whose record is there and cannot be read, until it can be.
+    func hold(_ endpoint: EndpointID) async throws(ChatError) {
+        reportUnreadable(endpoint)
+        snapshot.withLock { $0.setUnreadable(endpoint) }
+        try await settleLane(of: endpoint)
     }
 
     /// The app is gone: so is what was owed to its webhooks.
     private func close(_ space: SpaceID) async {
-        for webhook in snapshot.withLock({ $0.drop(space) }) {
-            health.forget(webhook.endpoint)
+        for endpoint in snapshot.withLock({ $0.drop(space) }) {
+            health.forget(endpoint)
             do {
-                try await queue.set(.closed, of: webhook.endpoint, concurrency: 1)
+                try await queue.set(.closed, of: endpoint, concurrency: 1)
             } catch {
                 // The sender closes the lane as well, when it meets a delivery of a webhook that is no more.
-                logger.warning("lane not closed", metadata: ["webhook": "\(webhook.id)", "error": "\(error.message)"])
+                logger.warning("lane not closed", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
             }
         }
     }

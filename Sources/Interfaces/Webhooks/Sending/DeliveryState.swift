@@ -39,8 +39,8 @@ struct DeliveryState {
         self.table = table
     }
 
-    /// - Parameter draw: a number in 0..<1 that spreads the next attempt.
-    mutating func record(_ happening: Happening, draw: Double) -> Decision {
+    /// - Parameter draw: a number in 0..<1 that spreads the next attempt; asked for only if there is one.
+    mutating func record(_ happening: Happening, draw: @autoclosure () -> Double) -> Decision {
         attempts += 1
         switch happening {
         case .answered(200..<300, _):
@@ -48,16 +48,16 @@ struct DeliveryState {
         case .answered(410, _):
             // Held while the webhook is disabled; goes out again should its owner enable it.
             return Decision(
-                next: next(nil, draw), errorClass: "http_status", disablesWebhook: true)
+                next: next(nil, draw()), errorClass: "http_status", disablesWebhook: true)
         case .answered(300..<400, let retryAfter):
-            return Decision(next: next(retryAfter, draw), errorClass: "redirect")
+            return Decision(next: next(retryAfter, draw()), errorClass: "redirect")
         case .answered(let status, let retryAfter):
             return Decision(
-                next: next(retryAfter, draw), errorClass: "http_status",
+                next: next(retryAfter, draw()), errorClass: "http_status",
                 isSlow: [429, 502, 503, 504].contains(status))
         case .failed(let reason):
             return Decision(
-                next: next(nil, draw), errorClass: reason.rawValue,
+                next: next(nil, draw()), errorClass: reason.rawValue,
                 isSlow: reason == .timeout || reason == .connectTimeout)
         }
     }

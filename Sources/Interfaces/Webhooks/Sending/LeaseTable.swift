@@ -6,16 +6,26 @@ final class LeaseTable: Sendable {
     private struct Key: Hashable {
         let id: String
         let fence: UInt64
+
+        init(_ lease: Lease) {
+            id = lease.delivery.id
+            fence = lease.fence
+        }
     }
 
     private let leases = Lock<[Key: (lease: Lease, since: ContinuousClock.Instant)]>([:])
 
-    func insert(_ lease: Lease) {
-        leases.withLock { $0[Key(id: lease.delivery.id, fence: lease.fence)] = (lease, .now) }
+    func insert(_ new: [Lease]) {
+        let now = ContinuousClock.now
+        leases.withLock { leases in
+            for lease in new { leases[Key(lease)] = (lease, now) }
+        }
     }
 
-    func remove(_ lease: Lease) {
-        leases.withLock { $0[Key(id: lease.delivery.id, fence: lease.fence)] = nil }
+    func remove(_ old: [Lease]) {
+        leases.withLock { leases in
+            for lease in old { leases[Key(lease)] = nil }
+        }
     }
 
     func heldAtLeast(_ age: Duration) -> [Lease] {

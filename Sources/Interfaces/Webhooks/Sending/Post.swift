@@ -55,7 +55,13 @@ extension Post {
         do throws(StandardSigningError) {
             return await client.send(try request(at: now, userAgent: userAgent))
         } catch {
-            return OutboundResult(failure: OutboundFailure(.requestInvalid, detail: "not signed: \(error)"))
+            return OutboundResult(failure: .notSigned(error))
         }
+    }
+}
+
+extension OutboundFailure {
+    static func notSigned(_ error: StandardSigningError) -> OutboundFailure {
+        OutboundFailure(.requestInvalid, detail: "not signed: \(error)")
     }
 }

@@ -4,8 +4,9 @@ import HTTPClient
 import JSON
 import Locking
 import Logging
+import Signing
 
-/// Makes the attempts that are due: prints, signs, posts, and records what came of it.
+/// Makes the attempts that are due: prints, signs and posts those leased together, in one task.
 final class Sender: Sendable {
     /// Leases taken at a time.
     private static let leasesPerTake = 64
@@ -18,9 +19,10 @@ final class Sender: Sendable {
     private let recent: RecentEvents
     private let meters: Meters
     private let logger: Logger
-    private let table: RetryTable
+    private let recorder: Recorder
+    private let answers = Answers()
     private let leases = LeaseTable()
-    let slots: Slots
+    let slots = Slots()
 
     init(
         service: ChatService, registry: WebhookRegistry, client: Client, recent: RecentEvents, meters: Meters,
@@ -32,37 +34,36 @@ final class Sender: Sendable {
         self.recent = recent
         self.meters = meters
         self.logger = logger
-        table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
-        slots = Slots(limit: registry.options.attemptsInFlight)
+        recorder = Recorder(service: service, registry: registry, meters: meters, logger: logger)
     }
 
     private var queue: any DeliveryQueue { service.engine.deliveries }
 
     func run() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
+        async let recording: Void = recorder.run(answers) { self.end($0) }
+        await withDiscardingTaskGroup { group in
             group.addTask { await self.keepLeases() }
-            while let free = await slots.free() {
-                for lease in await take(min(free, Self.leasesPerTake)) {
-                    // One that gets no slot any more stays leased and is given up with the engine.
-                    guard slots.take() else { break }
-                    leases.insert(lease)
-                    group.addTask {
-                        await self.attempt(lease)
-                        self.leases.remove(lease)
-                        self.slots.giveBack()
-                    }
-                }
+            while !Task.isCancelled, !slots.isDraining {
+                let leases = await take()
+                // Those that get no slot any more stay leased and are given up with the engine.
+                guard !leases.isEmpty, slots.take(leases.count) else { continue }
+                self.leases.insert(leases)
+                group.addTask { await self.attempt(leases) }
             }
             // Draining, or cancelled. Attempts under way end first; then the group's other tasks.
             await slots.drain()
             group.cancelAll()
         }
+        answers.finish()
+        await recording
     }
 
-    private func take(_ limit: Int) async -> [Lease] {
+    private func take() async -> [Lease] {
         let started = ContinuousClock.now
         do throws(ChatError) {
-            let leases = try await queue.take(limit, wait: registry.options.takeWait)
+            // As many as the client has connections: more would hold a lease and wait there, where nobody shares fairly.
+            let leases = try await queue.take(
+                Self.leasesPerTake, capacity: client.options.maxConnections, wait: registry.options.takeWait)
             if !leases.isEmpty { return leases }
         } catch {
             logger.warning("no deliveries to be had, trying again", metadata: ["error": "\(error.message)"])
@@ -90,43 +91,79 @@ final class Sender: Sendable {
         }
     }
 
-    // MARK: One attempt
+    /// Nothing more is done with these leases.
+    private func end(_ ended: [Lease]) {
+        leases.remove(ended)
+        slots.giveBack(ended.count)
+    }
 
-    private func attempt(_ lease: Lease) async {
-        do throws(ChatError) {
-            guard let webhook = try await webhook(of: lease) else { return }
-            guard let body = try await body(of: lease) else {
-                return try await bury(lease, DeliveryState.eventGone)
+    // MARK: Attempts
+
+    private func attempt(_ leases: [Lease]) async {
+        let start = service.clock.now
+        var requests: [OutboundRequest] = []
+        var sent: [(lease: Lease, body: [UInt8])] = []
+        for lease in leases {
+            guard let post = await post(for: lease) else {
+                end([lease])
+                continue
             }
-            let delivery = lease.delivery
-            let post = Post(
+            do throws(StandardSigningError) {
+                requests.append(try post.request(at: start, userAgent: registry.options.userAgent))
+                sent.append((lease, post.body))
+            } catch {
+                let result = OutboundResult(failure: .notSigned(error))
+                answers.append(Answered(lease: lease, body: post.body, start: start, result: result))
+            }
+        }
+        await client.send(requests) { [sent] index, result in
+            let (lease, body) = sent[index]
+            // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
+            if result.status == nil, result.failure?.reason == .cancelled { return self.end([lease]) }
+            self.answers.append(Answered(lease: lease, body: body, start: start, result: result))
+        }
+    }
+
+    /// What to send; nil when nothing is to be sent, and then the queue knows.
+    private func post(for lease: Lease) async -> Post? {
+        let delivery = lease.delivery
+        do throws(ChatError) {
+            guard let webhook = try await webhook(of: lease) else { return nil }
+            guard let body = try await body(of: lease) else {
+                try await bury(lease, DeliveryState.eventGone)
+                return nil
+            }
+            return Post(
                 webhook: webhook, event: delivery.event, type: delivery.type, channel: delivery.channel, body: body,
                 attempt: delivery.attempts + 1)
-            try await send(post, lease)
         } catch {
             // The lease runs out and the attempt is made again.
-            logger.warning(
-                "attempt not recorded", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
+            logger.warning("attempt not made", metadata: ["delivery": "\(delivery.id)", "error": "\(error.message)"])
+            return nil
         }
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line.
     private func webhook(of lease: Lease) async throws(ChatError) -> Webhook? {
         let endpoint = lease.delivery.endpoint
-        var webhook = registry.snapshot.withLock { $0[endpoint] }
-        if webhook == nil {
+        var (webhook, isUnreadable) = registry.snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
+        if webhook == nil, !isUnreadable {
             do throws(ChatError) {
                 // Made a moment ago on another node, or gone.
                 webhook = try await registry.current(endpoint)
             } catch {
-                guard error.code == .notFound else { throw error }
-                try await queue.set(.closed, of: endpoint, concurrency: 1)
-                try await bury(lease, DeliveryState.webhookDeleted)
+                switch error.code {
+                case .notFound:
+                    try await queue.set(.closed, of: endpoint, concurrency: 1)
+                    try await bury(lease, DeliveryState.webhookDeleted)
+                case .conflict: try await registry.hold(endpoint)
+                default: throw error
+                }
                 return nil
             }
         }
-        guard webhook?.status == .enabled else {
-            // Disabled since the lease was taken. It runs out, and the delivery is held.
+        guard webhook?.status == .enabled, !isUnreadable else {
+            // Disabled or unreadable since the lease was taken. It runs out, and the delivery is held.
             try await registry.settleLane(of: endpoint)
             return nil
         }
@@ -139,41 +176,6 @@ final class Sender: Sendable {
         return event?.envelope.bytes
     }
 
-    private func send(_ post: Post, _ lease: Lease) async throws(ChatError) {
-        let start = service.clock.now
-        let result = await post.send(with: client, at: start, userAgent: registry.options.userAgent)
-        // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
-        if result.status == nil, result.failure?.reason == .cancelled { return }
-        let now = service.clock.now
-        var state = DeliveryState(attempts: lease.delivery.attempts, table: table)
-        let decision = state.record(DeliveryState.Happening(result, now: now), draw: registry.options.draw())
-        meters.addAttempt(decision.errorClass ?? "delivered")
-        log(decision, lease, result)
-        let attempt = DeliveryAttempt(result, at: start, error: decision.errorClass, isManual: lease.isManual)
-        try await finish(lease, decision.next, attempt, post.body, now)
-        await follow(decision, of: lease, result, now)
-        registry.options.observe?(lease.delivery, decision)
-    }
-
-    private func finish(
-        _ lease: Lease, _ next: DeliveryState.Next, _ attempt: DeliveryAttempt, _ body: [UInt8], _ now: Timetoken
-    ) async throws(ChatError) {
-        let outcome: DeliveryOutcome
-        switch next {
-        case .delivered: outcome = DeliveryOutcome(.delivered, attempt: attempt)
-        case .retry(let delay):
-            // The bytes are kept from the first failure on: a retry repeats them even if the event is deleted meanwhile.
-            outcome = DeliveryOutcome(
-                .retry(at: now.adding(delay)), attempt: attempt, body: lease.body == nil ? body : nil)
-        case .dead(let reason):
-            outcome = DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: lease.body == nil ? body : nil)
-        }
-        // False when the lease was lost: somebody else has it, and what they record counts.
-        let isRecorded = try await queue.finish(lease, outcome)
-        guard isRecorded else { return }
-        if case .dead = next { meters.addDead() }
-    }
-
     /// Gives a delivery up that cannot be attempted.
     private func bury(_ lease: Lease, _ reason: String) async throws(ChatError) {
         meters.addDead()
@@ -181,67 +183,5 @@ final class Sender: Sendable {
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)
         _ = try await queue.finish(lease, DeliveryOutcome(.dead(reason: reason), attempt: attempt))
         logger.warning("delivery given up", metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason)"])
-    }
-
-    // MARK: What follows for the webhook
-
-    private func follow(
-        _ decision: DeliveryState.Decision, of lease: Lease, _ result: OutboundResult, _ now: Timetoken
-    ) async {
-        let endpoint = lease.delivery.endpoint
-        let effects: [EndpointHealth.Effect]
-        if decision.errorClass == nil {
-            effects = registry.health.recordSuccess(of: endpoint)
-        } else if decision.disablesWebhook {
-            effects = [.disable(reason: "the receiver answered 410 (gone)")]
-        } else {
-            effects = registry.health.recordFailure(of: endpoint, at: now, isSlow: decision.isSlow)
-        }
-        for effect in effects {
-            do throws(ChatError) {
-                try await perform(effect, endpoint, decision, result)
-            } catch {
-                // Told again by the next attempt where it matters: disabling and reporting repeat themselves.
-                guard error.code != .notFound else { return }
-                logger.warning(
-                    "webhook's state not written", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
-            }
-        }
-    }
-
-    private func perform(
-        _ effect: EndpointHealth.Effect, _ endpoint: EndpointID, _ decision: DeliveryState.Decision,
-        _ result: OutboundResult
-    ) async throws(ChatError) {
-        switch effect {
-        case .changePace:
-            try await registry.settleLane(of: endpoint)
-        case .disable(let reason):
-            _ = try await registry.disable(endpoint, reason: reason)
-            logger.warning("webhook disabled", metadata: ["webhook": "\(endpoint)", "reason": "\(reason)"])
-        case .reportFailing(let since):
-            let event = WebhookRegistry.notice("webhook.failing", of: endpoint) { writer in
-                writer.member("failing_since", since.timestamp)
-                writer.member("error", decision.errorClass ?? "")
-                if let status = result.status { writer.member("status", status) }
-            }
-            if try await registry.health.write(failingSince: since, of: endpoint, event: event) {
-                logger.warning("webhook failing", metadata: ["webhook": "\(endpoint)", "since": "\(since.timestamp)"])
-            }
-        case .reportRecovered:
-            let event = WebhookRegistry.notice("webhook.recovered", of: endpoint) { _ in }
-            _ = try await registry.health.write(failingSince: nil, of: endpoint, event: event)
-        }
-    }
-
-    private func log(_ decision: DeliveryState.Decision, _ lease: Lease, _ result: OutboundResult) {
-        let level: Logger.Level = if case .dead = decision.next { .warning } else { .debug }
-        logger.log(
-            level: level, "attempt",
-            metadata: [
-                "delivery": "\(lease.delivery.id)", "attempt": "\(lease.delivery.attempts + 1)",
-                "status": "\(result.status.map(String.init) ?? "-")", "error": "\(decision.errorClass ?? "-")",
-                "detail": "\(result.failure?.detail ?? "-")",
-            ])
     }
 }

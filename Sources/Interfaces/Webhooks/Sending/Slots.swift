@@ -1,6 +1,6 @@
 import Locking
 
-/// How many attempts are under way, and who waits for one to end.
+/// How many attempts are under way, and who waits for the last one to end.
 final class Slots: Sendable {
     private struct State {
         var taken = 0
@@ -14,56 +14,38 @@ final class Slots: Sendable {
     }
 
     private let state = Lock(State())
-    private let limit: Int
-
-    init(limit: Int) { self.limit = max(limit, 1) }
 
     var taken: Int { state.withLock { $0.taken } }
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Takes a slot; false when no more attempts may begin.
-    func take() -> Bool {
+    /// Takes slots; false when no more attempts may begin.
+    func take(_ count: Int) -> Bool {
         state.withLock { state in
             guard !state.isDraining else { return false }
-            state.taken += 1
+            state.taken += count
             return true
         }
     }
 
-    func giveBack() {
+    func giveBack(_ count: Int) {
         let sleepers = state.withLock { state in
-            state.taken -= 1
-            return state.takeSleepers()
+            state.taken -= count
+            return state.taken == 0 ? state.takeSleepers() : []
         }
         for sleeper in sleepers { sleeper.resume() }
-    }
-
-    /// How many slots are free; waits until there is one. Nil when no more attempts may begin, or the task was cancelled.
-    func free() async -> Int? {
-        while !Task.isCancelled {
-            let (count, isDraining) = state.withLock { (limit - $0.taken, $0.isDraining) }
-            if isDraining { return nil }
-            if count > 0 { return count }
-            await sleep { $0.taken >= self.limit && !$0.isDraining }
-        }
-        return nil
     }
 
     /// From now on nobody gets a slot; returns when all have been given back, or when cancelled.
     func drain() async {
-        let sleepers = state.withLock { state in
-            state.isDraining = true
-            return state.takeSleepers()
-        }
-        for sleeper in sleepers { sleeper.resume() }
-        while !Task.isCancelled, taken > 0 { await sleep { $0.taken > 0 } }
+        state.withLock { $0.isDraining = true }
+        while !Task.isCancelled, taken > 0 { await sleep() }
     }
 
-    private func sleep(while condition: @escaping @Sendable (State) -> Bool) async {
+    private func sleep() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = state.withLock { state in
-                    guard condition(state), !Task.isCancelled else { return false }
+                    guard state.taken > 0, !Task.isCancelled else { return false }
                     state.sleepers.append(continuation)
                     return true
                 }

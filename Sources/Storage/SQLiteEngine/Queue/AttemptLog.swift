@@ -30,7 +30,10 @@ struct AttemptLog {
     }
 
     var packed: [UInt8] {
-        var bytes: [UInt8] = [Self.version]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(
+            attempts.reduce(1) { $0 + 64 + $1.responseBody.count + ($1.details?.bytes.count ?? 0) })
+        bytes.append(Self.version)
         for attempt in attempts { bytes.append(attempt) }
         return bytes
     }
@@ -56,7 +59,7 @@ extension [UInt8] {
     }
 
     private mutating func append(number: UInt64) {
-        for shift in stride(from: 0, to: 64, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 
     private mutating func append(part: [UInt8]) {

@@ -22,11 +22,27 @@ final class Board: Sendable {
         let key: DeliveryKey
         let endpoint: EndpointID
         let item: DueItem
+        let planned: PlannedDelivery?
         let fence: UInt64
     }
 
-    fileprivate struct Taker: Sendable {
+    /// How a lane stands.
+    struct Standing: Sendable {
+        let state: LaneState
+        let waiting: Int
+        let leased: Int
+    }
+
+    /// What somebody who takes has room for.
+    struct Demand: Sendable {
+        /// Leases wanted now.
         let limit: Int
+        /// Leases that may be out at once, whoever holds them.
+        let capacity: Int
+    }
+
+    fileprivate struct Taker: Sendable {
+        let demand: Demand
         let deadline: UInt64
         let continuation: CheckedContinuation<[Grant], Never>
     }
@@ -44,9 +60,13 @@ final class Board: Sendable {
         /// Lanes by what they can do next. An entry is stale unless it agrees with the lane's `agendaDue`.
         var agenda = Heap<Appointment>()
         var leases: [DeliveryKey: Held] = [:]
+        /// Attempts under way, by space: the sums of the lanes' `leased`.
+        var shares: [SpaceID: Int] = [:]
         /// In the order of their ends, as all leases last alike; a renewed one stands here twice.
         var ends: [(until: UInt64, key: DeliveryKey)] = []
         var firstEnd = 0
+        /// Bytes that the lanes' facts may still take.
+        var factRoom = 32 * 1024 * 1024
         var fence: UInt64
         var takers: [UInt64: Taker] = [:]
         var nextTaker: UInt64 = 0
@@ -56,6 +76,7 @@ final class Board: Sendable {
     private let state: Lock<State>
     private let clock: WallClock
     private let writing: Writing
+    private let gathering = Gathering()
 
     /// - Parameter firstFence: above every fence given out before, so that leases of an earlier life are refused.
     init(
@@ -77,7 +98,15 @@ final class Board: Sendable {
     func number(of endpoint: EndpointID) -> Int64? { state.withLock { $0.numbers[endpoint] } }
 
     /// The lane as the last commit left it.
-    func lane(_ number: Int64) -> Lane? { state.withLock { $0.lanes[number] } }
+    func standing(of number: Int64) -> Standing? {
+        state.withLock { state in
+            // No copy of the lane leaves the lock: its items would be copied at the next change.
+            guard let laneState = state.lanes[number]?.state, let waiting = state.lanes[number]?.waiting,
+                let leased = state.lanes[number]?.leased
+            else { return nil }
+            return Standing(state: laneState, waiting: waiting, leased: leased)
+        }
+    }
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
@@ -92,9 +121,9 @@ final class Board: Sendable {
         }
     }
 
-    func add(_ items: [(lane: Int64, item: DueItem)]) {
+    func add(_ items: [(lane: Int64, item: PlannedDelivery)], due: UInt64) {
         change { state in
-            for (number, item) in items { state.add(item, to: number) }
+            for (number, item) in items { state.add(item, due: due, to: number) }
         }
     }
 
@@ -118,6 +147,7 @@ final class Board: Sendable {
     func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
+                state.dropFacts(of: number)
                 state.lanes[number]?.forget()
                 state.lanes[number]?.waiting += more
                 state.enlist(number)
@@ -128,37 +158,64 @@ final class Board: Sendable {
     /// All that waited at a closed endpoint is dead.
     func clear(_ number: Int64) {
         change { state in
+            state.dropFacts(of: number)
             state.lanes[number]?.replace(with: [], isComplete: true)
             state.lanes[number]?.waiting = 0
         }
     }
 
-    /// An attempt is recorded: the lease is over, and the item comes back if it is due again.
-    func settle(_ key: DeliveryKey, retryAt due: UInt64?) {
+    /// Attempts are recorded: the leases are over, and an item comes back if it is due again.
+    func settle(_ attempts: [(key: DeliveryKey, retryAt: UInt64?)]) {
         change { state in
-            guard state.leases.removeValue(forKey: key) != nil else { return }
-            state.lanes[key.endpoint]?.settle(key.event, retryAt: due)
-            state.enlist(key.endpoint)
+            for (key, due) in attempts {
+                guard state.leases.removeValue(forKey: key) != nil else { continue }
+                state.lanes[key.endpoint]?.settle(key.event, retryAt: due)
+                state.enlist(key.endpoint)
+            }
         }
     }
 
     // MARK: Leases
 
-    /// Claims the right to record an attempt. False if the lease is over or being recorded already.
-    func beginFinish(_ key: DeliveryKey, fence: UInt64) -> Bool {
-        state.withLock { state in
-            guard let held = state.leases[key], held.fence == fence, !held.isFinishing else { return false }
-            state.leases[key]?.isFinishing = true
-            return true
+    /// Claims the right to record attempts; no key where the lease is over or being recorded already. The endpoints are
+    /// free for their next attempts from here on, so that no receiver waits for our disk.
+    func beginFinish(_ leases: [Lease]) -> [DeliveryKey?] {
+        change { state in
+            leases.map { lease in
+                guard let number = state.numbers[lease.delivery.endpoint] else { return nil }
+                let key = DeliveryKey(event: lease.delivery.event.rawValue, endpoint: number)
+                guard let held = state.leases[key], held.fence == lease.fence, !held.isFinishing else { return nil }
+                state.leases[key]?.isFinishing = true
+                state.count(-1, number)
+                state.enlist(number)
+                return key
+            }
         }
     }
 
-    /// The attempt could not be recorded: the lease stands as before.
-    func abandonFinish(_ key: DeliveryKey, fence: UInt64) {
+    /// Has attempts recorded whose right was claimed, together with others that end about now.
+    func record(_ finished: FinishedAttempts) {
+        let (ready, callAt) = gathering.add(finished)
+        write(ready)
+        if let callAt { writing.clerk.call(at: callAt) }
+    }
+
+    /// Has everything recorded that waits for company.
+    func flush() { write(gathering.due(at: .max)) }
+
+    private func write(_ finished: [FinishedAttempts]) {
+        if !finished.isEmpty { writing.submit(FinishWish(finished, board: self, since: writing.uptime())) }
+    }
+
+    /// The attempts could not be recorded: the leases stand as before.
+    func abandonFinish(_ keys: [DeliveryKey?]) {
         state.withLock { state in
-            guard let held = state.leases[key], held.fence == fence else { return }
-            state.leases[key]?.isFinishing = false
-            state.ends.append((held.until, key))
+            for case let key? in keys {
+                guard let held = state.leases[key], held.isFinishing else { continue }
+                state.leases[key]?.isFinishing = false
+                state.count(1, key.endpoint)
+                state.ends.append((held.until, key))
+            }
         }
     }
 
@@ -184,11 +241,11 @@ final class Board: Sendable {
     // MARK: Takers
 
     /// What is due now, leased; nothing if nothing is. Waits for what must be read from the file, and no longer.
-    func take(_ limit: Int) async throws(ChatError) -> [Grant] {
+    func take(_ demand: Demand) async throws(ChatError) -> [Grant] {
         while true {
             let (grants, lanes) = state.withLock { state in
                 state.isClosed
-                    ? ([], []) : state.grant(limit, now: clock.now.rawValue, uptime: writing.uptime())
+                    ? ([], []) : state.grant(demand, now: clock.now.rawValue, uptime: writing.uptime())
             }
             guard grants.isEmpty, !lanes.isEmpty else {
                 for lane in lanes { fetch(lane) }
@@ -209,8 +266,8 @@ final class Board: Sendable {
     }
 
     /// As ``take(_:)``, waiting until there is something, the time is over, the task cancelled or the queue closed.
-    func take(_ limit: Int, within wait: Duration) async throws(ChatError) -> [Grant] {
-        let now = try await take(limit)
+    func take(_ demand: Demand, within wait: Duration) async throws(ChatError) -> [Grant] {
+        let now = try await take(demand)
         guard now.isEmpty, wait > .zero else { return now }
         let deadline = uptimeNanoseconds() + wait.nanoseconds
         let ticket = state.withLock { state in
@@ -221,7 +278,7 @@ final class Board: Sendable {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
                     if state.isClosed || Task.isCancelled { return true }
-                    state.takers[ticket] = Taker(limit: limit, deadline: deadline, continuation: continuation)
+                    state.takers[ticket] = Taker(demand: demand, deadline: deadline, continuation: continuation)
                     return false
                 }
                 if isOver { return continuation.resume(returning: []) }
@@ -236,11 +293,12 @@ final class Board: Sendable {
     /// Hands out what is due to those who wait, sends away whose time is over, and has the clerk call again.
     func serve() {
         let real = uptimeNanoseconds()
+        write(gathering.due(at: real))
         let (served, fetches, next) = state.withLock { state in
             var served: [(Taker, [Grant])] = []
             var fetches: [Int64] = []
             for (ticket, taker) in state.takers {
-                let (grants, lanes) = state.grant(taker.limit, now: clock.now.rawValue, uptime: writing.uptime())
+                let (grants, lanes) = state.grant(taker.demand, now: clock.now.rawValue, uptime: writing.uptime())
                 fetches += lanes
                 guard !grants.isEmpty || taker.deadline <= real else { continue }
                 state.takers[ticket] = nil
@@ -265,12 +323,11 @@ final class Board: Sendable {
     /// Has the writer read a lane's items from the file.
     private func fetch(_ lane: Int64) { writing.submit(FetchWish(lane, board: self, since: writing.uptime())) }
 
-    private func change(_ body: (inout State) -> Void) {
-        let hasTakers = state.withLock { state in
-            body(&state)
-            return !state.takers.isEmpty
-        }
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, hasTakers) = state.withLock { state in (body(&state), !state.takers.isEmpty) }
         if hasTakers { serve() }
+        return result
     }
 
     /// When somebody who waits may be served or sent away, on the machine's uptime clock.
@@ -294,38 +351,85 @@ extension Board.State {
         agenda.push(Board.Appointment(due: due, lane: number))
     }
 
-    fileprivate mutating func add(_ item: DueItem, to number: Int64) {
+    fileprivate mutating func add(_ item: PlannedDelivery, due: UInt64, to number: Int64) {
         lanes[number]?.waiting += 1
-        lanes[number]?.add(item)
+        let isKept = lanes[number]?.add(DueItem(event: item.event.rawValue, due: due)) ?? false
+        if isKept, item.weight <= factRoom {
+            factRoom -= item.weight
+            lanes[number]?.keep(item)
+        }
         enlist(number)
     }
 
-    /// Leases what is due, oldest lane first; and names the lanes whose items must be fetched.
-    fileprivate mutating func grant(_ limit: Int, now: UInt64, uptime: UInt64) -> ([Board.Grant], [Int64]) {
+    fileprivate mutating func dropFacts(of number: Int64) {
+        for planned in lanes[number]?.takeAllFacts() ?? [] { factRoom += planned.weight }
+    }
+
+    /// Counts attempts under way.
+    fileprivate mutating func count(_ change: Int, _ number: Int64) {
+        guard let space = lanes[number]?.endpoint.space else { return }
+        lanes[number]?.leased += change
+        shares[space, default: 0] += change
+        if shares[space] == 0 { shares[space] = nil }
+    }
+
+    /// Whether a lane may have one lease more (`DeliveryQueue.take`).
+    private func hasShare(_ number: Int64, of capacity: Int) -> Bool {
+        guard let held = lanes[number]?.leased, let space = lanes[number]?.endpoint.space else { return false }
+        let free = capacity - leases.count
+        let share = shares[space] ?? 0
+        return share < free && held < free - share
+    }
+
+    /// Leases what is due, lane by lane in turns, oldest due first; and names the lanes whose items must be fetched.
+    fileprivate mutating func grant(
+        _ demand: Board.Demand, now: UInt64, uptime: UInt64
+    ) -> ([Board.Grant], [Int64]) {
         endLeases(uptime)
         var grants: [Board.Grant] = []
         var fetches: [Int64] = []
-        while grants.count < limit, let appointment = agenda.first, appointment.due <= now {
-            _ = agenda.popFirst()
-            // Changed where they lie, here and above: a copy of a lane is a copy of its heap of due items.
-            guard let endpoint = lanes[appointment.lane]?.endpoint,
-                lanes[appointment.lane]?.agendaDue == appointment.due,
-                let step = lanes[appointment.lane]?.grant(now: now)
-            else { continue }
-            switch step {
-            case .item(let item):
-                fence += 1
-                let key = DeliveryKey(event: item.event, endpoint: appointment.lane)
-                let until = uptime + Board.leaseSeconds * 1_000_000_000
-                leases[key] = Board.Held(item: item, fence: fence, until: until)
-                ends.append((until, key))
-                grants.append(Board.Grant(key: key, endpoint: endpoint, item: item, fence: fence))
-            case .fetch: fetches.append(appointment.lane)
-            case .nothing: break
+        // Lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
+        var sated: [Board.Appointment] = []
+        var served: [Int64] = []
+        repeat {
+            // Another turn for those that have more.
+            for lane in served { enlist(lane) }
+            served.removeAll(keepingCapacity: true)
+            while grants.count < demand.limit, let appointment = agenda.first, appointment.due <= now {
+                _ = agenda.popFirst()
+                let number = appointment.lane
+                // Read and changed where they lie, here and above: a copy of a lane is a copy of its heap of due items.
+                guard lanes[number]?.agendaDue == appointment.due, let endpoint = lanes[number]?.endpoint else {
+                    continue
+                }
+                guard hasShare(number, of: demand.capacity) else {
+                    sated.append(appointment)
+                    continue
+                }
+                switch lanes[number]?.grant(now: now) {
+                case .item(let item): grants.append(lease(item, of: endpoint, number, uptime: uptime))
+                case .fetch: fetches.append(number)
+                case .nothing, nil: break
+                }
+                served.append(number)
             }
-            enlist(appointment.lane)
-        }
+        } while !served.isEmpty
+        for appointment in sated { agenda.push(appointment) }
         return (grants, fetches)
+    }
+
+    private mutating func lease(
+        _ item: DueItem, of endpoint: EndpointID, _ number: Int64, uptime: UInt64
+    ) -> Board.Grant {
+        fence += 1
+        count(1, number)
+        let key = DeliveryKey(event: item.event, endpoint: number)
+        let until = uptime + Board.leaseSeconds * 1_000_000_000
+        leases[key] = Board.Held(item: item, fence: fence, until: until)
+        ends.append((until, key))
+        let planned = lanes[number]?.takeFacts(of: item.event)
+        factRoom += planned?.weight ?? 0
+        return Board.Grant(key: key, endpoint: endpoint, item: item, planned: planned, fence: fence)
     }
 
     /// Items whose lease ran out are due again: whoever held it may have died.
@@ -344,14 +448,19 @@ extension Board.State {
 
     fileprivate mutating func release(_ key: DeliveryKey, _ held: Board.Held, isGone: Bool) {
         leases[key] = nil
-        lanes[key.endpoint]?.leased -= 1
+        count(-1, key.endpoint)
         if isGone {
             lanes[key.endpoint]?.waiting -= 1
         } else if lanes[key.endpoint]?.state != .closed {
-            lanes[key.endpoint]?.add(DueItem(event: held.item.event, due: held.item.due, planned: nil))
+            lanes[key.endpoint]?.add(held.item)
         }
         enlist(key.endpoint)
     }
+}
+
+extension PlannedDelivery {
+    /// What it costs to keep, about.
+    fileprivate var weight: Int { 256 + (body?.count ?? 0) }
 }
 
 /// Reads a lane's earliest items on the writer's thread, where nothing can come between the rows and what memory makes of them.

@@ -11,8 +11,6 @@ struct DeliveryKey: Hashable, Sendable {
 struct DueItem: Sendable, Comparable {
     let event: UInt64
     let due: UInt64
-    /// What an attempt needs, while it is fresh from the planner; later it is read from the file.
-    let planned: PlannedDelivery?
 
     static func == (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) == (right.due, right.event) }
     static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
@@ -22,19 +20,17 @@ struct DueItem: Sendable, Comparable {
 struct Lane: Sendable {
     /// Items of one endpoint in memory at most, and how many are fetched at a time.
     static let capacity = 4096
-    /// Of these, items that keep the planner's facts until taken, and the body they may have.
-    private static let plannedMost = 512
-    private static let plannedBodyBytes = 4096
 
     let endpoint: EndpointID
     var state: LaneState
     var concurrency: Int
-    /// Leases out.
+    /// Attempts under way: leases out whose outcome nobody has handed in yet.
     var leased = 0
     /// Items in the file that are neither delivered nor dead.
     var waiting = 0
     private(set) var items = Heap<DueItem>()
-    private var planned = 0
+    /// What an attempt needs of items that are fresh from the planner; of others it is read from the file.
+    private(set) var facts: [UInt64: PlannedDelivery] = [:]
     /// Items that are only in the file are not due before this; nil: there are none.
     private(set) var beyond: UInt64?
     /// Items are being fetched from the file.
@@ -65,19 +61,16 @@ struct Lane: Sendable {
         case nothing
     }
 
-    /// The lane's turn in the agenda has come: takes the next step, and counts the lease if it is an item.
+    /// The lane's turn in the agenda has come: takes the next step.
     mutating func grant(now: UInt64) -> Step {
         agendaDue = nil
-        let step = next(now: now)
-        if case .item = step { leased += 1 }
-        return step
+        return next(now: now)
     }
 
-    /// An attempt is over: the item is due again, or done with.
+    /// An attempt is recorded: the item is due again, or done with.
     mutating func settle(_ event: UInt64, retryAt due: UInt64?) {
-        leased -= 1
         if let due {
-            add(DueItem(event: event, due: due, planned: nil))
+            add(DueItem(event: event, due: due))
         } else {
             waiting = max(0, waiting - 1)
         }
@@ -94,28 +87,37 @@ struct Lane: Sendable {
             isFetching = true
             return .fetch
         }
-        guard let item = items.popFirst() else { return .nothing }
-        if item.planned != nil { planned -= 1 }
-        return .item(item)
+        return items.popFirst().map { .item($0) } ?? .nothing
     }
 
-    /// Takes in an item, unless memory is full: then the file remembers it.
-    mutating func add(_ item: DueItem) {
+    /// Takes in an item, unless memory is full: then the file remembers it, and this is false.
+    @discardableResult
+    mutating func add(_ item: DueItem) -> Bool {
         let isBehindFile = beyond.map { item.due >= $0 } ?? false
-        if items.count < Self.capacity, !isBehindFile {
-            let keepsFacts = planned < Self.plannedMost && item.planned?.body?.count ?? 0 <= Self.plannedBodyBytes
-            if item.planned != nil, keepsFacts { planned += 1 }
-            items.push(keepsFacts ? item : DueItem(event: item.event, due: item.due, planned: nil))
-        } else {
+        guard items.count < Self.capacity, !isBehindFile else {
             beyond = min(beyond ?? .max, item.due)
+            return false
         }
+        items.push(item)
+        return true
+    }
+
+    mutating func keep(_ planned: PlannedDelivery) { facts[planned.event.rawValue] = planned }
+
+    mutating func takeFacts(of event: UInt64) -> PlannedDelivery? {
+        facts.isEmpty ? nil : facts.removeValue(forKey: event)
+    }
+
+    /// Returns what there was.
+    mutating func takeAllFacts() -> [PlannedDelivery] {
+        defer { facts = [:] }
+        return Array(facts.values)
     }
 
     /// Takes the file's word for everything: the items fetched, and whether there are more.
     mutating func replace(with fetched: [DueItem], isComplete: Bool) {
         isFetching = false
         items.removeAll()
-        planned = 0
         for item in fetched { items.push(item) }
         beyond = isComplete ? nil : fetched.last?.due
     }
@@ -123,7 +125,6 @@ struct Lane: Sendable {
     /// Forgets what memory held; the file is asked when next needed.
     mutating func forget() {
         items.removeAll()
-        planned = 0
         beyond = 0
     }
 }

@@ -12,7 +12,7 @@ extension Reader {
     func leases(_ grants: [Board.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
         var leases: [DeliveryKey: Lease] = [:]
         let find = statements.leasedDelivery
-        for grant in grants where grant.item.planned == nil {
+        for grant in grants where grant.planned == nil {
             find.bind(Int64(grant.key.event), at: 1)
             find.bind(grant.key.endpoint, at: 2)
             defer { find.reset() }

@@ -18,9 +18,9 @@ struct SQLiteDeliveries: DeliveryQueue {
 
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { memory.retention.cursor(name) }
 
-    func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        let grants = try await board.take(limit, within: wait)
-        guard grants.contains(where: { $0.item.planned == nil }) else { return grants.compactMap(\.leaseOfPlanned) }
+    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
+        let grants = try await board.take(Board.Demand(limit: limit, capacity: capacity), within: wait)
+        guard grants.contains(where: { $0.planned == nil }) else { return grants.compactMap(\.leaseOfPlanned) }
         let facts: [DeliveryKey: Lease]
         do throws(ChatError) {
             facts = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(grants) }
@@ -39,17 +39,21 @@ struct SQLiteDeliveries: DeliveryQueue {
         return leases
     }
 
-    func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool {
-        if case .retry(let due) = outcome.verdict, due > memory.now.adding(memory.limits.deliveriesKept) {
+    func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
+        let latest = memory.now.adding(memory.limits.deliveriesKept)
+        for (_, outcome) in attempts {
+            guard case .retry(let due) = outcome.verdict, due > latest else { continue }
             throw ChatError(.malformed, "a delivery can be retried within \(memory.limits.deliveriesKept) at most")
         }
-        guard let key = key(of: lease), board.beginFinish(key, fence: lease.fence) else { return false }
+        let keys = board.beginFinish(attempts.map(\.lease))
+        guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
         do throws(ChatError) {
-            return try await writing.run { [board] (writer) throws(SQLiteFailure) in
-                .success(try writer.finish(lease, key, outcome, board: board))
+            let result = await withCheckedContinuation { continuation in
+                board.record(FinishedAttempts(attempts: attempts, keys: keys, promise: Promise(continuation)))
             }
+            return try result.get()
         } catch {
-            board.abandonFinish(key, fence: lease.fence)
+            board.abandonFinish(keys)
             throw error
         }
     }
@@ -103,7 +107,7 @@ struct SQLiteDeliveries: DeliveryQueue {
 extension Board.Grant {
     /// The lease of an item that is fresh from the planner: nothing has been stored of it beside.
     fileprivate var leaseOfPlanned: Lease? {
-        guard let planned = item.planned else { return nil }
+        guard let planned else { return nil }
         let delivery = Delivery(
             id: planned.id, endpoint: endpoint, event: planned.event, type: planned.type, channel: planned.channel,
             status: .pending, attempts: 0, due: Timetoken(item.due))

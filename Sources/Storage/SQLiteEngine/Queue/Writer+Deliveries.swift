@@ -14,19 +14,19 @@ extension Writer {
         guard try move(cursor, from: from, to: to) else {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
         }
-        var planned: [(lane: Int64, item: DueItem)] = []
+        var planned: [(lane: Int64, item: PlannedDelivery)] = []
         // Rows this call has added to each lane: what memory does not know yet.
         var added: [Int64: Int] = [:]
         for item in items {
             let number = try self.number(of: item.endpoint, board: board)
-            let refusal = refusal(board.lane(number), added: added[number, default: 0])
+            let refusal = refusal(board.standing(of: number), added: added[number, default: 0])
             guard try insert(item, number, deadBecause: refusal), refusal == nil else { continue }
             added[number, default: 0] += 1
-            planned.append((number, DueItem(event: item.event.rawValue, due: now.rawValue, planned: item)))
+            planned.append((number, item))
         }
-        effects.append { [memory, planned] in
+        effects.append { [memory, planned, now] in
             memory.retention.move(cursor, to: to)
-            board.add(planned)
+            board.add(planned, due: now.rawValue)
         }
         return .success(())
     }
@@ -47,7 +47,7 @@ extension Writer {
     }
 
     /// Why an item for this lane is dead from the start; nil if it is not.
-    private func refusal(_ lane: Lane?, added: Int) -> String? {
+    private func refusal(_ lane: Board.Standing?, added: Int) -> String? {
         guard let lane else { return nil }
         return switch lane.state {
         case .open: nil
@@ -128,11 +128,11 @@ extension Writer {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
         // Leased items stand among the earliest in the file, and memory leaves them out.
-        let most = Lane.capacity + (board.lane(number)?.leased ?? 0)
+        let most = Lane.capacity + (board.standing(of: number)?.leased ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in
-            items.append(DueItem(event: UInt64(row.integer(0)), due: UInt64(row.integer(1)), planned: nil))
+            items.append(DueItem(event: UInt64(row.integer(0)), due: UInt64(row.integer(1))))
             return true
         }
         effects.append { board.replace(number, with: items, isComplete: items.count < most) }
@@ -140,12 +140,32 @@ extension Writer {
 
     // MARK: Attempts
 
-    /// Records an attempt; the fence was checked. False if the row is gone.
+    /// Records attempts; fences were checked. False where there is no key (the lease was lost) or no row any more.
     func finish(
+        _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], board: Board
+    ) throws(SQLiteFailure) -> [Bool] {
+        var settled: [(key: DeliveryKey, retryAt: UInt64?)] = []
+        var recorded: [Bool] = []
+        settled.reserveCapacity(attempts.count)
+        recorded.reserveCapacity(attempts.count)
+        for (attempt, key) in zip(attempts, keys) {
+            guard let key else {
+                recorded.append(false)
+                continue
+            }
+            let (isThere, due) = try finish(attempt.lease, key, attempt.outcome, board: board)
+            recorded.append(isThere)
+            settled.append((key, due))
+        }
+        effects.append { [settled] in board.settle(settled) }
+        return recorded
+    }
+
+    private func finish(
         _ lease: Lease, _ key: DeliveryKey, _ outcome: DeliveryOutcome, board: Board
-    ) throws(SQLiteFailure) -> Bool {
+    ) throws(SQLiteFailure) -> (isThere: Bool, retryAt: UInt64?) {
         var outcome = outcome
-        if case .retry = outcome.verdict, board.lane(key.endpoint)?.state == .closed {
+        if case .retry = outcome.verdict, board.standing(of: key.endpoint)?.state == .closed {
             outcome.verdict = .dead(reason: Self.closedReason)
         }
         var log = AttemptLog()
@@ -162,9 +182,7 @@ extension Writer {
         if let body = outcome.body { finish.bind(body, at: 8) } else { finish.bindNull(at: 8) }
         try finish.run()
         let isThere = database.changes == 1
-        let due = isThere ? outcome.due?.rawValue : nil
-        effects.append { board.settle(key, retryAt: due) }
-        return isThere
+        return (isThere, isThere ? outcome.due?.rawValue : nil)
     }
 
     private func attempts(of key: DeliveryKey) throws(SQLiteFailure) -> AttemptLog {

@@ -27,7 +27,7 @@ extension Writer {
     ) throws(SQLiteFailure) -> (count: Int, next: ReplayStretch?) {
         let (found, next) = try find(stretch, board)
         let free = found.filter { row in
-            board.lane(row.key.endpoint)?.state != .closed && !board.isLeased(row.key)
+            board.standing(of: row.key.endpoint)?.state != .closed && !board.isLeased(row.key)
         }
         guard !isDryRun else { return (free.count, next) }
         var lanes: [Int64: Int] = [:]

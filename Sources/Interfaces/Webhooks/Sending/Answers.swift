@@ -1,0 +1,64 @@
+import ChatModel
+import HTTPClient
+import Locking
+
+/// An attempt that is over, and what came of it.
+struct Answered: Sendable {
+    let lease: Lease
+    let body: [UInt8]
+    let start: Timetoken
+    let result: OutboundResult
+}
+
+/// Attempts that are over, on their way from the thread that drives all transfers to a task. What ends in one turn of that
+/// thread goes on together.
+final class Answers: Sendable {
+    private struct State {
+        var waiting: [Answered] = []
+        var isOver = false
+        var sleeper: CheckedContinuation<Void, Never>?
+
+        mutating func takeSleeper() -> CheckedContinuation<Void, Never>? {
+            defer { sleeper = nil }
+            return sleeper
+        }
+    }
+
+    private let state = Lock(State())
+
+    func append(_ answered: Answered) {
+        state.withLock { state in
+            state.waiting.append(answered)
+            return state.takeSleeper()
+        }?.resume()
+    }
+
+    /// No more will come.
+    func finish() {
+        state.withLock { state in
+            state.isOver = true
+            return state.takeSleeper()
+        }?.resume()
+    }
+
+    /// All there are; waits for one. Nil when it is over and nothing is left: not when the task was cancelled, as what has
+    /// been answered is better recorded than sent again. For one task.
+    func next() async -> [Answered]? {
+        while true {
+            let (answered, isOver) = state.withLock { state in
+                defer { state.waiting = [] }
+                return (state.waiting, state.isOver)
+            }
+            if !answered.isEmpty { return answered }
+            if isOver { return nil }
+            await withCheckedContinuation { continuation in
+                let mustWait = state.withLock { state in
+                    guard state.waiting.isEmpty, !state.isOver else { return false }
+                    state.sleeper = continuation
+                    return true
+                }
+                if !mustWait { continuation.resume() }
+            }
+        }
+    }
+}

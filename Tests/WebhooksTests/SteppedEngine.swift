@@ -1,0 +1,64 @@
+import ChatModel
+import Locking
+
+/// The engine behind it, with a log that can be made to do something between two steps of its readers.
+struct SteppedEngine: Engine {
+    let real: any Engine
+    let steps: StepLog
+
+    var log: any EventLog { steps }
+    var directory: any Directory { real.directory }
+    var deliveries: any DeliveryQueue { real.deliveries }
+    func health() async -> EngineHealth { await real.health() }
+    func close() async { await real.close() }
+}
+
+final class StepLog: EventLog {
+    typealias Step = @Sendable () async throws(ChatError) -> Void
+
+    private let real: any EventLog
+    private let step = Lock<Step?>(nil)
+
+    init(real: any EventLog) { self.real = real }
+
+    /// Does this once, when events are next asked for, before they are looked up.
+    func beforeEvents(_ step: @escaping Step) { self.step.withLock { $0 = step } }
+
+    func events(
+        in channels: ChannelSet, after position: Timetoken, limit: Int
+    ) async throws(ChatError) -> Page<Event> {
+        let step = step.withLock { step in
+            defer { step = nil }
+            return step
+        }
+        try await step?()
+        return try await real.events(in: channels, after: position, limit: limit)
+    }
+
+    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
+        try await real.append(drafts, claim: claim)
+    }
+
+    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
+    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.floor(of: space) }
+
+    func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
+        try await real.history(requests)
+    }
+
+    func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { try await real.counts(requests) }
+
+    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? {
+        try await real.event(at: timetoken, in: space)
+    }
+
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
+        try await real.delete(after: after, before: before, in: channel)
+    }
+
+    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
+        try await real.setRetention(age, of: space)
+    }
+
+    func committed() async -> CommitSequence { await real.committed() }
+}
