@@ -53,7 +53,7 @@ let package = Package(
         room("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
 
         room("Chat", "ChatModel", uses: ["JSON"]),
-        room("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking", "Signing"]),
+        room("Chat", "ChatKit", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
@@ -84,7 +84,8 @@ let package = Package(
         .executableTarget(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict),
 
-        tests("ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON", "Locking"]),
+        tests(
+            "ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", logging]),
         tests("GatewayTests", uses: ["ChatModel", "Gateway", "Locking"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),

@@ -12,7 +12,7 @@ private let acquaintances: [String: Set<String>] = [
     "Toolkit/HTTPServer": ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Logging"],
     "Toolkit/HTTPClient": ["CCurl", "CLinux", "Locking"],
     "Chat/ChatModel": ["JSON"],
-    "Chat/ChatKit": ["ChatModel", "JSON", "Locking", "Signing"],
+    "Chat/ChatKit": ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"],
     "Storage/SQLiteEngine": ["ChatModel", "JSON", "Locking", "Logging", "SQLite"],
     "Interfaces/InboundHooks": ["ChatKit", "ChatModel", "JSON", "Locking", "Logging", "Signing"],
     "Interfaces/Webhooks": ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Logging", "Signing"],
