@@ -81,23 +81,3 @@ extension Duration {
         return seconds * Int64(Timetoken.ticksPerSecond) + attoseconds / 100_000_000_000
     }
 }
-
-/// A day of the proleptic Gregorian calendar.
-struct CivilDate {
-    let year: Int
-    let month: Int
-    let day: Int
-
-    /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`; for days from 1970 on.
-    init(daysSince1970: Int) {
-        let shifted = daysSince1970 + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    }
-}

@@ -10,29 +10,11 @@ enum Timestamp {
             let day = reader.digits(2), reader.skip("Tt "), let hour = reader.digits(2), reader.skip(":"),
             let minute = reader.digits(2), reader.skip(":"), let second = reader.digits(2),
             let ticks = reader.fraction(), let offset = reader.offset(), reader.isAtEnd,
-            (1...12).contains(month), (1...daysIn(month, of: year)).contains(day), hour < 24, minute < 60, second <= 60
+            let date = CivilDate(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        let days = daysSince1970(year, month, day)
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+        let seconds = date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset
         guard seconds >= 0 else { return nil }
         return Timetoken(UInt64(seconds) * Timetoken.ticksPerSecond + UInt64(ticks))
-    }
-
-    private static func daysIn(_ month: Int, of year: Int) -> Int {
-        switch month {
-        case 4, 6, 9, 11: 30
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        default: 31
-        }
-    }
-
-    /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`, for years from 0 on.
-    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }
 
