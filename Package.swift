@@ -85,8 +85,9 @@ let package = Package(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict),
 
         tests(
-            "ChatKitTests", uses: ["ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", logging]),
-        tests("GatewayTests", uses: ["ChatModel", "Gateway", "Locking"]),
+            "ChatKitTests",
+            uses: ["ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "TestReceiver", logging]),
+        tests("GatewayTests", uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "TestHouse"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
@@ -110,17 +111,19 @@ let package = Package(
             path: "Tests/Support/EngineConformance", swiftSettings: strict),
         .target(
             name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
+        .target(
+            name: "TestHouse", dependencies: ["ChatKit", "ChatModel", "SQLiteEngine", "TestReceiver", logging],
+            path: "Tests/Support/House", swiftSettings: strict),
         tests(
             "InboundHooksTests",
             uses: [
-                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver",
-                logging,
+                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
             ]),
         tests(
             "WebhooksTests",
             uses: [
-                "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestReceiver",
-                "Webhooks", logging,
+                "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "TestReceiver", "Webhooks", logging,
             ]),
         tests(
             "SQLiteEngineTests",

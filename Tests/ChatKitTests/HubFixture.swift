@@ -2,6 +2,7 @@ import ChatKit
 import ChatModel
 import JSON
 import Locking
+import TestReceiver
 
 let demo = SpaceID("demo")
 
@@ -147,7 +148,7 @@ func withScriptedService(
     log.store(stored)
     let service = ChatService(
         engine: ScriptedEngine(scripted: log), limits: limits,
-        executor: ThreadExecutor())
+        executor: HubThread())
     try await withThrowingTaskGroup { group in
         let (ready, signal) = AsyncStream.makeStream(of: Never.self)
         group.addTask { try await service.run(whenReady: { signal.finish() }) }
@@ -164,54 +165,6 @@ extension ChatService {
         scopes: Scopes = [.read], channels: [NamePattern] = [.all], types: [NamePattern] = [.all]
     ) -> Chat {
         chat(for: Caller(space: demo, credential: "key_test", scopes: scopes, channels: channels, types: types))
-    }
-}
-
-/// A thread of its own for the hub, as the streaming loop is in a gateway.
-final class ThreadExecutor: SerialExecutor {
-    private struct Work {
-        var jobs: [UnownedJob] = []
-        var isOver = false
-    }
-
-    private let work = Monitor(Work())
-
-    init() {
-        let work = work
-        let executor = Unowned(self)
-        let hasStarted = startThread(name: "hub") {
-            while let jobs = Self.next(work) {
-                for job in jobs { executor.run(job) }
-            }
-        }
-        precondition(hasStarted)
-    }
-
-    deinit {
-        work.withLock { $0.isOver = true }
-        work.wakeOne()
-    }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        work.withLock { $0.jobs.append(job) }
-        work.wakeOne()
-    }
-
-    private static func next(_ work: Monitor<Work>) -> [UnownedJob]? {
-        work.wait { work in
-            if work.jobs.isEmpty { return work.isOver ? .done(nil) : .sleep }
-            defer { work.jobs = [] }
-            return .done(work.jobs)
-        }
-    }
-
-    /// The thread must not keep the executor alive, or it would never end.
-    private struct Unowned: @unchecked Sendable {
-        // Safe: jobs come only from tasks that hold the executor.
-        private unowned let executor: ThreadExecutor
-        init(_ executor: ThreadExecutor) { self.executor = executor }
-        func run(_ job: UnownedJob) { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
     }
 }
 

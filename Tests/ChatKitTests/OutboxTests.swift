@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import TestReceiver
 import Testing
 
 @Suite("An outbox") struct OutboxTests {
@@ -151,7 +152,7 @@ import Testing
     @Test("is refused while events do not reach subscribers")
     func notRunning() async throws {
         let service = ChatService(
-            engine: ScriptedEngine(scripted: ScriptedLog()), executor: ThreadExecutor())
+            engine: ScriptedEngine(scripted: ScriptedLog()), executor: HubThread())
         await #expect(throws: ChatError.self) {
             try await service.demoChat().poll(selection(["*"]), after: 0, limit: 1, hold: forever)
         }

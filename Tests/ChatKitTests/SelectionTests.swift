@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import TestReceiver
 import Testing
 
 @Suite("A selection") struct SelectionTests {
@@ -8,7 +9,7 @@ import Testing
         limits: Limits = Limits()
     ) -> Chat {
         ChatService(
-            engine: ScriptedEngine(scripted: ScriptedLog()), limits: limits, executor: ThreadExecutor()
+            engine: ScriptedEngine(scripted: ScriptedLog()), limits: limits, executor: HubThread()
         ).demoChat(scopes: scopes, channels: channels, types: types)
     }
 

@@ -2,26 +2,26 @@ import ChatKit
 import ChatModel
 import JSON
 import Locking
-import Logging
 import SQLiteEngine
-import TestReceiver
+import TestHouse
 import Testing
 
 @testable import InboundHooks
 
-/// Chat over an engine, with inbound hooks, as a gateway has it.
+/// Chat with inbound hooks, as a gateway has it.
 struct House: Sendable {
-    static let space = SpaceID("demo")
-    static let owner = Caller(space: space, credential: "key_owner", scopes: [.admin])
+    static let space = ChatHouse.space
+    static let owner = ChatHouse.owner
     /// 2023-11-14T22:13:20Z, the moment of the vectors in `conventions.md`.
     static let start = Timetoken(17_000_000_000_000_000)
 
-    let engine: SQLiteEngine
-    let service: ChatService
+    private let chat: ChatHouse
     let inbound: InboundService
     /// Moved on by tests.
     let clock: Lock<Timetoken>
 
+    var engine: SQLiteEngine { chat.engine }
+    var service: ChatService { chat.service }
     var registry: SourceRegistry { inbound.registry }
     var gate: InboundGate { inbound.gate }
 
@@ -31,57 +31,17 @@ struct House: Sendable {
         _ body: @escaping @Sendable (House) async throws -> Void
     ) async throws {
         let house = try await House(limits, path)
-        do {
-            try await house.run(body)
-        } catch {
-            await house.engine.close()
-            throw error
-        }
-        await house.engine.close()
+        try await house.chat.run([{ try await house.inbound.run(whenReady: $0) }]) { try await body(house) }
     }
 
     private init(_ limits: Limits, _ path: String) async throws {
         let clock = Lock(Self.start)
-        self.clock = clock
         let wall = WallClock { clock.withLock { $0 } }
-        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: path, limits: limits, clock: wall, logger: quiet))
-        service = ChatService(engine: engine, limits: limits, clock: wall, executor: HubThread())
-        inbound = InboundService(service: service, logger: quiet)
-        do throws(ChatError) {
-            for name in ["demo", "other"] {
-                _ = try await service.keyring.establish(
-                    AppRecord(
-                        space: SpaceID(name), name: name, publishKey: "", subscribeKey: "", secretKey: "secret",
-                        isFirst: name == "demo", created: Self.start), keyText: nil)
-            }
-        } catch {
-            // Opened again: the apps are there.
-            guard error.code == .conflict else { throw error }
-        }
-    }
-
-    private func run(_ body: @escaping @Sendable (House) async throws -> Void) async throws {
-        try await withThrowingTaskGroup { group in
-            try await start({ ready in try await service.run(whenReady: ready) }, in: &group)
-            try await start({ ready in try await inbound.run(whenReady: ready) }, in: &group)
-            try await body(self)
-            group.cancelAll()
-        }
-    }
-
-    private func start(
-        _ run: @escaping @Sendable (_ ready: @escaping @Sendable () -> Void) async throws -> Void,
-        in group: inout ThrowingTaskGroup<Void, any Error>
-    ) async throws {
-        let ready = Ledger<Bool>()
-        group.addTask {
-            defer { ready.append(false) }
-            try await run { ready.append(true) }
-        }
-        let state = await ready.wait(count: 1)
-        try #require(state.first == true, "it did not start")
+        self.clock = clock
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: path, limits: limits, clock: wall, logger: ChatHouse.quiet))
+        chat = try await ChatHouse(on: engine, limits: limits, clock: wall, apps: ["demo", "other"])
+        inbound = InboundService(service: chat.service, logger: ChatHouse.quiet)
     }
 }
 

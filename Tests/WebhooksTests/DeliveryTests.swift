@@ -4,6 +4,7 @@ import HTTPClient
 import JSON
 import SQLiteEngine
 import Signing
+import TestHouse
 import TestReceiver
 import Testing
 
@@ -235,7 +236,7 @@ import Testing
             // A second planner that starts later: it finds the position of the first and repeats nothing.
             try await withThrowingTaskGroup { group in
                 let other = house.another()
-                try await house.start({ try await other.run(whenReady: $0) }, in: &group)
+                try await ChatHouse.start({ try await other.run(whenReady: $0) }, in: &group)
                 let second = try await house.emit()
                 await house.recorded(2)
                 #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [first.id, second.id])
@@ -268,7 +269,7 @@ import Testing
             try await house.webhook(receiver, concurrency: 20)
             try await withThrowingTaskGroup { group in
                 let other = house.another()
-                try await house.start({ try await other.run(whenReady: $0) }, in: &group)
+                try await ChatHouse.start({ try await other.run(whenReady: $0) }, in: &group)
                 var ids: Set<String> = []
                 for _ in 0..<100 { ids.insert(try await house.emit().id) }
                 await house.recorded(100)

@@ -3,8 +3,8 @@ import ChatModel
 import HTTPClient
 import JSON
 import Locking
-import Logging
 import SQLiteEngine
+import TestHouse
 import TestReceiver
 import Testing
 
@@ -29,10 +29,10 @@ final class ManualClock: Sendable {
     func advance(by duration: Duration) { moment.withLock { $0 = $0.adding(duration) } }
 }
 
-/// Chat over an engine, with outbound delivery, as a gateway has it.
+/// Chat with outbound delivery, as a gateway has it.
 struct House: Sendable {
-    static let space = SpaceID("demo")
-    static let owner = Caller(space: space, credential: "key_owner", scopes: [.admin])
+    static let space = ChatHouse.space
+    static let owner = ChatHouse.owner
     /// What webhooks on loopback need.
     static let loopback = AddressGuard(allowing: [AddressBlock("127.0.0.0/8")!])
 
@@ -46,15 +46,16 @@ struct House: Sendable {
     }
 
     let clock: ManualClock
-    let engine: SQLiteEngine
     let steps: StepLog
-    let service: ChatService
+    private let house: ChatHouse
     let client: Client
     let webhooks: WebhookService
     /// Attempts once they are recorded, with what followed.
     let attempts: Ledger<(delivery: Delivery, decision: DeliveryState.Decision)>
     private let settings: Settings
 
+    var engine: SQLiteEngine { house.engine }
+    var service: ChatService { house.service }
     var registry: WebhookRegistry { webhooks.registry }
 
     /// Starts a house, runs `body` when everything is ready, and stops it again.
@@ -64,41 +65,29 @@ struct House: Sendable {
     ) async throws {
         let house = try await House(settings, clock)
         do {
-            try await house.run(body)
+            try await house.house.run([{ try await house.webhooks.run(whenReady: $0) }]) { try await body(house) }
         } catch {
-            await house.end()
+            await house.client.shutdown()
             throw error
         }
-        await house.end()
+        await house.client.shutdown()
     }
 
     private init(_ settings: Settings, _ clock: ManualClock) async throws {
         self.settings = settings
         self.clock = clock
         var engineSettings = SQLiteEngineSettings(
-            path: settings.path, limits: settings.limits, clock: clock.wall, logger: Self.quiet)
+            path: settings.path, limits: settings.limits, clock: clock.wall, logger: ChatHouse.quiet)
         engineSettings.tailBytes = 1024 * 1024
-        engine = try await SQLiteEngine(engineSettings)
+        let engine = try await SQLiteEngine(engineSettings)
         steps = StepLog(real: engine.log)
-        service = ChatService(
-            engine: SteppedEngine(real: engine, steps: steps), limits: settings.limits, clock: clock.wall,
-            executor: HubThread())
+        house = try await ChatHouse(
+            on: engine, behind: SteppedEngine(real: engine, steps: steps), limits: settings.limits, clock: clock.wall)
         client = try Client(
             options: ClientOptions(maxConnections: settings.connections, addressGuard: settings.clientGuard))
         attempts = Ledger()
-        webhooks = Self.outbound(service, client, settings, attempts)
-        do throws(ChatError) {
-            _ = try await service.keyring.establish(
-                AppRecord(
-                    space: Self.space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec",
-                    isFirst: true, created: clock.now), keyText: nil)
-        } catch {
-            // Opened again: the app is there.
-            guard error.code == .conflict else { throw error }
-        }
+        webhooks = Self.outbound(house.service, client, settings, attempts)
     }
-
-    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private static func outbound(
         _ service: ChatService, _ client: Client, _ settings: Settings,
@@ -108,39 +97,11 @@ struct House: Sendable {
             addressGuard: settings.registrationGuard, userAgent: "Parley/test", draw: { settings.draw })
         options.takeWait = .milliseconds(50)
         options.observe = { attempts.append(($0, $1)) }
-        return WebhookService(service: service, client: client, options: options, logger: quiet)
+        return WebhookService(service: service, client: client, options: options, logger: ChatHouse.quiet)
     }
 
     /// Another node's worth of planning and sending over the same engine.
     func another() -> WebhookService { Self.outbound(service, client, settings, attempts) }
-
-    private func run(_ body: @escaping @Sendable (House) async throws -> Void) async throws {
-        try await withThrowingTaskGroup { group in
-            try await start({ ready in try await service.run(whenReady: ready) }, in: &group)
-            try await start({ ready in try await webhooks.run(whenReady: ready) }, in: &group)
-            try await body(self)
-            group.cancelAll()
-        }
-    }
-
-    /// Starts something with a `run`, and returns when it is ready.
-    func start(
-        _ run: @escaping @Sendable (_ ready: @escaping @Sendable () -> Void) async throws -> Void,
-        in group: inout ThrowingTaskGroup<Void, any Error>
-    ) async throws {
-        let ready = Ledger<Bool>()
-        group.addTask {
-            defer { ready.append(false) }
-            try await run { ready.append(true) }
-        }
-        let state = await ready.wait(count: 1)
-        try #require(state.first == true, "it did not start")
-    }
-
-    private func end() async {
-        await client.shutdown()
-        await engine.close()
-    }
 }
 
 extension House {
