@@ -30,8 +30,8 @@ public final class ChatService: Sendable {
     /// - Parameter whenReady: called once, when committed events reach subscribers.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         try await withThrowingDiscardingTaskGroup { group in
-            try await keyring.load()
-            group.addTask { await self.keyring.follow() }
+            let revision = try await keyring.load()
+            group.addTask { await self.keyring.follow(from: revision) }
             try await hub.run(whenReady: whenReady)
             group.cancelAll()
         }

@@ -120,7 +120,6 @@ extension Keyring {
     }
 
     private func write(_ changes: [RecordChange]) async throws(ChatError) {
-        let records = try await directory.write(changes)
-        for (change, record) in zip(changes, records) { apply(change.key, change.body == nil ? nil : record) }
+        _ = try await mirror.write(changes, apply)
     }
 }

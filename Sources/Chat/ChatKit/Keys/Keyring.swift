@@ -12,13 +12,15 @@ public final class Keyring: Sendable {
         var byDigest: [String: RecordKey] = [:]
     }
 
-    let directory: any Directory
+    private let directory: any Directory
+    let mirror: RecordMirror
     let clock: WallClock
     let contents = Lock(Contents())
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
 
     init(directory: any Directory, clock: WallClock) {
         self.directory = directory
+        mirror = RecordMirror([.app, .key], of: directory)
         self.clock = clock
     }
 
@@ -66,33 +68,17 @@ public final class Keyring: Sendable {
 
 extension Keyring {
     /// Reads every app and key. Before the first request.
-    func load() async throws(ChatError) {
-        for app in try await all(.app, in: .gateway).compactMap(AppRecord.init) {
-            put(app)
-            for key in try await all(.key, in: app.space).compactMap(APIKey.init) { put(key) }
-        }
+    ///
+    /// - Returns: the revision from which `follow` goes on.
+    func load() async throws(ChatError) -> Revision {
+        let revision = try await directory.revision()
+        try await mirror.load(.app, in: .gateway, apply)
+        for app in apps { try await mirror.load(.key, in: app.space, apply) }
+        return revision
     }
 
     /// Applies what changes in the directory, until the engine closes.
-    func follow() async {
-        for await changes in await directory.changes(after: 0) {
-            for key in changes.keys where key.kind == .app || key.kind == .key {
-                await refresh(key)
-            }
-        }
-    }
-
-    /// Reads a record until it can be read: giving up would leave a revoked key in force.
-    private func refresh(_ key: RecordKey) async {
-        while !Task.isCancelled {
-            do {
-                return apply(key, try await directory.read(key))
-            } catch {
-                // Cancellation shows at the loop's head.
-                try? await Task.sleep(for: .milliseconds(200))
-            }
-        }
-    }
+    func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
     /// Takes one record as it is now; nil when it was removed.
     func apply(_ key: RecordKey, _ record: Record?) {
@@ -132,16 +118,5 @@ extension Keyring {
 
     private func tell(_ key: APIKey) {
         for observer in observers.withLock({ $0 }) { observer(key) }
-    }
-
-    private func all(_ kind: RecordKind, in space: SpaceID) async throws(ChatError) -> [Record] {
-        var records: [Record] = []
-        var query = RecordQuery(kind, in: space, limit: 500)
-        while true {
-            let page = try await directory.list(query)
-            records += page.items
-            guard let cursor = page.cursor else { return records }
-            query.cursor = cursor
-        }
     }
 }

@@ -19,16 +19,18 @@ public final class SourceRegistry: Sendable {
 
     let service: ChatService
     let logger: Logger
-    let receivers = Lock<[String: Receiver]>([:])
+    private let mirror: RecordMirror
+    private let receivers = Lock<[ExactText: Receiver]>([:])
 
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
+        mirror = RecordMirror([.app, .source], of: service.engine.directory)
     }
 
     var directory: any Directory { service.engine.directory }
 
-    func receiver(_ id: String) -> Receiver? { receivers.withLock { $0[id] } }
+    func receiver(_ id: String) -> Receiver? { receivers.withLock { $0[ExactText(id)] } }
 
     /// Makes a source, or puts other settings in the place of its present ones.
     ///
@@ -83,15 +85,10 @@ public final class SourceRegistry: Sendable {
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
         do throws(ChatError) {
-            _ = try await directory.write([
-                RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present),
-                RecordChange(source.nameKey, body: nil),
-            ])
+            let removal = RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)
+            _ = try await mirror.write([removal, RecordChange(source.nameKey, body: nil)], take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
-        }
-        receivers.withLock { receivers in
-            if receivers[id]?.source.space == caller.space { receivers[id] = nil }
         }
     }
 
@@ -137,30 +134,11 @@ extension SourceRegistry {
     private static let taken = ChatError(.conflict, "the id is taken; choose another", slug: "source_taken")
 
     private func write(_ source: Source, _ changes: [RecordChange]) async throws(ChatError) -> Source {
-        let record = try await directory.write(changes)[0]
+        let record = try await mirror.write(changes, take)[0]
         var stored = source
         stored.etag = record.etag
         stored.updated = record.updated
-        take(stored)
         return stored
-    }
-
-    /// Takes a source as it is now, unless a newer version is known.
-    private func take(_ source: Source) {
-        do throws(SignatureSchemeError) {
-            let receiver = Receiver(source: source, verifier: try source.settings.verifier())
-            receivers.withLock { receivers in
-                if let known = receivers[source.id]?.source, known.space == source.space, known.updated > source.updated
-                {
-                    return
-                }
-                receivers[source.id] = receiver
-            }
-        } catch {
-            // Nothing may come in unchecked because its secrets are unreadable.
-            receivers.withLock { $0[source.id] = nil }
-            logger.error("source not usable; its posts are refused", metadata: ["source": "\(source.id)"])
-        }
     }
 
     // MARK: Following the directory
@@ -169,51 +147,47 @@ extension SourceRegistry {
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
-            var query = RecordQuery(.source, in: app.space, limit: 500)
-            while true {
-                let page = try await directory.list(query)
-                for record in page.items { take(record.key, record) }
-                guard let cursor = page.cursor else { break }
-                query.cursor = cursor
-            }
+            try await mirror.load(.source, in: app.space, take)
         }
         return revision
     }
 
     /// Applies what changes in the directory, until cancelled or until the engine closes.
     func follow(from revision: Revision) async {
-        for await changes in await directory.changes(after: revision) {
-            for key in changes.keys where key.kind == .source || key.kind == .app { await refresh(key) }
+        await mirror.follow(from: revision, take) { key, error in
+            logger.warning(
+                "source record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
 
-    /// Reads one record again until it can be read: an entry left as it was could go on taking posts with a secret that
-    /// was withdrawn.
-    private func refresh(_ key: RecordKey) async {
-        while !Task.isCancelled {
-            do throws(ChatError) {
-                return take(key, try await directory.read(key))
-            } catch {
-                logger.warning(
-                    "source record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
-                // Cancellation shows at the loop's head; the pause carries no other news.
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }
-    }
-
+    /// Takes a record as it is now.
     private func take(_ key: RecordKey, _ record: Record?) {
-        if key.kind == .app {
-            guard record == nil else { return }
-            let space = SpaceID(key.id)
-            return receivers.withLock { receivers in receivers = receivers.filter { $0.value.source.space != space } }
-        }
-        if let source = record.flatMap({ Source($0) }) { return take(source) }
-        if record != nil {
-            logger.error("source record not understood; its posts are refused", metadata: ["source": "\(key.id)"])
-        }
+        guard key.kind == .source else { return record == nil ? drop(SpaceID(key.id)) : () }
+        let receiver = record.flatMap { self.receiver(of: $0) }
         receivers.withLock { receivers in
-            if receivers[key.id]?.source.space == key.space { receivers[key.id] = nil }
+            // The id may be another app's by now: then what happens to the record of its former holder is no news.
+            guard receiver != nil || receivers[ExactText(key.id)]?.source.space == key.space else { return }
+            receivers[ExactText(key.id)] = receiver
         }
+    }
+
+    /// Nil when nothing may come in: unchecked, because its secrets are unreadable, least of all.
+    private func receiver(of record: Record) -> Receiver? {
+        guard let source = Source(record) else {
+            logger.error(
+                "source record not understood; its posts are refused", metadata: ["source": "\(record.key.id)"])
+            return nil
+        }
+        do throws(SignatureSchemeError) {
+            return Receiver(source: source, verifier: try source.settings.verifier())
+        } catch {
+            logger.error("source not usable; its posts are refused", metadata: ["source": "\(source.id)"])
+            return nil
+        }
+    }
+
+    /// The app is gone, and its sources with it.
+    private func drop(_ space: SpaceID) {
+        receivers.withLock { receivers in receivers = receivers.filter { $0.value.source.space != space } }
     }
 }
