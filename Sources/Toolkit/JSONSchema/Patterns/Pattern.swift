@@ -14,13 +14,6 @@ final class Pattern: @unchecked Sendable {
     /// The ways to match; tests ask for each.
     enum Engine: Sendable, CaseIterable { case direct, automaton, simulation, backtracking }
 
-    enum Plan {
-        case direct(DirectForm)
-        case automaton(Automaton)
-        case simulation(Simulation)
-        case backtracking(Backtracker)
-    }
-
     private let plan: Plan
     private let memory: Memory
 
@@ -31,7 +24,7 @@ final class Pattern: @unchecked Sendable {
         var parser = Parser(source, limits: limits)
         let syntax = try parser.parse()
         let memory = Memory()
-        plan = try Pattern.plan(syntax, limits: limits, engine: engine, memory: memory)
+        plan = try Plan(syntax, limits: limits, engine: engine, memory: memory)
         self.memory = memory
     }
 

@@ -1,8 +1,8 @@
 /// What one pattern may cost. Everything here is decided when the pattern is compiled, but for the steps, which belong
 /// to the document that is checked.
 struct PatternLimits: Sendable {
-    /// Groups within groups. Parsing and planning call themselves once per level: with 100 they fit into a quarter of a
-    /// 512 KiB stack in a debug build.
+    /// Groups within groups. What walks over a tree calls itself once or twice per level: at this depth a debug build
+    /// was seen to use 192 KiB of stack.
     var nesting = 100
     /// Instructions that a counted repeat may unfold to.
     var statesPerRepeat = 1_000

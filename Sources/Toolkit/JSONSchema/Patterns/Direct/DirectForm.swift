@@ -1,1 +1,92 @@
-extension Pattern { struct DirectForm { func matches(_ text: Text) -> Bool { false } } }
+import Glibc
+
+extension Pattern {
+    /// The shapes that nearly all schemas use, each with a loop of its own. Trivial.
+    enum DirectForm {
+        /// Every text matches.
+        case always
+        case contains(Literal)
+        case equals(Literal)
+        case prefix(Literal)
+        case suffix(Literal)
+        /// `^(a|b|c)$`.
+        case words(WordTable)
+        /// From the start, one piece after another, without a choice anywhere; then the end, if `isWhole`.
+        case chain(UnsafePointer<Piece>, count: Int, isWhole: Bool)
+        /// So many characters of a class in a row, anywhere.
+        case streak(Run)
+        /// So many characters of a class at the end.
+        case tail(Run)
+
+        func matches(_ text: Text) -> Bool {
+            switch self {
+            case .always: true
+            case .contains(let literal):
+                literal.occurs(in: text)
+            case .equals(let literal):
+                literal.count == text.end - text.start && literal.stands(at: text.start, text.end)
+            case .prefix(let literal): literal.stands(at: text.start, text.end)
+            case .suffix(let literal):
+                literal.count <= text.end - text.start && literal.stands(at: text.end - literal.count, text.end)
+            case .words(let words): words.contains(text)
+            case .chain(let pieces, let count, let isWhole): Self.matches(text, pieces, count, isWhole)
+            case .streak(let run): run.occurs(in: text)
+            case .tail(let run): run.ends(text)
+            }
+        }
+
+        private static func matches(
+            _ text: Text, _ pieces: UnsafePointer<Piece>, _ count: Int, _ isWhole: Bool
+        ) -> Bool {
+            var place = text.start
+            for index in 0..<count where !pieces[index].take(&place, text.end) { return false }
+            return !isWhole || place == text.end
+        }
+    }
+
+    /// Bytes that must stand as they are.
+    struct Literal {
+        let bytes: UnsafePointer<UInt8>
+        let count: Int
+
+        init(_ bytes: [UInt8], memory: Memory) {
+            self.bytes = memory.keep(bytes)
+            count = bytes.count
+        }
+
+        /// Longer ones are searched for by the automaton: here each place may cost a comparison of this length.
+        static let longestSearched = 32
+
+        func occurs(in text: Text) -> Bool {
+            var place = text.start
+            while text.end - place >= count, let found = memchr(place, Int32(bytes[0]), text.end - place) {
+                place = UnsafePointer(found.assumingMemoryBound(to: UInt8.self))
+                if stands(at: place, text.end) { return true }
+                place += 1
+            }
+            return false
+        }
+
+        @inline(__always)
+        func stands(at place: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+            end - place >= count && memcmp(place, bytes, count) == 0
+        }
+    }
+
+    /// A part of a chain.
+    enum Piece {
+        case literal(Literal)
+        case run(Run)
+
+        @inline(__always)
+        func take(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+            switch self {
+            case .run(let run): return run.take(&place, end)
+            case .literal(let literal):
+                guard literal.stands(at: place, end) else { return false }
+                place += literal.count
+                return true
+            }
+        }
+    }
+}

@@ -9,24 +9,35 @@ extension Pattern {
         let alphabet: Alphabet
         private let rows: Rows
 
-        init(_ program: Program, limits: PatternLimits, memory: Memory) throws(PatternError) {
+        init(
+            _ program: Program, _ partition: Partition, _ alphabet: Alphabet, memory: Memory
+        ) throws(PatternError) {
             looksAtWords = program.looksAtWords
-            // The words come first, so that their row needs no place of its own.
-            let sets = [.words] + program.sets
-            let partition = try Partition(looksAtWords ? sets : program.sets, limits: limits)
             var draft = RowDraft(words: partition.symbolCount / 64 + 1)
-            let places = try draft.add(looksAtWords ? sets : [.nothing] + program.sets, partition)
+            // The words come first: their row is looked up by its place alone.
+            let places = try draft.add([looksAtWords ? .words : .nothing] + program.sets, partition)
             instructions = memory.keep(program.instructions.map { $0.placed(places) })
             count = program.instructions.count
             slotCount = program.slotCount
             isAnchored = program.isAnchored
-            alphabet = Alphabet(partition, memory: memory)
+            self.alphabet = alphabet
             rows = Rows(bits: memory.keep(draft.bits), words: draft.words)
         }
 
         /// Whether a symbol belongs to the class of a `take` or `run`.
         @inline(__always)
         func accepts(_ row: Int32, _ symbol: Int) -> Bool { rows.accepts(Int(row), symbol) }
+
+        /// Whether an instruction takes a character, and this one.
+        @inline(__always)
+        func takes(_ index: Int, _ symbol: Int) -> Bool {
+            let instruction = instructions[index]
+            switch instruction.code {
+            case .take: return accepts(instruction.a, symbol)
+            case .takeSymbol: return symbol == Int(instruction.a)
+            default: return false
+            }
+        }
 
         /// Whether a symbol is a word character; only meaningful if `looksAtWords`.
         @inline(__always)

@@ -46,6 +46,9 @@ extension Pattern {
         var looksAtWords: Bool {
             instructions.contains { $0.code == .wordEdge || $0.code == .noWordEdge }
         }
+
+        /// The classes that the symbols of the alphabet must tell apart.
+        var distinctions: [ScalarSet] { looksAtWords ? sets + [.words] : sets }
     }
 }
 

@@ -3,28 +3,54 @@ extension Pattern {
     ///
     /// For automaton and simulation only what may be matched counts, so captures, their resetting, and the rule that a
     /// round of a loop must take something are left out: none of them changes which texts match.
+    ///
+    /// What is still to be written stands on a list, not on the stack of the thread.
     struct ProgramWriter {
-        private(set) var program = Program()
+        private typealias Label = Int32
+
+        private enum Task {
+            case node(Node)
+            /// `a` and `b` of `split`, `jump` and `look` are labels until the end.
+            case add(Instruction)
+            case place(Label)
+            /// Whether what follows is matched to the left.
+            case turn(Bool)
+            /// A round of a repeat has been written, from the label to here, of so many.
+            case check(Label, copies: Int)
+        }
+
         private let syntax: Syntax
         private let limits: PatternLimits
         private let backtracks: Bool
         private let keepsGroups: Bool
+        private var program = Program()
+        private var classes: ClassList
+        private var pending: [Task] = []
+        private var places: [Int32] = []
         private var isBackward = false
-        private var setNumbers: [ScalarSet: Int] = [:]
-        private var classNumbers: [CharacterClass: Int] = [:]
-        private var rangeCount = 0
 
         init(_ syntax: Syntax, limits: PatternLimits, backtracks: Bool) {
             self.syntax = syntax
             self.limits = limits
             self.backtracks = backtracks
+            classes = ClassList(rangeLimit: limits.ranges)
             keepsGroups = backtracks && syntax.root.refersBack
             if keepsGroups { program.slotCount = 2 * (syntax.groupCount + 1) }
         }
 
         mutating func write() throws(PatternError) -> Program {
-            try write(syntax.root)
-            try add(.match)
+            pending = [.add(Instruction(code: .match)), .node(syntax.root)]
+            while let task = pending.popLast() {
+                switch task {
+                case .node(let node): try write(node)
+                case .add(let instruction): try add(instruction)
+                case .place(let label): places[Int(label)] = here
+                case .turn(let isBackward): self.isBackward = isBackward
+                case .check(let start, let copies): try check(Int(here - places[Int(start)]), copies)
+                }
+            }
+            resolveLabels()
+            program.sets = classes.sets
             program.isAnchored = !program.isReachableWithoutTextStart()
             return program
         }
@@ -36,42 +62,53 @@ extension Pattern.ProgramWriter {
 
     private var here: Int32 { Int32(program.instructions.count) }
 
-    private mutating func add(_ code: Instruction.Code, _ a: Int32 = 0, _ b: Int32 = 0) throws(PatternError) {
-        try add(Instruction(code: code, a: a, b: b))
-    }
-
     private mutating func add(_ instruction: Instruction) throws(PatternError) {
-        guard program.instructions.count < limits.states else { throw tooLarge }
+        guard program.instructions.count < limits.states else { throw Self.tooLarge }
         program.instructions.append(instruction)
     }
 
-    private var tooLarge: PatternError {
-        PatternError(message: "the pattern is too large once its repeats are written out", offset: 0)
+    private func check(_ size: Int, _ copies: Int) throws(PatternError) {
+        if copies > 1, size * copies > limits.statesPerRepeat { throw Self.tooLarge }
     }
+
+    private static let tooLarge = PatternError(
+        message: "the pattern is too large once its repeats are written out", offset: 0)
+
+    private mutating func label() -> Label {
+        places.append(0)
+        return Label(places.count - 1)
+    }
+
+    private mutating func resolveLabels() {
+        for index in program.instructions.indices {
+            let instruction = program.instructions[index]
+            switch instruction.code {
+            case .split:
+                program.instructions[index].a = places[Int(instruction.a)]
+                program.instructions[index].b = places[Int(instruction.b)]
+            case .jump, .look: program.instructions[index].a = places[Int(instruction.a)]
+            default: break
+            }
+        }
+    }
+
+    private mutating func schedule(_ tasks: [Task]) { pending += tasks.reversed() }
+
+    // MARK: Nodes
 
     private mutating func write(_ node: Pattern.Node) throws(PatternError) {
         switch node {
         case .empty: break
-        case .scalar(let scalar): try take(try number(of: Pattern.ScalarSet([scalar...scalar])))
-        case .set(let characters): try take(try number(of: characters))
-        case .sequence(let nodes):
-            for node in isBackward ? nodes.reversed() : nodes { try write(node) }
-        case .choice(let nodes): try write(choice: nodes)
+        case .scalar(let scalar): try take(classes.number(of: scalar))
+        case .set(let characters): try take(try classes.number(of: characters))
+        case .sequence(let nodes): schedule((isBackward ? nodes.reversed() : nodes).map { .node($0) })
+        case .choice(let nodes): write(choice: nodes)
         case .loop(let repetition, let node): try write(repetition, node)
-        case .group(let number, let node): try write(group: number, node)
+        case .group(let number, let node): write(group: Int32(2 * number), node)
         case .backReference(let group): try write(reference: group)
         case .namedReference(let place): try write(reference: syntax.references[place])
-        case .edge(let edge): try write(edge)
-        case .look(let look, let node): try write(look, node)
-        }
-    }
-
-    private mutating func write(_ edge: Pattern.Edge) throws(PatternError) {
-        switch edge {
-        case .textStart: try add(.textStart)
-        case .textEnd: try add(.textEnd)
-        case .wordEdge: try add(.wordEdge)
-        case .noWordEdge: try add(.noWordEdge)
+        case .edge(let edge): try add(Instruction(code: edge.code))
+        case .look(let look, let node): write(look, node)
         }
     }
 
@@ -79,44 +116,39 @@ extension Pattern.ProgramWriter {
         try add(Instruction(code: .take, isBackward: isBackward, a: set))
     }
 
-    private mutating func write(choice nodes: [Pattern.Node]) throws(PatternError) {
-        var ends: [Int32] = []
+    private mutating func write(choice nodes: [Pattern.Node]) {
+        let end = label()
+        var tasks: [Task] = []
         for (index, node) in nodes.enumerated() {
             guard index < nodes.count - 1 else {
-                try write(node)
+                tasks += [.node(node), .place(end)]
                 break
             }
-            let split = here
-            try add(.split, split + 1)
-            try write(node)
-            ends.append(here)
-            try add(.jump)
-            program.instructions[Int(split)].b = here
+            let (branch, next) = (label(), label())
+            tasks += [.add(Instruction(code: .split, a: branch, b: next)), .place(branch), .node(node)]
+            tasks += [.add(Instruction(code: .jump, a: end)), .place(next)]
         }
-        for end in ends { program.instructions[Int(end)].a = here }
+        schedule(tasks)
     }
 
-    private mutating func write(group: Int, _ node: Pattern.Node) throws(PatternError) {
-        guard keepsGroups else { return try write(node) }
-        let slot = Int32(2 * group)
-        try add(.save, isBackward ? slot + 1 : slot)
-        try write(node)
-        try add(.save, isBackward ? slot : slot + 1)
+    private mutating func write(group slot: Int32, _ node: Pattern.Node) {
+        guard keepsGroups else { return schedule([.node(node)]) }
+        schedule([
+            .add(Instruction(code: .save, a: isBackward ? slot + 1 : slot)), .node(node),
+            .add(Instruction(code: .save, a: isBackward ? slot : slot + 1)),
+        ])
     }
 
     private mutating func write(reference group: Int) throws(PatternError) {
         try add(Instruction(code: .reference, isBackward: isBackward, a: Int32(2 * group)))
     }
 
-    private mutating func write(_ look: Pattern.Look, _ node: Pattern.Node) throws(PatternError) {
-        let start = Int(here)
-        try add(Instruction(code: .look, flag: look.isNegated))
-        let outer = isBackward
-        isBackward = look.isBehind
-        try write(node)
-        isBackward = outer
-        try add(.lookEnd)
-        program.instructions[start].a = here
+    private mutating func write(_ look: Pattern.Look, _ node: Pattern.Node) {
+        let after = label()
+        schedule([
+            .add(Instruction(code: .look, flag: look.isNegated, a: after)), .turn(look.isBehind), .node(node),
+            .turn(isBackward), .add(Instruction(code: .lookEnd)), .place(after),
+        ])
     }
 }
 
@@ -124,112 +156,101 @@ extension Pattern.ProgramWriter {
 
 extension Pattern.ProgramWriter {
     private mutating func write(_ repetition: Pattern.Repetition, _ node: Pattern.Node) throws(PatternError) {
-        if backtracks, let set = try number(ofSingle: node) { return try run(repetition, set) }
-        // One round that may be empty and then must not: `x+` of such an x is written as `x x*`.
-        let loopsBack = repetition.most == nil && repetition.least > 0 && !(backtracks && node.canBeEmpty)
-        let start = here
-        let copies = repetition.most ?? max(1, repetition.least + (loopsBack ? 0 : 1))
-        for round in 0..<copies {
-            if round == 1, Int(here - start) * copies > limits.statesPerRepeat { throw tooLarge }
-            if round < repetition.least {
-                let body = here
-                try writeRound(repetition, node)
-                if loopsBack, round == copies - 1 { try split(repetition, body, here + 1) }
-            } else if repetition.most == nil {
-                try writeStar(repetition, node)
-            } else {
-                return try writeOptional(repetition, node, rounds: copies - round, of: copies)
-            }
+        if backtracks, try run(repetition, node) { return }
+        let savesGroups = keepsGroups && repetition.groups != nil
+        if node.isVoid, !savesGroups { return }
+        // Whatever is not void takes an instruction at least.
+        let copies = repetition.most ?? repetition.least
+        guard max(copies, repetition.least) <= limits.statesPerRepeat else { throw Self.tooLarge }
+        var tasks: [Task] = []
+        if let most = repetition.most {
+            for _ in 0..<repetition.least { tasks += required(repetition, node, copies).tasks }
+            tasks += optional(repetition, node, rounds: most - repetition.least, copies)
+        } else if repetition.least > 0, !(backtracks && node.canBeEmpty) {
+            for _ in 1..<repetition.least { tasks += required(repetition, node, copies).tasks }
+            let last = required(repetition, node, copies)
+            let out = label()
+            tasks += last.tasks + [split(repetition, last.start, out), .place(out)]
+        } else {
+            // A round that may be empty the first time must not be so later: `x+` is written as `x x*`.
+            for _ in 0..<repetition.least { tasks += required(repetition, node, copies).tasks }
+            tasks += star(repetition, node)
         }
+        schedule(tasks)
     }
 
-    private mutating func writeStar(_ repetition: Pattern.Repetition, _ node: Pattern.Node) throws(PatternError) {
-        let start = here
-        try split(repetition, start + 1, 0)
-        try writeRound(repetition, node, mustTake: true)
-        try add(.jump, start)
-        setWayOut(of: start, repetition)
+    private mutating func required(
+        _ repetition: Pattern.Repetition, _ node: Pattern.Node, _ copies: Int
+    ) -> (tasks: [Task], start: Label) {
+        let start = label()
+        return ([.place(start)] + round(repetition, node) + [.check(start, copies: copies)], start)
+    }
+
+    private mutating func star(_ repetition: Pattern.Repetition, _ node: Pattern.Node) -> [Task] {
+        let (start, inside, out) = (label(), label(), label())
+        return [.place(start), split(repetition, inside, out), .place(inside)]
+            + round(repetition, node, mustTake: true) + [.add(Instruction(code: .jump, a: start)), .place(out)]
     }
 
     /// Rounds that need not be: each may leave for the end.
-    private mutating func writeOptional(
-        _ repetition: Pattern.Repetition, _ node: Pattern.Node, rounds: Int, of copies: Int
-    ) throws(PatternError) {
-        var splits: [Int32] = []
-        for round in 0..<rounds {
-            let start = here
-            splits.append(start)
-            try split(repetition, start + 1, 0)
-            try writeRound(repetition, node, mustTake: true)
-            if round == 0, copies > 1, Int(here - start) * copies > limits.statesPerRepeat { throw tooLarge }
+    private mutating func optional(
+        _ repetition: Pattern.Repetition, _ node: Pattern.Node, rounds: Int, _ copies: Int
+    ) -> [Task] {
+        let out = label()
+        var tasks: [Task] = []
+        for _ in 0..<rounds {
+            let inside = label()
+            tasks += [split(repetition, inside, out), .place(inside)]
+            tasks += round(repetition, node, mustTake: true) + [.check(inside, copies: copies)]
         }
-        for split in splits { setWayOut(of: split, repetition) }
+        return tasks + [.place(out)]
     }
 
-    private mutating func writeRound(
+    private mutating func round(
         _ repetition: Pattern.Repetition, _ node: Pattern.Node, mustTake: Bool = false
-    ) throws(PatternError) {
+    ) -> [Task] {
+        var tasks: [Task] = []
         if keepsGroups, let groups = repetition.groups {
-            try add(.forget, Int32(2 * groups.lowerBound), Int32(2 * groups.upperBound + 2))
+            let slots = (first: Int32(2 * groups.lowerBound), end: Int32(2 * groups.upperBound + 2))
+            tasks.append(.add(Instruction(code: .forget, a: slots.first, b: slots.end)))
         }
-        guard backtracks, mustTake, node.canBeEmpty else { return try write(node) }
+        guard backtracks, mustTake, node.canBeEmpty else { return tasks + [.node(node)] }
         let slot = Int32(program.slotCount)
         program.slotCount += 1
-        try add(.save, slot)
-        try write(node)
-        try add(.progress, slot)
+        return tasks + [
+            .add(Instruction(code: .save, a: slot)), .node(node), .add(Instruction(code: .progress, a: slot)),
+        ]
     }
 
     /// A choice between another round and leaving, in the order of the repetition's greed.
-    private mutating func split(
-        _ repetition: Pattern.Repetition, _ round: Int32, _ out: Int32
-    ) throws(PatternError) {
-        try add(.split, repetition.isGreedy ? round : out, repetition.isGreedy ? out : round)
+    private func split(_ repetition: Pattern.Repetition, _ round: Label, _ out: Label) -> Task {
+        let isGreedy = repetition.isGreedy
+        return .add(Instruction(code: .split, a: isGreedy ? round : out, b: isGreedy ? out : round))
     }
 
-    private mutating func setWayOut(of split: Int32, _ repetition: Pattern.Repetition) {
-        if repetition.isGreedy {
-            program.instructions[Int(split)].b = here
-        } else {
-            program.instructions[Int(split)].a = here
+    /// A repeat of one class is a single instruction to the backtracker.
+    private mutating func run(_ repetition: Pattern.Repetition, _ node: Pattern.Node) throws(PatternError) -> Bool {
+        let set: Int32
+        switch node {
+        case .scalar(let scalar): set = classes.number(of: scalar)
+        case .set(let characters): set = try classes.number(of: characters)
+        default: return false
         }
-    }
-
-    private mutating func run(_ repetition: Pattern.Repetition, _ set: Int32) throws(PatternError) {
-        let most = repetition.most.map { Int32(clamping: $0) } ?? Int32.max
         try add(
             Instruction(
                 code: .run, isBackward: isBackward, flag: repetition.isGreedy, a: set,
-                b: Int32(clamping: repetition.least), c: most))
+                b: Int32(clamping: repetition.least), c: repetition.most.map { Int32(clamping: $0) } ?? Int32.max))
+        return true
     }
 }
 
-// MARK: - Classes
-
-extension Pattern.ProgramWriter {
-    private mutating func number(ofSingle node: Pattern.Node) throws(PatternError) -> Int32? {
-        switch node {
-        case .scalar(let scalar): try number(of: Pattern.ScalarSet([scalar...scalar]))
-        case .set(let characters): try number(of: characters)
-        default: nil
+extension Pattern.Edge {
+    fileprivate var code: Pattern.Instruction.Code {
+        switch self {
+        case .textStart: .textStart
+        case .textEnd: .textEnd
+        case .wordEdge: .wordEdge
+        case .noWordEdge: .noWordEdge
         }
-    }
-
-    private mutating func number(of characters: Pattern.CharacterClass) throws(PatternError) -> Int32 {
-        if let known = classNumbers[characters] { return Int32(known) }
-        let number = try number(of: characters.members)
-        classNumbers[characters] = Int(number)
-        return number
-    }
-
-    private mutating func number(of set: Pattern.ScalarSet) throws(PatternError) -> Int32 {
-        if let known = setNumbers[set] { return Int32(known) }
-        rangeCount += set.ranges.count
-        guard rangeCount <= limits.ranges else {
-            throw PatternError(message: "the pattern holds too many character classes", offset: 0)
-        }
-        setNumbers[set] = program.sets.count
-        program.sets.append(set)
-        return Int32(program.sets.count - 1)
     }
 }

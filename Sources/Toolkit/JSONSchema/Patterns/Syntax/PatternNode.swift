@@ -58,6 +58,16 @@ extension Pattern.Node {
         }
     }
 
+    /// Whether there is nothing to match or to ask.
+    var isVoid: Bool {
+        switch self {
+        case .empty: true
+        case .sequence(let nodes): nodes.allSatisfy(\.isVoid)
+        case .group(_, let node), .loop(_, let node): node.isVoid
+        default: false
+        }
+    }
+
     /// Whether an automaton cannot serve it.
     var needsBacktracking: Bool {
         switch self {

@@ -1,12 +1,30 @@
 extension Pattern {
     /// Reads the grammar of ECMA-262, 22.2.1 with the parameters `[+UnicodeMode, +NamedCaptureGroups]`, and its early
     /// errors. Nothing of annex B is taken: `\-`, `{` or `]` on their own are refused, as with the `u` flag.
+    ///
+    /// Open groups stand on a stack of its own, so that parentheses cannot exhaust that of the thread.
     struct Parser {
+        /// A group that has been opened and not yet closed; the first is the whole pattern.
+        fileprivate struct Level {
+            var kind = Kind.plain
+            /// Where it opens, and how many capturing groups came before.
+            var start = 0
+            var groupsBefore = 0
+            var branches: [Node] = []
+            var terms: [Node] = []
+
+            enum Kind {
+                case plain
+                case capture(Int)
+                case look(Look)
+            }
+        }
+
         let source: UnsafeBufferPointer<UInt8>
         let limits: PatternLimits
         var offset = 0
-        private var depth = 0
-        private(set) var groupCount = 0
+        private var groupCount = 0
+        private var open = [Level()]
         var groupNames: [[UInt32]: Int] = [:]
         /// `\k<name>` as met; the group may follow later.
         var namedReferences: [(name: [UInt32], offset: Int)] = []
@@ -19,104 +37,132 @@ extension Pattern {
         }
 
         mutating func parse() throws(PatternError) -> Syntax {
-            let root = try disjunction()
-            if offset < source.count { throw failure("a parenthesis closes nothing") }
-            if greatestReference.number > groupCount {
-                throw PatternError(message: "there is no such group", offset: greatestReference.offset)
-            }
-            var references: [Int] = []
-            for (name, offset) in namedReferences {
-                guard let group = groupNames[name] else {
-                    throw PatternError(message: "no group has this name", offset: offset)
+            while let byte = peek {
+                switch byte {
+                case UInt8(ascii: "("): try openGroup()
+                case UInt8(ascii: ")"): try closeGroup()
+                case UInt8(ascii: "|"):
+                    offset += 1
+                    open[open.count - 1].endBranch()
+                default: try term()
                 }
-                references.append(group)
             }
-            return Syntax(root: root, groupCount: groupCount, references: references)
-        }
-
-        mutating func disjunction() throws(PatternError) -> Node {
-            var branches = [try alternative()]
-            while take("|") { branches.append(try alternative()) }
-            return branches.count == 1 ? branches[0] : .choice(branches)
-        }
-
-        private mutating func alternative() throws(PatternError) -> Node {
-            var terms: [Node] = []
-            while let byte = peek, byte != UInt8(ascii: "|"), byte != UInt8(ascii: ")") { terms.append(try term()) }
-            return terms.isEmpty ? .empty : terms.count == 1 ? terms[0] : .sequence(terms)
-        }
-
-        private mutating func term() throws(PatternError) -> Node {
-            let groupsBefore = groupCount
-            if let edge = edge() { return .edge(edge) }
-            let atom = try atom()
-            // Lookarounds cannot be repeated in this mode: what follows is then an atom, and refused there.
-            if case .look = atom { return atom }
-            guard var repetition = try quantifier() else { return atom }
-            if groupCount > groupsBefore { repetition.groups = (groupsBefore + 1)...groupCount }
-            return .loop(repetition, atom)
-        }
-
-        private mutating func edge() -> Edge? {
-            if take("^") { return .textStart }
-            if take("$") { return .textEnd }
-            if take("\\b") { return .wordEdge }
-            return take("\\B") ? .noWordEdge : nil
-        }
-
-        private mutating func atom() throws(PatternError) -> Node {
-            guard let byte = peek else { throw failure("something is missing at the end") }
-            switch byte {
-            case UInt8(ascii: "("): return try group()
-            case UInt8(ascii: "["): return .set(try characterClass())
-            case UInt8(ascii: "\\"): return try atomEscape()
-            case UInt8(ascii: "."):
-                offset += 1
-                return .set(.anyButLineEnds)
-            case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"), UInt8(ascii: "{"):
-                throw failure("there is nothing to repeat")
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): throw failure("a bracket closes nothing")
-            default: return .scalar(nextScalar())
+            if open.count > 1 {
+                throw PatternError(message: "a parenthesis is not closed", offset: open[open.count - 1].start)
             }
-        }
-
-        private mutating func group() throws(PatternError) -> Node {
-            let start = offset
-            let look = look()
-            var number: Int?
-            if look == nil, !take("(?:") {
-                groupCount += 1
-                number = groupCount
-                if take("(?<") { try nameGroup(groupCount) } else { try open() }
-            }
-            depth += 1
-            if depth > limits.nesting { throw PatternError(message: "groups are nested too deeply", offset: start) }
-            let content = try disjunction()
-            depth -= 1
-            guard take(")") else { throw PatternError(message: "a parenthesis is not closed", offset: start) }
-            if let look { return .look(look, content) }
-            return number.map { .group($0, content) } ?? content.asUnit
-        }
-
-        private mutating func look() -> Look? {
-            if take("(?=") { return Look(isBehind: false, isNegated: false) }
-            if take("(?!") { return Look(isBehind: false, isNegated: true) }
-            if take("(?<=") { return Look(isBehind: true, isNegated: false) }
-            return take("(?<!") ? Look(isBehind: true, isNegated: true) : nil
-        }
-
-        private mutating func open() throws(PatternError) {
-            _ = take("(")
-            if peek == UInt8(ascii: "?") { throw failure("this kind of group does not exist") }
+            return Syntax(root: open[0].content(), groupCount: groupCount, references: try references())
         }
     }
 }
 
-extension Pattern.Node {
-    /// A group in parentheses counts as one thing, also a lookaround that stands alone in it: `(?:(?=a))*` is allowed
-    /// where `(?=a)*` is not.
-    fileprivate var asUnit: Pattern.Node {
-        if case .look = self { .sequence([self]) } else { self }
+extension Pattern.Parser.Level {
+    fileprivate mutating func endBranch() {
+        branches.append(terms.isEmpty ? .empty : terms.count == 1 ? terms[0] : .sequence(terms))
+        terms = []
+    }
+
+    fileprivate mutating func content() -> Pattern.Node {
+        endBranch()
+        return branches.count == 1 ? branches[0] : .choice(branches)
+    }
+}
+
+extension Pattern.Parser {
+    /// The groups that references mean, now that all are known.
+    private func references() throws(PatternError) -> [Int] {
+        if greatestReference.number > groupCount {
+            throw PatternError(message: "there is no such group", offset: greatestReference.offset)
+        }
+        var references: [Int] = []
+        for (name, offset) in namedReferences {
+            guard let group = groupNames[name] else {
+                throw PatternError(message: "no group has this name", offset: offset)
+            }
+            references.append(group)
+        }
+        return references
+    }
+
+    // MARK: Groups
+
+    private mutating func openGroup() throws(PatternError) {
+        var level = Level(start: offset, groupsBefore: groupCount)
+        if let look = look() {
+            level.kind = .look(look)
+        } else if !take("(?:") {
+            groupCount += 1
+            level.kind = .capture(groupCount)
+            if take("(?<") {
+                try nameGroup(groupCount)
+            } else {
+                offset += 1
+                if peek == UInt8(ascii: "?") { throw failure("this kind of group does not exist") }
+            }
+        }
+        if open.count > limits.nesting {
+            throw PatternError(message: "groups are nested too deeply", offset: level.start)
+        }
+        open.append(level)
+    }
+
+    private mutating func look() -> Pattern.Look? {
+        if take("(?=") { return Pattern.Look(isBehind: false, isNegated: false) }
+        if take("(?!") { return Pattern.Look(isBehind: false, isNegated: true) }
+        if take("(?<=") { return Pattern.Look(isBehind: true, isNegated: false) }
+        return take("(?<!") ? Pattern.Look(isBehind: true, isNegated: true) : nil
+    }
+
+    private mutating func closeGroup() throws(PatternError) {
+        guard open.count > 1, var level = open.popLast() else { throw failure("a parenthesis closes nothing") }
+        offset += 1
+        let content = level.content()
+        switch level.kind {
+        case .plain: try append(content, groupsBefore: level.groupsBefore)
+        case .capture(let number): try append(.group(number, content), groupsBefore: level.groupsBefore)
+        // Lookarounds cannot be repeated in this mode: a quantifier behind one has nothing to repeat.
+        case .look(let look): open[open.count - 1].terms.append(.look(look, content))
+        }
+    }
+
+    // MARK: Terms
+
+    private mutating func term() throws(PatternError) {
+        if let edge = edge() {
+            open[open.count - 1].terms.append(.edge(edge))
+        } else {
+            try append(try atom(), groupsBefore: groupCount)
+        }
+    }
+
+    /// Adds a node, repeated as the quantifier says that may follow.
+    private mutating func append(_ node: Pattern.Node, groupsBefore: Int) throws(PatternError) {
+        guard var repetition = try quantifier() else {
+            open[open.count - 1].terms.append(node)
+            return
+        }
+        if groupCount > groupsBefore { repetition.groups = (groupsBefore + 1)...groupCount }
+        open[open.count - 1].terms.append(.loop(repetition, node))
+    }
+
+    private mutating func edge() -> Pattern.Edge? {
+        if take("^") { return .textStart }
+        if take("$") { return .textEnd }
+        if take("\\b") { return .wordEdge }
+        return take("\\B") ? .noWordEdge : nil
+    }
+
+    private mutating func atom() throws(PatternError) -> Pattern.Node {
+        switch peek {
+        case UInt8(ascii: "["): return .set(try characterClass())
+        case UInt8(ascii: "\\"): return try atomEscape()
+        case UInt8(ascii: "."):
+            offset += 1
+            return .set(.anyButLineEnds)
+        case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"), UInt8(ascii: "{"):
+            throw failure("there is nothing to repeat")
+        case UInt8(ascii: "]"), UInt8(ascii: "}"): throw failure("a bracket closes nothing")
+        default: return .scalar(nextScalar())
+        }
     }
 }
 

@@ -1,0 +1,88 @@
+extension Pattern {
+    /// From `least` to `most` characters of one class.
+    struct Run {
+        let least: Int
+        let most: Int
+        /// For each byte that may begin a character: whether it is in the class.
+        private let table: UnsafePointer<UInt8>
+        private let alphabet: Alphabet
+        private let inside: Int
+
+        /// Marks of the table.
+        private static let no: UInt8 = 0
+        private static let ascii: UInt8 = 1
+        /// Beyond ASCII, where all characters are in the class.
+        private static let beyond: UInt8 = 2
+        /// Beyond ASCII, where some are.
+        private static let perhaps: UInt8 = 3
+
+        init(_ set: ScalarSet, least: Int, most: Int, limits: PatternLimits, memory: Memory) throws(PatternError) {
+            let partition = try Partition([set], limits: limits)
+            (self.least, self.most) = (least, most)
+            alphabet = Alphabet(partition, memory: memory)
+            let inside = partition.symbols(of: set).first ?? -1
+            let beyond = partition.symbolBeyondASCII.map { $0 == inside ? Self.beyond : Self.no } ?? Self.perhaps
+            table = memory.keep(
+                (0..<256).map { byte in
+                    if byte >= 0x80 { return beyond }
+                    return set.contains(UInt32(byte)) ? Self.ascii : Self.no
+                })
+            self.inside = inside
+        }
+
+        /// Takes as many as there are. Nothing that may follow begins with a character of the class, so giving some back
+        /// could not help.
+        @inline(__always)
+        func take(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+            var count = 0
+            while count < most, place < end, step(&place, end) { count += 1 }
+            return count >= least
+        }
+
+        func occurs(in text: Text) -> Bool {
+            var place = text.start
+            var count = 0
+            while place < text.end {
+                if step(&place, text.end) {
+                    count += 1
+                    if count >= least { return true }
+                } else {
+                    count = 0
+                    place += min(UTF8Reading.length(place.pointee), text.end - place)
+                }
+            }
+            return false
+        }
+
+        func ends(_ text: Text) -> Bool {
+            var place = text.end
+            var count = 0
+            while count < least, place > text.start {
+                place = UTF8Reading.before(place, text.start)
+                var character = place
+                guard step(&character, text.end) else { return false }
+                count += 1
+            }
+            return count >= least
+        }
+
+        /// Takes one character of the class, or none.
+        @inline(__always)
+        private func step(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
+            let mark = table[Int(place.pointee)]
+            if mark == Self.ascii {
+                place += 1
+                return true
+            }
+            if mark == Self.no { return false }
+            if mark == Self.beyond {
+                place += min(UTF8Reading.length(place.pointee), end - place)
+                return true
+            }
+            var next = place
+            guard alphabet.next(&next, end) == inside else { return false }
+            place = next
+            return true
+        }
+    }
+}
