@@ -87,6 +87,29 @@ import Testing
         }
     }
 
+    @Test("of a batch explains no more pairs of event and webhook than the limit")
+    func pairs() async throws {
+        var limits = Limits()
+        limits.dryRunMatches = 4
+        try await APIFixture.run(limits: limits) { api in
+            for _ in 0..<2 {
+                _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["t"]}"#)
+            }
+            func dryRun(_ events: Int, key: String) async -> Answer {
+                let event = #"{"channel":"a","type":"t","data":1}"#
+                let list = Array(repeating: event, count: events).joined(separator: ",")
+                return await api.call(
+                    .post, "/v1/events/batch?dry_run=true", #"{"mode":"each","events":[\#(list)]}"#, key: key)
+            }
+            #expect(await dryRun(2, key: api.adminKey)["results"]?.count == 2)
+            let refused = await dryRun(3, key: api.adminKey)
+            #expect(refused.status == 413 && refused.code == "too_many_events")
+            // Who may not list webhooks is told of none.
+            let sender = try await api.key([.emit])
+            #expect(await dryRun(3, key: sender).status == 200)
+        }
+    }
+
     @Test("does not spend an Idempotency-Key")
     func key() async throws {
         try await APIFixture.run { api in

@@ -14,6 +14,8 @@ public struct Limits: Sendable {
     public var batchBodyBytes = 1024 * 1024
     public var inboundBodyBytes = 1024 * 1024
     public var batchEvents = 500
+    /// Pairs of event and webhook that one dry run explains: some hundred bytes and a microsecond or two each.
+    public var dryRunMatches = 100_000
 
     // Reading.
     public var pageDefault = 50

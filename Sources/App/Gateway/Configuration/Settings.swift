@@ -53,6 +53,9 @@ public enum Settings {
             "body of a batch"),
         .integer("limits.batch_events", \.limits.batchEvents, in: 1...10_000, unit: "events", "events of a batch"),
         .integer(
+            "limits.dry_run_matches", \.limits.dryRunMatches, in: 1000...10_000_000, unit: "pairs",
+            "pairs of event and webhook explained by one dry run"),
+        .integer(
             "limits.inbound_body_bytes", \.limits.inboundBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body posted to a source"),
         .integer("limits.page_default", \.limits.pageDefault, in: 1...1000, unit: "items", "a page without limit="),

@@ -34,7 +34,7 @@ extension NativeAPI {
     private func emitAtomic(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
         let emissions = try elements.map { try Self.emission($0) }
-        if try isDryRun(request) { return await dryRun(emissions.map { .success($0) }, chat) }
+        if try isDryRun(request) { return try await dryRun(emissions.map { .success($0) }, chat) }
         // The emit asks this as well; here is known which of the events it is.
         for (emission, element) in zip(emissions, elements) {
             do { _ = try chat.admit(emission) } catch { throw error.placed(at: element.pointer) }
@@ -45,7 +45,7 @@ extension NativeAPI {
     private func emitEach(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
         let read = elements.map { element in ReadEmission { () throws(ChatError) in try Self.emission(element) } }
-        if try isDryRun(request) { return await dryRun(read, chat) }
+        if try isDryRun(request) { return try await dryRun(read, chat) }
         let items = zip(read, elements).map { read, element in Self.admitted(read, element, chat) }
         let emissions = items.compactMap { try? $0.get() }
         guard emissions.count < items.count else {

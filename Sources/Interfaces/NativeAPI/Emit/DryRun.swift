@@ -80,27 +80,49 @@ extension NativeAPI {
             request.body.bytes, limits: limits, known: ["channel"] + EmissionReader.eventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
         let emission = try EmissionReader.event(fields, channel: channel)
-        return await dryRun(EmitOrder(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
+        return try await dryRun(EmitOrder(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
     }
 
     /// Says what an emit would do, and stores nothing. A request that cannot be read is refused as ever; an event that
     /// would be refused is an answer.
-    func dryRun(_ order: EmitOrder, _ chat: Chat) async -> Response {
-        guard order.shape == .one else { return await dryRun(order.emissions.map { .success($0) }, chat) }
-        let forecast = await forecast(.success(order.emissions[0]), chat)
-        return .json(JSONText { forecast.print(to: &$0) }.bytes)
+    func dryRun(_ order: EmitOrder, _ chat: Chat) async throws -> Response {
+        guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
+        // Every webhook of the app is asked about the event: a thousand filters are more than others should wait for.
+        return await Self.awayFromTheLoop(if: true) {
+            let forecast = await forecast(.success(order.emissions[0]), chat)
+            return .json(JSONText { forecast.print(to: &$0) }.bytes)
+        }
     }
 
     /// The same for several events: `{"results": […]}`, in their places.
-    func dryRun(_ emissions: [ReadEmission], _ chat: Chat) async -> Response {
-        var writer = JSONWriter(capacity: emissions.count * 160 + 32)
-        writer.beginObject()
-        writer.key("results")
-        writer.beginArray()
-        for emission in emissions { await forecast(emission, chat).print(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return .json(writer.bytes)
+    ///
+    /// - Throws: `.tooLarge` when that would explain more than `Limits.dryRunMatches` pairs of event and webhook: both
+    ///   the work and the answer grow with their product.
+    func dryRun(_ emissions: [ReadEmission], _ chat: Chat) async throws -> Response {
+        try await Self.awayFromTheLoop(if: true) {
+            var matches = 0
+            var writer = JSONWriter(capacity: emissions.count * 160 + 32)
+            writer.beginObject()
+            writer.key("results")
+            writer.beginArray()
+            for emission in emissions {
+                let forecast = await forecast(emission, chat)
+                matches += forecast.reach.webhooks?.count ?? 0
+                guard matches <= limits.dryRunMatches else { throw tooManyMatches }
+                try Task.checkCancellation()
+                forecast.print(to: &writer)
+            }
+            writer.endArray()
+            writer.endObject()
+            return .json(writer.bytes)
+        }
+    }
+
+    private var tooManyMatches: ChatError {
+        ChatError(
+            .tooLarge,
+            "a dry run tells of at most \(limits.dryRunMatches) pairs of event and webhook; ask for fewer events at once",
+            slug: "too_many_events")
     }
 
     private func forecast(_ read: ReadEmission, _ chat: Chat) async -> Forecast {

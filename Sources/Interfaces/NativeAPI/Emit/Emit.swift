@@ -99,7 +99,7 @@ extension NativeAPI {
     ) async throws -> Response {
         let chat = service.chat(for: caller)
         if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
-            return await dryRun(order, chat)
+            return try await dryRun(order, chat)
         }
         guard let key = try IdempotencyKey(request.headers) else {
             return Self.printed(order, try await stored(order.emissions, nil, chat))
