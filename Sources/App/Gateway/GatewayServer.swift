@@ -122,10 +122,18 @@ public struct GatewayServer: Sendable {
     }
 
     private func establishFirstApp(_ house: Assembly) async throws {
-        let first = FirstStart(configuration: configuration, keyring: house.service.keyring, clock: .system)
-        guard let issued = try await first.establish() else { return }
-        guard !configuration.isDevelopment else { return }
-        for line in Greeting.firstKey(issued, isGiven: !configuration.adminKey.isEmpty) { Terminal.say(line) }
+        let first = FirstStart(
+            configuration: configuration, keyring: house.service.keyring, clock: .system,
+            isWatched: Terminal.isWatched)
+        guard let app = try await first.establish(), !configuration.isDevelopment else { return }
+        switch app.key {
+        case .known: logger.notice("made the first app", metadata: ["app": "\(app.name)"])
+        case .shown(let key): Greeting.firstKey(key, of: app.name).forEach(Terminal.say)
+        case .filed(let path):
+            logger.warning(
+                "made the first app; read its admin key from the file, then remove that",
+                metadata: ["app": "\(app.name)", "file": "\(path)"])
+        }
     }
 }
 

@@ -1,5 +1,3 @@
-import ChatKit
-
 /// What a person sees when the gateway starts in a terminal.
 enum Greeting {
     /// Three lines to paste (`product.md` 3); they work as they stand in dev mode.
@@ -12,11 +10,7 @@ enum Greeting {
     }
 
     /// The first key of a gateway that is not for trying: shown once, stored nowhere.
-    static func firstKey(_ issued: IssuedApp, isGiven: Bool) -> [String] {
-        isGiven
-            ? ["made app '\(issued.app.name)' with the given admin key"]
-            : [
-                "made app '\(issued.app.name)'; its admin key, shown only now:", "", "    \(issued.admin.text)", "",
-            ]
+    static func firstKey(_ key: String, of app: String) -> [String] {
+        ["made app '\(app)'; its admin key, shown only now:", "", "    \(key)", ""]
     }
 }

@@ -16,7 +16,9 @@ public enum Settings {
         publicURL,
         secret(
             .text(
-                "admin_key", \.adminKey, "the first app's admin key at the first start; empty: drawn and printed once")),
+                "admin_key", \.adminKey,
+                "the first app's admin key at the first start; empty: drawn, shown on a terminal or put into DATA/admin-key"
+            )),
         secret(.text("demo_keys", \.demoKeys, "pub:sub:secret of the first app at the first start; empty: drawn")),
         .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
         .list("cors.origins", \.corsOrigins, "browser origins that may call the API; * is any"),
