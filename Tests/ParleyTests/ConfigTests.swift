@@ -40,6 +40,21 @@ import Testing
         }
     }
 
+    @Test(
+        "says where the gateway is reached on its machine",
+        arguments: [
+            ([], "http://127.0.0.1:8080"), (["--listen", "0.0.0.0:81"], "http://127.0.0.1:81"),
+            (["--listen", "[::]:81"], "http://[::1]:81"), (["--listen", "[fd00::1]:81"], "http://[fd00::1]:81"),
+            (
+                ["--listen", ":443", "--set", "tls.certificate=/c.pem", "--set", "tls.key=/k.pem"],
+                "https://127.0.0.1:443"
+            ),
+        ])
+    func url(_ flags: [String], _ url: String) async throws {
+        #expect(try await parley(["config", "url"] + flags).lines == [url])
+        #expect(try await parley(["config", "url"] + flags + ["--listen", "localhost:0"]).code == 1)
+    }
+
     @Test("is checked, for programs too")
     func check() async throws {
         let good = try await parley("config", "check", "--dev")

@@ -15,7 +15,7 @@ public struct Configuration: Sendable {
     public var corsOrigins: [String] = []
     public var tlsCertificate = ""
     public var tlsKey = ""
-    /// The first app's admin key at the first start; empty: a random one is printed once.
+    /// The first app's admin key at the first start; empty: a random one, see `FirstStart`.
     public var adminKey = ""
     /// `pub:sub:secret` for the first app; empty: random ones.
     public var demoKeys = ""
@@ -26,4 +26,19 @@ public struct Configuration: Sendable {
     public var limits = Limits()
 
     public init() {}
+}
+
+extension Configuration {
+    /// Where programs on this machine reach the gateway, for instance `http://127.0.0.1:8080`; nil while the system is to
+    /// pick the port.
+    public var localURL: String? {
+        guard listenPort != 0 else { return nil }
+        let host =
+            switch listenHost {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "[::1]"
+            case let host: host.contains(":") ? "[\(host)]" : host
+            }
+        return "\(tlsCertificate.isEmpty ? "http" : "https")://\(host):\(listenPort)"
+    }
 }

@@ -6,7 +6,7 @@ import JSON
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Check the gateway's settings, or print them all.",
-        subcommands: [Check.self, Print.self])
+        subcommands: [Check.self, Print.self, URL.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -87,6 +87,20 @@ struct ConfigCommand: AsyncParsableCommand {
                 writer.member("summary", setting.summary)
                 writer.endObject()
             }
+        }
+    }
+    struct URL: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print where programs on this machine reach a gateway with these settings.",
+            discussion: "For health checks: curl --fail \"$(parley config url)/readyz\"")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() throws {
+            guard let url = try options.load().configuration.localURL else {
+                throw CommandFailure("'listen' leaves the port to the system: it is known when the gateway runs")
+            }
+            Surroundings.current.console.output.line(url)
         }
     }
 }
