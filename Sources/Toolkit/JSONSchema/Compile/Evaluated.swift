@@ -1,0 +1,125 @@
+/// Which members and elements a rule evaluates: those it certainly does when it passes, and those it may.
+///
+/// Where both are the same for what stands beside an `unevaluated*` keyword, that keyword is a closed table like
+/// `additionalProperties`; marks at run time are needed only otherwise.
+struct Evaluated {
+    struct Reach {
+        var allMembers = false
+        var names: Set<Name> = []
+        var patterns: Set<Int> = []
+        var allElements = false
+        var elements = 0
+        /// Elements that depend on what they hold (`contains`).
+        var someElements = false
+
+        var isEmpty: Bool {
+            !allMembers && names.isEmpty && patterns.isEmpty && !allElements && elements == 0 && !someElements
+        }
+
+        mutating func formUnion(_ other: Reach) {
+            allMembers = allMembers || other.allMembers
+            names.formUnion(other.names)
+            patterns.formUnion(other.patterns)
+            allElements = allElements || other.allElements
+            elements = max(elements, other.elements)
+            someElements = someElements || other.someElements
+        }
+    }
+
+    /// Without the rule's own `unevaluated*`.
+    private(set) var certain: [Reach]
+    private(set) var possible: [Reach]
+    /// With it.
+    private var certainOutside: [Reach]
+    private var possibleOutside: [Reach]
+    /// Rules whose `unevaluated*` depends on the value.
+    private(set) var needsMarks: Set<Rule.ID> = []
+
+    /// Rules that evaluate nothing cost nothing here; most schemas have no `unevaluated*` at all and skip it.
+    init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaRefusal) {
+        let nothing = [Reach](repeating: Reach(), count: rules.count)
+        (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)
+        guard rules.contains(where: { $0.checks.contains { $0.demand.isUnevaluated } }) else { return }
+        for (position, rule) in order.enumerated() {
+            if position % 64 == 0 { try clock.check() }
+            add(rule, rules[rule].checks)
+        }
+    }
+
+    /// Whether a rule marks anything that an `unevaluated*` around it would see.
+    func contributes(_ rule: Rule.ID) -> Bool { !possibleOutside[rule].isEmpty }
+
+    private mutating func add(_ rule: Rule.ID, _ checks: [Check]) {
+        var sure = Reach()
+        var maybe = Reach()
+        for check in checks {
+            let own = Self.own(check.demand)
+            sure.formUnion(own.certain)
+            maybe.formUnion(own.certain)
+            maybe.formUnion(own.possible)
+            switch check.demand {
+            case .reference(let target): sure.formUnion(certainOutside[target])
+            case .allOf(let targets): targets.forEach { sure.formUnion(certainOutside[$0]) }
+            case .not: continue
+            default: break
+            }
+            for target in check.demand.inPlace { maybe.formUnion(possibleOutside[target]) }
+        }
+        certain[rule] = sure
+        possible[rule] = maybe
+        settle(rule, checks)
+    }
+
+    private static func own(_ demand: Demand) -> (certain: Reach, possible: Reach) {
+        var sure = Reach()
+        var maybe = Reach()
+        switch demand {
+        case .properties(let members): sure.names = Set(members.map(\.name))
+        case .patternProperties(let rows): sure.patterns = Set(rows.map(\.pattern))
+        case .additional: sure.allMembers = true
+        case .prefix(let rules): sure.elements = rules.count
+        case .rest: sure.allElements = true
+        case .contains(_, _, _, let marks): maybe.someElements = marks
+        default: break
+        }
+        return (sure, maybe)
+    }
+
+    private mutating func settle(_ rule: Rule.ID, _ checks: [Check]) {
+        let sure = certain[rule]
+        let maybe = possible[rule]
+        var hasMembers = false
+        var hasElements = false
+        for check in checks {
+            if case .unevaluatedProperties = check.demand { hasMembers = true }
+            if case .unevaluatedItems = check.demand { hasElements = true }
+        }
+        let isStatic =
+            (!hasMembers || Self.membersAreStatic(sure, maybe)) && (!hasElements || Self.elementsAreStatic(sure, maybe))
+        if !isStatic { needsMarks.insert(rule) }
+        certainOutside[rule] = sure
+        certainOutside[rule].allMembers = sure.allMembers || hasMembers
+        certainOutside[rule].allElements = sure.allElements || hasElements
+        possibleOutside[rule] = maybe
+        possibleOutside[rule].allMembers = maybe.allMembers || hasMembers
+        possibleOutside[rule].allElements = maybe.allElements || hasElements
+    }
+
+    private static func membersAreStatic(_ sure: Reach, _ maybe: Reach) -> Bool {
+        sure.allMembers
+            || !maybe.allMembers && maybe.names.isSubset(of: sure.names) && maybe.patterns.isSubset(of: sure.patterns)
+    }
+
+    private static func elementsAreStatic(_ sure: Reach, _ maybe: Reach) -> Bool {
+        sure.allElements || !maybe.allElements && !maybe.someElements && maybe.elements <= sure.elements
+    }
+}
+
+extension Demand {
+    var isUnevaluated: Bool {
+        switch self {
+        case .unevaluatedItems, .unevaluatedProperties: true
+        default: false
+        }
+    }
+}

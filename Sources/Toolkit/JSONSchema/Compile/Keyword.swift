@@ -1,0 +1,81 @@
+/// The keywords that mean something to the compiler. The raw value is the name in a schema.
+enum Keyword: String {
+    case id, dollarID = "$id", schema = "$schema", anchor = "$anchor", dynamicAnchor = "$dynamicAnchor"
+    case recursiveAnchor = "$recursiveAnchor"
+    case ref = "$ref", dynamicRef = "$dynamicRef", recursiveRef = "$recursiveRef"
+    case defs = "$defs", definitions
+
+    case allOf, anyOf, oneOf, not, `if`, then, `else`
+    case properties, patternProperties, additionalProperties, propertyNames
+    case dependencies, dependentSchemas, dependentRequired
+    case items, prefixItems, additionalItems, contains, minContains, maxContains
+    case unevaluatedProperties, unevaluatedItems
+
+    case type, `enum`, const
+    case minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf
+    case minLength, maxLength, pattern, format
+    case minItems, maxItems, uniqueItems, minProperties, maxProperties, required
+    case contentEncoding, contentMediaType, contentSchema
+}
+
+extension Keyword {
+    /// Where a keyword's value holds schemas.
+    enum Position {
+        /// Nothing in it is a schema.
+        case none
+        case schema
+        case list
+        /// An object whose values are schemas.
+        case map
+        /// A schema, or a list of them (`items` before 2020-12).
+        case schemaOrList
+        /// A map whose values are schemas or lists of names (`dependencies`).
+        case schemasOrNames
+    }
+
+    var position: Position {
+        switch self {
+        case .not, .if, .then, .else, .additionalProperties, .propertyNames, .additionalItems, .contains,
+            .unevaluatedProperties, .unevaluatedItems, .contentSchema:
+            .schema
+        case .allOf, .anyOf, .oneOf, .prefixItems: .list
+        case .properties, .patternProperties, .dependentSchemas, .defs, .definitions: .map
+        case .items: .schemaOrList
+        case .dependencies: .schemasOrNames
+        default: .none
+        }
+    }
+
+    /// The dialects that know the keyword, oldest and newest.
+    var lifetime: ClosedRange<Dialect> {
+        switch self {
+        case .id: .draft04 ... .draft04
+        case .dollarID, .const, .contains, .propertyNames: .draft06 ... .draft202012
+        case .if, .then, .else, .contentEncoding, .contentMediaType: .draft07 ... .draft202012
+        case .anchor, .defs, .dependentSchemas, .dependentRequired, .minContains, .maxContains,
+            .unevaluatedProperties, .unevaluatedItems, .contentSchema:
+            .draft201909 ... .draft202012
+        case .recursiveAnchor, .recursiveRef: .draft201909 ... .draft201909
+        case .dynamicAnchor, .dynamicRef, .prefixItems: .draft202012 ... .draft202012
+        case .additionalItems: .draft04 ... .draft201909
+        default: .draft04 ... .draft202012
+        }
+    }
+
+    /// The vocabulary the keyword belongs to since 2019-09.
+    func vocabulary(in dialect: Dialect) -> Vocabularies {
+        switch self {
+        case .type, .enum, .const, .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf, .minLength,
+            .maxLength, .pattern, .minItems, .maxItems, .uniqueItems, .minProperties, .maxProperties, .required,
+            .dependentRequired, .minContains, .maxContains:
+            .validation
+        case .unevaluatedProperties, .unevaluatedItems: dialect == .draft202012 ? .unevaluated : .applicator
+        case .format: [.formatAnnotation, .formatAssertion]
+        case .contentEncoding, .contentMediaType, .contentSchema: .content
+        case .allOf, .anyOf, .oneOf, .not, .if, .then, .else, .properties, .patternProperties, .additionalProperties,
+            .propertyNames, .dependencies, .dependentSchemas, .items, .prefixItems, .additionalItems, .contains:
+            .applicator
+        default: .core
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import JSON
+
+/// Holds a schema against its metaschema with the same engine that will run it.
+struct MetaschemaCheck {
+    let options: SchemaOptions
+
+    /// Checks the first document of the index, each of its resources by the metaschema it names.
+    func check(_ index: SchemaIndex) throws(SchemaRefusal) {
+        let root = index.documents[0].json.root
+        // Resources with a `$schema` of their own are another metaschema's business.
+        let others = index.resources.filter { $0.root.document == 0 && !$0.root.pointer.isEmpty }.compactMap {
+            resource in
+            root.at(JSONPointer(resource.root.pointer) ?? JSONPointer(tokens: [])).flatMap { value in
+                value["$schema"] == nil ? nil : (pointer: resource.root.pointer, value: value, scope: resource.scope)
+            }
+        }
+        let foreign = others.filter { $0.scope != index.resources[0].scope }.map(\.pointer)
+        try check(root, at: "", by: metaschema(of: root, index.resources[0].scope.dialect), excepting: foreign)
+        for other in others where foreign.contains(other.pointer) {
+            let deeper = foreign.filter { $0 != other.pointer && $0.hasPrefix(other.pointer + "/") }
+            try check(
+                other.value, at: other.pointer, by: metaschema(of: other.value, other.scope.dialect),
+                excepting: deeper.map { String($0.dropFirst(other.pointer.count)) })
+        }
+    }
+
+    private func check(
+        _ value: JSONValue, at pointer: String, by metaschema: Schema, excepting foreign: [String]
+    ) throws(SchemaRefusal) {
+        var scratch = Scratch()
+        guard metaschema.verdict(on: value, scratch: &scratch) != .valid else { return }
+        let violations = metaschema.report(on: value, limit: foreign.isEmpty ? 50 : .max).violations
+        let problems = violations.filter { violation in
+            let place = String(violation.pointer.dropFirst())
+            return !foreign.contains { place == $0 || place.hasPrefix($0 + "/") }
+        }
+        guard !problems.isEmpty else { return }
+        throw SchemaRefusal(
+            problems.map { violation in
+                SchemaRefusal.Problem(
+                    reason: .invalid, pointer: "#" + pointer + violation.pointer.dropFirst(), detail: violation.detail,
+                    keywordLocation: violation.keywordLocation,
+                    absoluteKeywordLocation: violation.absoluteKeywordLocation)
+            })
+    }
+
+    private func metaschema(of value: JSONValue, _ dialect: Dialect) throws(SchemaRefusal) -> Schema {
+        guard let named = value["$schema"]?.string else { return Schema.metaschema(of: dialect) }
+        let uri = named.hasSuffix("#") ? String(named.dropLast()) : named
+        if let known = Dialect(metaschema: uri) { return Schema.metaschema(of: known) }
+        guard let document = options.library.document(at: uri) else { return Schema.metaschema(of: dialect) }
+        var options = options
+        options.checksMetaschema = false
+        return try Schema(document, at: uri, options: options)
+    }
+}

@@ -1,0 +1,100 @@
+import JSON
+
+extension Planner {
+    mutating func choices(_ all: Conjunction, into code: inout [Instruction]) throws(SchemaRefusal) {
+        for choice in all.choices {
+            switch choice {
+            case .any(let rules): code.append(branch(rules, exclusive: false, all))
+            case .one(let rules): code.append(branch(rules, exclusive: true, all))
+            case .not(let rule): code.append(Instruction(.not, a: Int(program([rule]))))
+            case .conditional(let test, let then, let otherwise):
+                code.append(
+                    Instruction(
+                        .conditional, a: Int(program([test])), b: Int(program(then.map { [$0] } ?? [])),
+                        c: Int(program(otherwise.map { [$0] } ?? []))))
+            }
+        }
+    }
+
+    private mutating func branch(_ rules: [Rule.ID], exclusive: Bool, _ all: Conjunction) -> Instruction {
+        let possible = rules.filter { !shapes.kinds[$0].isDisjoint(with: all.kinds) }
+        guard !possible.isEmpty else { return Instruction(.fail) }
+        if possible.count == 1 { return Instruction(.call, a: Int(program(possible))) }
+        if let told = Discriminator(possible, self) { return select(told, possible, exclusive, all) }
+        return generalChoice(possible, exclusive: exclusive)
+    }
+
+    mutating func generalChoice(_ rules: [Rule.ID], exclusive: Bool) -> Instruction {
+        let rows = rules.map { Branch(program: program([$0]), kinds: shapes.kinds[$0]) }
+        let first = tables.branches.count
+        tables.branches += rows
+        return Instruction(exclusive ? .oneOf : .anyOf, a: first, b: rows.count)
+    }
+
+    private mutating func select(
+        _ told: Discriminator, _ rules: [Rule.ID], _ exclusive: Bool, _ all: Conjunction
+    ) -> Instruction {
+        var rows: [(name: Name, slot: Slot)] = []
+        for (rule, values) in zip(rules, told.values) {
+            let program = program([rule])
+            for value in values {
+                var slot = Slot()
+                slot.program = program
+                rows.append((value, slot))
+            }
+        }
+        var row = SwitchTable(member: UInt32(clamping: text(told.member)))
+        row.values = table(rows)
+        let alwaysObject = all.kinds == .object || rules.allSatisfy { shapes.kinds[$0] == .object }
+        row.otherwise = alwaysObject ? Programs.fail : program(.choice(rules, exclusive: exclusive))
+        tables.switches.append(row)
+        return Instruction(.selectBranch, a: tables.switches.count - 1)
+    }
+}
+
+/// A member that each branch requires, with strings that no other branch lists: its value tells which branch can pass.
+struct Discriminator {
+    let member: Name
+    /// For each branch.
+    let values: [[Name]]
+
+    init?(_ branches: [Rule.ID], _ planner: Planner) {
+        guard branches.count > 1 else { return nil }
+        var listed: [[Name: [Name]]] = []
+        for branch in branches {
+            let strings = Self.strings(of: branch, planner)
+            guard !strings.isEmpty else { return nil }
+            listed.append(strings)
+        }
+        for candidate in listed[0].keys.sorted() {
+            let values = listed.compactMap { $0[candidate] }
+            guard values.count == branches.count else { continue }
+            let all = values.flatMap(\.self)
+            guard Set(all).count == all.count else { continue }
+            self.member = candidate
+            self.values = values
+            return
+        }
+        return nil
+    }
+
+    /// The required members of a branch that take nothing but listed strings.
+    private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: [Name]] {
+        let all = gathered([branch], planner)
+        let required = Set(all.required)
+        var strings: [Name: [Name]] = [:]
+        for part in all.objects {
+            for (name, rules) in part.names where required.contains(name) && strings[name] == nil {
+                guard let values = gathered(rules, planner).enums.first else { continue }
+                let texts = values.compactMap(\.string)
+                if texts.count == values.count { strings[name] = Set(texts.map(Name.init)).sorted() }
+            }
+        }
+        return strings
+    }
+
+    private static func gathered(_ rules: [Rule.ID], _ planner: Planner) -> Conjunction {
+        var gatherer = Gatherer(rules: planner.rules, shapes: planner.shapes, evaluated: planner.evaluated)
+        return gatherer.gather(rules)
+    }
+}

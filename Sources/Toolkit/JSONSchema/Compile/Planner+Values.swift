@@ -1,0 +1,131 @@
+import JSON
+
+extension KindSet {
+    /// The one kind a value is of.
+    init(of value: JSONValue) {
+        switch value.kind {
+        case .object: self = .object
+        case .array: self = .array
+        case .string: self = .string
+        case .integer: self = .written
+        case .real: self = KindSet(real: value.double ?? 0)
+        case .boolean: self = KindSet(rawValue: value.boolean == true ? 1 << 5 : 1 << 6)
+        case .null: self = .null
+        }
+        // 1 equals 1.0.
+        if !isDisjoint(with: .integer) { self = .integer }
+    }
+}
+
+extension Planner {
+    /// The instructions of a conjunction, cheapest first and those that descend last.
+    ///
+    /// `marking`: the conjunction is one rule's own, and its tables note what they evaluate.
+    mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaRefusal) -> [Instruction] {
+        var all = given
+        guard !all.isFalse, !all.kinds.isEmpty else { return [Instruction(.fail)] }
+        var code: [Instruction] = []
+        if !all.enums.isEmpty {
+            guard let listed = values(&all) else { return [Instruction(.fail)] }
+            code += listed
+        } else if let first = first(&all) {
+            code.append(first)
+        }
+        scalars(all, into: &code)
+        try objects(all, marking: marking, into: &code)
+        try arrays(all, marking: marking, into: &code)
+        try choices(all, into: &code)
+        for rule in all.calls { code.append(Instruction(.call, a: Int(program([rule])))) }
+        for rule in all.regions { code.append(Instruction(.region, a: Int(program(.body(rule))))) }
+        return code
+    }
+
+    // MARK: - Kinds
+
+    /// The check of the kind, joined with the bounds of that kind where one instruction does both.
+    private mutating func first(_ all: inout Conjunction) -> Instruction? {
+        switch all.kinds {
+        case .all: return nil
+        case .string where all.minLength > 0 || all.maxLength < .max:
+            defer { (all.minLength, all.maxLength) = (0, .max) }
+            return Instruction(.string, isTyped: true, a: all.minLength, b: all.maxLength)
+        case .integer:
+            guard let range = all.range else { break }
+            all.range = nil
+            return Instruction(.integer, a: number(range))
+        case .number:
+            guard let range = all.range else { break }
+            all.range = nil
+            return Instruction(.number, isTyped: true, a: number(range))
+        case .object where all.hasObjectTable, .array where all.hasArrayTable:
+            // The table checks the kind itself.
+            return nil
+        default: break
+        }
+        return Instruction(.kinds, a: Int(all.kinds.rawValue))
+    }
+
+    private mutating func number(_ range: NumberRange) -> Int {
+        tables.ranges.append(range)
+        return tables.ranges.count - 1
+    }
+
+    private mutating func scalars(_ all: Conjunction, into code: inout [Instruction]) {
+        if !all.kinds.isDisjoint(with: .number) {
+            if let range = all.range { code.append(Instruction(.number, a: number(range))) }
+            for divisor in all.divisors {
+                code.append(Instruction(.multipleOf, a: tables.divisors.count))
+                tables.divisors.append(divisor)
+            }
+        }
+        guard all.kinds.contains(.string) else { return }
+        if all.minLength > 0 || all.maxLength < .max {
+            code.append(Instruction(.string, a: all.minLength, b: all.maxLength))
+        }
+        for format in all.formats { code.append(Instruction(.format, a: Int(format.rawValue))) }
+        for pattern in all.patterns { code.append(Instruction(.pattern, a: pattern)) }
+        for content in all.contents { code.append(Instruction(.content, a: content)) }
+    }
+
+    // MARK: - Listed values
+
+    /// `const` and `enum`; nil when no value is left. What follows needs to look at the listed kinds only.
+    private mutating func values(_ all: inout Conjunction) -> [Instruction]? {
+        let kinds = all.kinds
+        var lists = all.enums.map { list in list.filter { !KindSet(of: $0).isDisjoint(with: kinds) } }
+        // Of several lists only what stands in all of them can pass.
+        let others = lists.dropFirst()
+        var list = lists.removeFirst()
+        list = list.filter { value in others.allSatisfy { $0.contains { PublicAccess.areEqual($0.node, value.node) } } }
+        guard !list.isEmpty else { return nil }
+        all.kinds = list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }.intersection(kinds)
+        if all.kinds.isSubset(of: [.boolean, .null]) {
+            return [Instruction(.kinds, a: Int(all.kinds.rawValue))]
+        }
+        if all.kinds == .string { return [strings(list.compactMap(\.string).map(Name.init))] }
+        let first = tables.values.count
+        tables.values += list.map(\.node)
+        var code = [Instruction(.inValues, a: first, b: list.count)]
+        // `type: integer` beside numbers of both sorts: 1.0 stays, 1.5 was never listed.
+        if !all.kinds.isSuperset(of: list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }) {
+            code.insert(Instruction(.kinds, a: Int(all.kinds.rawValue)), at: 0)
+        }
+        return code
+    }
+
+    private mutating func strings(_ names: [Name]) -> Instruction {
+        let unique = Set(names).sorted()
+        if unique.count == 1 { return Instruction(.equalsString, a: text(unique[0])) }
+        let set = table(unique.map { ($0, Slot()) })
+        tables.sets.append(set)
+        return Instruction(.inStrings, a: tables.sets.count - 1)
+    }
+}
+
+extension Conjunction {
+    var hasObjectTable: Bool {
+        !objects.isEmpty || !required.isEmpty || minProperties > 0 || maxProperties < .max || !propertyNames.isEmpty
+    }
+
+    var hasArrayTable: Bool { !arrays.isEmpty || minItems > 0 || maxItems < .max || isUnique || !contains.isEmpty }
+}

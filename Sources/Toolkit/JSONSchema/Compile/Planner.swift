@@ -1,0 +1,222 @@
+import JSON
+
+/// Lowers rules to the programs and tables of a plan.
+///
+/// A program is made once for each set of rules that some value must satisfy together, whoever asks for it; so recursion
+/// is a call to a program that exists already.
+struct Planner {
+    let rules: [Rule]
+    let patterns: [Pattern]
+    let evaluated: Evaluated
+    let shapes: Shapes
+    let limits: SchemaLimits
+    let clock: CompileClock
+
+    var tables = PlanTables()
+    /// First instruction of each program, filled in as they are written.
+    private var entries: [UInt32] = []
+    private var ids: [Request: UInt32] = [:]
+    private var queue: [Request] = []
+    private var textFor: [Name: Int] = [:]
+
+    /// A program that is asked for.
+    enum Request: Hashable {
+        /// All of these rules, sorted.
+        case all([Rule.ID])
+        /// The rule, noting what it evaluates.
+        case marked(Rule.ID)
+        /// The rule with its `unevaluated*` last, inside fresh marks.
+        case body(Rule.ID)
+        /// One of the rules, exactly one if `exclusive`, without telling them apart.
+        case choice([Rule.ID], exclusive: Bool)
+    }
+
+    init(
+        _ rules: [Rule], order: [Rule.ID], patterns: [Pattern], limits: SchemaLimits, clock: CompileClock
+    ) throws(SchemaRefusal) {
+        self.rules = rules
+        self.patterns = patterns
+        self.limits = limits
+        self.clock = clock
+        evaluated = try Evaluated(rules, order: order, clock: clock)
+        shapes = Shapes(rules, order: order)
+    }
+
+    /// Writes the plan for rule 0; its program stands at `entry`.
+    mutating func plan() throws(SchemaRefusal) -> (plan: Plan, entry: UInt32) {
+        var pass = Instruction(.pass)
+        pass.isLast = true
+        var fail = Instruction(.fail)
+        fail.isLast = true
+        tables.code = [pass, fail]
+        entries = [Programs.pass, Programs.fail]
+        let root = program([0])
+        var next = 0
+        while next < queue.count {
+            if next % 16 == 0 { try checkLimits() }
+            try write(queue[next])
+            next += 1
+        }
+        try checkLimits()
+        settleEntries()
+        link()
+        let plan = Plan(tables, patterns: patterns)
+        guard plan.byteCount <= limits.planBytes else { throw tooLarge() }
+        return (plan, entries[Int(root)])
+    }
+
+    private func checkLimits() throws(SchemaRefusal) {
+        try clock.check()
+        if tables.rows > limits.planInstructions { throw tooLarge() }
+    }
+
+    private func tooLarge() -> SchemaRefusal {
+        SchemaRefusal(
+            .limit, "the schema's plan is larger than \(limits.planInstructions) rows or \(limits.planBytes) bytes")
+    }
+
+    // MARK: - Programs
+
+    /// The program that all of these rules make together.
+    mutating func program(_ rules: [Rule.ID]) -> UInt32 {
+        let needed = Set(rules.map(shapes.target)).filter { !shapes.isTrivial($0) }
+        if needed.isEmpty { return Programs.pass }
+        if needed.contains(where: { self.rules[$0].isFalse }) { return Programs.fail }
+        return program(.all(needed.sorted()))
+    }
+
+    mutating func program(_ request: Request) -> UInt32 {
+        if let known = ids[request] { return known }
+        let id = UInt32(entries.count)
+        entries.append(.max)
+        ids[request] = id
+        queue.append(request)
+        return id
+    }
+
+    private mutating func write(_ request: Request) throws(SchemaRefusal) {
+        guard let id = ids[request] else { return }
+        var code: [Instruction]
+        switch request {
+        case .all(let rules):
+            var gatherer = Gatherer(rules: self.rules, shapes: shapes, evaluated: evaluated)
+            code = try instructions(for: gatherer.gather(rules))
+        case .marked(let rule): code = try marked(rule)
+        case .body(let rule): code = try body(rule)
+        case .choice(let rules, let exclusive): code = [generalChoice(rules, exclusive: exclusive)]
+        }
+        if code.isEmpty { code = [Instruction(.pass)] }
+        code[code.count - 1].isLast = true
+        code[0].isSimple = code.count == 1 && code[0].operation.isLeaf
+        entries[Int(id)] = UInt32(tables.code.count)
+        tables.code += code
+    }
+
+    // MARK: - Linking
+
+    /// A program that only calls another is that other one.
+    private mutating func settleEntries() {
+        func alias(_ id: UInt32) -> UInt32? {
+            let first = tables.code[Int(entries[Int(id)])]
+            guard first.isLast else { return nil }
+            switch first.operation {
+            case .pass: return Programs.pass
+            case .fail: return Programs.fail
+            case .call: return first.a
+            default: return nil
+            }
+        }
+        var final = entries
+        for id in entries.indices {
+            var at = UInt32(id)
+            // In-place cycles were refused, so this ends; the count is for safety.
+            for _ in 0..<entries.count {
+                guard let next = alias(at), next != at else { break }
+                at = next
+            }
+            final[id] = entries[Int(at)]
+        }
+        entries = final
+    }
+
+    /// Replaces the numbers of programs by their first instructions.
+    private mutating func link() {
+        func settle(_ program: inout UInt32) { program = entries[Int(program)] }
+        for at in tables.code.indices {
+            for operand in tables.code[at].operation.programs { settle(&tables.code[at][keyPath: operand]) }
+        }
+        for at in tables.slots.indices { settle(&tables.slots[at].program) }
+        for at in tables.objects.indices {
+            settle(&tables.objects[at].additional)
+            settle(&tables.objects[at].names)
+        }
+        for at in tables.patternRows.indices { settle(&tables.patternRows[at].program) }
+        for at in tables.arrays.indices { settle(&tables.arrays[at].rest) }
+        for at in tables.contains.indices { settle(&tables.contains[at].program) }
+        for at in tables.programs.indices { settle(&tables.programs[at]) }
+        for at in tables.branches.indices { settle(&tables.branches[at].program) }
+        for at in tables.switches.indices { settle(&tables.switches[at].otherwise) }
+    }
+
+    // MARK: - Texts
+
+    /// The number of a text in the plan.
+    mutating func text(_ name: Name) -> Int {
+        if let known = textFor[name] { return known }
+        textFor[name] = tables.texts.count
+        tables.texts.append(entry(name))
+        return tables.texts.count - 1
+    }
+
+    private mutating func entry(_ name: Name) -> PlanText {
+        let words = name.bytes.withUnsafeBufferPointer { buffer in
+            buffer.baseAddress.map { NameWords($0, buffer.count) } ?? NameWords()
+        }
+        let text = PlanText(
+            words: words, length: UInt32(clamping: name.bytes.count), offset: UInt32(clamping: tables.bytes.count))
+        tables.bytes += name.bytes
+        return text
+    }
+
+    /// A table of the members, with the multiplier that spreads them best: mostly without any collision.
+    mutating func table(_ members: [(name: Name, slot: Slot)]) -> TextTable {
+        var slots = members.map { member in
+            var slot = member.slot
+            slot.name = entry(member.name)
+            return slot
+        }
+        // The longest-looked-for arrangement is the same whatever order the schema has.
+        slots.sort { ($0.name.length, $0.name.words.first) < ($1.name.length, $1.name.words.first) }
+        var table = TextTable()
+        var bits: UInt64 = 1
+        while 1 << bits < members.count * 2 { bits += 1 }
+        table.first = UInt32(clamping: tables.slots.count)
+        (table.multiplier, bits) = Self.spread(slots.map { $0.name.words.mixed(Int($0.name.length)) }, bits)
+        table.shift = 64 - bits
+        table.mask = UInt32(1 << bits) - 1
+        var placed = [Slot](repeating: Slot(), count: 1 << bits)
+        for slot in slots {
+            var at = table.home(slot.name.words, Int(slot.name.length))
+            while placed[at].name.length != .max { at = (at + 1) & Int(table.mask) }
+            placed[at] = slot
+        }
+        tables.slots += placed
+        return table
+    }
+
+    /// Tries multipliers of a fixed sequence, and for small tables twice the room.
+    private static func spread(_ hashes: [UInt64], _ bits: UInt64) -> (multiplier: UInt64, bits: UInt64) {
+        var best = (multiplier: UInt64(0x9E37_79B9_7F4A_7C15), bits: bits, collisions: Int.max)
+        for extra in 0...(hashes.count <= 64 ? UInt64(2) : 0) {
+            var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+            for _ in 0..<(hashes.count <= 64 ? 64 : 4) {
+                var taken = Set<UInt64>()
+                let collisions = hashes.count { !taken.insert(($0 &* multiplier) &>> (64 - bits - extra)).inserted }
+                if collisions < best.collisions { best = (multiplier, bits + extra, collisions) }
+                if collisions == 0 { return (multiplier, bits + extra) }
+                multiplier = multiplier &* 0xD134_2543_DE82_EF95 | 1
+            }
+        }
+        return (best.multiplier, best.bits)
+    }
+}

@@ -1,0 +1,83 @@
+import JSON
+
+/// A subschema under one binding of the dynamic references, with every reference followed: what the plan is made of, and
+/// what the collecting evaluator walks.
+struct Rule {
+    typealias ID = Int
+
+    let subschema: SchemaIndex.SubschemaID
+    let binding: Bindings.ID
+    var checks: [Check] = []
+    /// `true`, `false` or an object.
+    var isFalse = false
+}
+
+/// One keyword at work.
+struct Check {
+    /// The keyword as it stands in the schema.
+    let keyword: String
+    let demand: Demand
+}
+
+/// What a keyword demands.
+enum Demand {
+    case kinds(KindSet)
+    case equals(JSONValue)
+    case oneOfValues([JSONValue])
+
+    case minimum(JSONValue, exclusive: Bool)
+    case maximum(JSONValue, exclusive: Bool)
+    case multipleOf(JSONValue)
+
+    case minLength(Int)
+    case maxLength(Int)
+    case pattern(Int)
+    case format(Format)
+    /// base64 and JSON, as far as the schema says so.
+    case content(base64: Bool, json: Bool)
+
+    case minItems(Int)
+    case maxItems(Int)
+    case uniqueItems
+    case prefix([Rule.ID])
+    /// Every element from `after` on.
+    case rest(Rule.ID, after: Int)
+    /// `marks`: whether what matches counts as evaluated, which it does since 2020-12.
+    case contains(Rule.ID, minimum: Int, maximum: Int, marks: Bool)
+    case unevaluatedItems(Rule.ID)
+
+    case minProperties(Int)
+    case maxProperties(Int)
+    case required([Name])
+    case properties([(name: Name, rule: Rule.ID)])
+    case patternProperties([(pattern: Int, rule: Rule.ID)])
+    /// Members that are neither named nor matched beside it.
+    case additional(Rule.ID, names: [Name], patterns: [Int])
+    case propertyNames(Rule.ID)
+    case dependentRequired([(name: Name, needs: [Name])])
+    case dependentSchemas([(name: Name, rule: Rule.ID)])
+    /// The old keyword for both.
+    case dependencies(needs: [(name: Name, needs: [Name])], schemas: [(name: Name, rule: Rule.ID)])
+    case unevaluatedProperties(Rule.ID)
+
+    case reference(Rule.ID)
+    case allOf([Rule.ID])
+    case anyOf([Rule.ID])
+    case oneOf([Rule.ID])
+    case not(Rule.ID)
+    /// `then` and `else` of one `if`.
+    case conditional(test: Rule.ID, then: Rule.ID?, otherwise: Rule.ID?)
+}
+
+extension Demand {
+    /// The rules applied to the same value.
+    var inPlace: [Rule.ID] {
+        switch self {
+        case .reference(let rule), .not(let rule): [rule]
+        case .allOf(let rules), .anyOf(let rules), .oneOf(let rules): rules
+        case .conditional(let test, let then, let otherwise): [test, then, otherwise].compactMap(\.self)
+        case .dependentSchemas(let dependents), .dependencies(_, let dependents): dependents.map(\.rule)
+        default: []
+        }
+    }
+}

@@ -1,0 +1,317 @@
+import JSON
+
+/// What the index pass found: every place that holds a schema, the resources they belong to, and their anchors.
+///
+/// Built before planning, by walking only the positions that hold schemas in the dialect at hand. Nothing inside
+/// `const`, `enum`, `default`, `examples` or an unknown keyword is an identifier. Documents that references lead to are
+/// taken in when they are first named.
+struct SchemaIndex {
+    typealias SubschemaID = Int
+    typealias ResourceID = Int
+
+    /// A place that holds a schema.
+    struct Subschema {
+        let value: JSONValue
+        let place: Place
+        let resource: ResourceID
+    }
+
+    /// A position in a document. Node addresses would not do: the parser shares `true` and `false`.
+    struct Place: Hashable {
+        let document: Int
+        /// A JSON Pointer without `#`.
+        let pointer: String
+
+        init(document: Int, pointer: String) {
+            self.document = document
+            self.pointer = pointer
+            name = Name(pointer)
+        }
+
+        private let name: Name
+
+        static func == (left: Place, right: Place) -> Bool {
+            left.document == right.document && left.name == right.name
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    }
+
+    struct Resource {
+        /// Absolute, normalised, without fragment.
+        let uri: String
+        let root: Place
+        let scope: Scope
+        var anchors: [String: SubschemaID] = [:]
+        var dynamicAnchors: [String: SubschemaID] = [:]
+        /// `$recursiveAnchor: true` at the root.
+        var isRecursive = false
+    }
+
+    struct Document {
+        let json: JSONDocument
+        /// Where it was loaded from; the base of its relative identifiers.
+        let uri: String
+        /// Documents that came with the program do not count against the limits.
+        let isOurs: Bool
+    }
+
+    private(set) var documents: [Document] = []
+    private(set) var subschemas: [Subschema] = []
+    private(set) var resources: [Resource] = []
+    private var subschemaAt: [Place: SubschemaID] = [:]
+    private var resourceAt: [String: ResourceID] = [:]
+    private var nodes = 0
+    let options: SchemaOptions
+
+    /// The base of a schema without an identifier of its own.
+    static let privateBase = "parley:/schema"
+
+    init(options: SchemaOptions) { self.options = options }
+}
+
+// MARK: - Taking documents in
+
+extension SchemaIndex {
+    /// Indexes a whole document and gives its root.
+    mutating func add(_ json: JSONDocument, at uri: String, isOurs: Bool = false) throws(SchemaRefusal) -> SubschemaID {
+        let document = documents.count
+        if !isOurs { try measure(json) }
+        documents.append(Document(json: json, uri: uri, isOurs: isOurs))
+        let scope = try scope(of: json.root, inherited: Scope(dialect: options.dialect), at: "#")
+        var walk = Walk(document: document, registers: true)
+        let base = newResource(uri, at: Place(document: document, pointer: ""), scope: scope)
+        let root = try index(json.root, at: "", in: base, &walk)
+        // A document is found by where it came from even when its root names itself otherwise.
+        if resourceAt[uri] == nil { resourceAt[uri] = subschemas[root].resource }
+        return root
+    }
+
+    private mutating func measure(_ json: JSONDocument) throws(SchemaRefusal) {
+        guard json.text.count <= options.limits.schemaBytes else {
+            throw SchemaRefusal(.limit, "the schema is longer than \(options.limits.schemaBytes) bytes")
+        }
+        nodes += try count(json.root, depth: 1)
+        guard nodes <= options.limits.schemaNodes else {
+            throw SchemaRefusal(.limit, "the schema holds more than \(options.limits.schemaNodes) values")
+        }
+    }
+
+    private func count(_ value: JSONValue, depth: Int) throws(SchemaRefusal) -> Int {
+        guard value.kind == .object || value.kind == .array else { return 1 }
+        guard depth <= options.limits.schemaDepth else {
+            throw SchemaRefusal(.limit, "the schema is nested deeper than \(options.limits.schemaDepth) levels")
+        }
+        var total = 1
+        for child in value.elements ?? [] { total += try count(child, depth: depth + 1) }
+        for member in value.members ?? [] { total += try count(member.value, depth: depth + 1) }
+        return total
+    }
+}
+
+// MARK: - Walking
+
+extension SchemaIndex {
+    private struct Walk {
+        let document: Int
+        /// False for places that a reference reached although no keyword makes them schemas: their identifiers count
+        /// only inside them, whichever reference comes first.
+        let registers: Bool
+    }
+
+    /// Indexes `value` and the schemas inside it. The resource is the one around it.
+    private mutating func index(
+        _ value: JSONValue, at pointer: String, in outer: ResourceID, _ walk: inout Walk
+    ) throws(SchemaRefusal) -> SubschemaID {
+        let place = Place(document: walk.document, pointer: pointer)
+        if let known = subschemaAt[place] { return known }
+        let resource = try enter(value, at: place, in: outer, walk)
+        let id = subschemas.count
+        subschemas.append(Subschema(value: value, place: place, resource: resource))
+        subschemaAt[place] = id
+        guard value.kind == .object else { return id }
+        let scope = resources[resource].scope
+        let hidden = scope.referencesHideSiblings && value["$ref"]?.string != nil
+        if !hidden { try noteAnchors(of: id, walk) }
+        for member in value.members ?? [] {
+            guard let keyword = scope.keyword(member.name) else { continue }
+            try indexChildren(of: keyword, member.value, at: pointer + "/" + member.name, in: resource, &walk)
+        }
+        return id
+    }
+
+    private mutating func indexChildren(
+        of keyword: Keyword, _ value: JSONValue, at pointer: String, in resource: ResourceID, _ walk: inout Walk
+    ) throws(SchemaRefusal) {
+        switch (keyword.position, value.kind) {
+        case (.none, _): return
+        case (.schema, .object), (.schema, .boolean), (.schemaOrList, .object), (.schemaOrList, .boolean):
+            _ = try index(value, at: pointer, in: resource, &walk)
+        case (.list, .array), (.schemaOrList, .array):
+            for (position, element) in (value.elements ?? []).enumerated() where element.isSchema {
+                _ = try index(element, at: "\(pointer)/\(position)", in: resource, &walk)
+            }
+        case (.map, .object), (.schemasOrNames, .object):
+            for member in value.members ?? [] where member.value.isSchema {
+                _ = try index(member.value, at: pointer + "/" + member.name.pointerToken, in: resource, &walk)
+            }
+        default: return
+        }
+    }
+
+    /// The resource a schema belongs to: a new one when it has an identifier.
+    private mutating func enter(
+        _ value: JSONValue, at place: Place, in outer: ResourceID, _ walk: Walk
+    ) throws(SchemaRefusal) -> ResourceID {
+        guard value.kind == .object else { return outer }
+        let around = resources[outer]
+        // A resource may bring its own dialect, and the dialect says which keyword is the identifier.
+        let scope = try scope(of: value, inherited: around.scope, at: display(place))
+        let identified = value[scope.identity.rawValue]?.string
+        guard let identified, !(scope.referencesHideSiblings && value["$ref"]?.string != nil) else { return outer }
+        guard let (uri, fragment) = URIText.resolve(identified, against: around.uri) else {
+            throw SchemaRefusal(.identifier, "'\(identified.quotable)' is not a URI reference", at: display(place))
+        }
+        if let fragment, !fragment.isEmpty, scope.dialect >= .draft201909 {
+            throw SchemaRefusal(.identifier, "$id may not have a fragment; use $anchor", at: display(place))
+        }
+        if identified.starts(withASCII: "#") { return outer }
+        if place == around.root, uri == around.uri { return outer }
+        if walk.registers, let other = resourceAt[uri], resources[other].root != place,
+            resources[other].root.document == place.document
+        {
+            throw SchemaRefusal(.identifier, "two schemas have the identifier '\(uri.quotable)'", at: display(place))
+        }
+        let resource = newResource(uri, at: place, scope: scope)
+        if walk.registers, resourceAt[uri] == nil || place.document == 0 { resourceAt[uri] = resource }
+        return resource
+    }
+
+    private mutating func newResource(_ uri: String, at place: Place, scope: Scope) -> ResourceID {
+        resources.append(Resource(uri: uri, root: place, scope: scope))
+        return resources.count - 1
+    }
+
+    private mutating func noteAnchors(of id: SubschemaID, _ walk: Walk) throws(SchemaRefusal) {
+        let schema = subschemas[id]
+        let scope = resources[schema.resource].scope
+        if scope.dialect < .draft201909 {
+            guard let text = schema.value[scope.identity.rawValue]?.string,
+                let (_, fragment) = URIText.resolve(text, against: resources[schema.resource].uri),
+                let fragment, !fragment.isEmpty
+            else { return }
+            return try note(anchor: fragment, id)
+        }
+        if let name = schema.value["$anchor"]?.string { try note(anchor: name, id) }
+        if scope.dialect == .draft202012, let name = schema.value["$dynamicAnchor"]?.string {
+            try note(anchor: name, id)
+            resources[schema.resource].dynamicAnchors[name] = id
+        }
+        if scope.dialect == .draft201909, schema.value["$recursiveAnchor"]?.boolean == true,
+            schema.place == resources[schema.resource].root
+        {
+            resources[schema.resource].isRecursive = true
+        }
+    }
+
+    private mutating func note(anchor: String, _ id: SubschemaID) throws(SchemaRefusal) {
+        let resource = subschemas[id].resource
+        if let other = resources[resource].anchors[anchor], other != id {
+            throw SchemaRefusal(
+                .identifier, "the anchor '\(anchor.quotable)' is taken twice", at: display(subschemas[id].place))
+        }
+        resources[resource].anchors[anchor] = id
+    }
+}
+
+// MARK: - Finding
+
+extension SchemaIndex {
+    /// Where a reference leads.
+    struct Target {
+        let subschema: SubschemaID
+        /// The name of the anchor that was followed, when the fragment was one.
+        let anchor: String?
+    }
+
+    /// Follows `reference`, written in the subschema `origin`.
+    mutating func resolve(_ reference: String, from origin: SubschemaID) throws(SchemaRefusal) -> Target {
+        let place = subschemas[origin].place
+        let base = resources[subschemas[origin].resource].uri
+        guard let (uri, fragment) = URIText.resolve(reference, against: base) else {
+            throw SchemaRefusal(.unresolved, "'\(reference.quotable)' is not a URI reference", at: display(place))
+        }
+        if let resource = try resource(at: uri), let target = try follow(fragment ?? "", in: resource) { return target }
+        throw SchemaRefusal(
+            .unresolved, "the reference '\(reference.quotable)' leads nowhere (nothing is fetched)",
+            at: display(place))
+    }
+
+    /// The resource of that URI, from what is indexed, else from the library, else from the metaschemas.
+    private mutating func resource(at uri: String) throws(SchemaRefusal) -> ResourceID? {
+        if let known = resourceAt[uri] { return known }
+        if let document = options.library.document(at: uri) {
+            _ = try add(document, at: uri)
+        } else if let document = Metaschemas.document(at: uri) {
+            _ = try add(document, at: uri, isOurs: true)
+        }
+        return resourceAt[uri]
+    }
+
+    private mutating func follow(_ fragment: String, in resource: ResourceID) throws(SchemaRefusal) -> Target? {
+        let root = resources[resource].root
+        if fragment.isEmpty { return subschemaAt[root].map { Target(subschema: $0, anchor: nil) } }
+        guard let decoded = URIText.percentDecoded(fragment) else { return nil }
+        guard decoded.starts(withASCII: "/") else {
+            return resources[resource].anchors[decoded].map { Target(subschema: $0, anchor: decoded) }
+        }
+        guard let pointer = JSONPointer(decoded) else { return nil }
+        return try descend(pointer.tokens, from: root, in: resource).map { Target(subschema: $0, anchor: nil) }
+    }
+
+    /// Walks down a pointer, changing resource on the way. A place that no keyword made a schema is indexed now.
+    private mutating func descend(
+        _ tokens: [String], from root: Place, in resource: ResourceID
+    ) throws(SchemaRefusal) -> SubschemaID? {
+        var value = documents[root.document].json.root
+        if let start = subschemaAt[root] { value = subschemas[start].value }
+        var pointer = root.pointer
+        var owner = resource
+        for token in tokens {
+            guard let next = value.at(JSONPointer(tokens: [token])) else { return nil }
+            value = next
+            pointer += "/" + token.pointerToken
+            if let known = subschemaAt[Place(document: root.document, pointer: pointer)] {
+                owner = subschemas[known].resource
+            }
+        }
+        guard value.isSchema else { return nil }
+        var walk = Walk(document: root.document, registers: false)
+        return try index(value, at: pointer, in: owner, &walk)
+    }
+}
+
+// MARK: - Naming places
+
+extension SchemaIndex {
+    func subschema(at place: Place) -> SubschemaID? { subschemaAt[place] }
+
+    /// The place for people: `#/properties/a`, with the document's URI in front unless it is the first one.
+    func display(_ place: Place) -> String {
+        (place.document == 0 ? "" : documents[place.document].uri) + "#" + place.pointer
+    }
+
+    /// The resource's URI and the pointer inside it (2020-12 core 12.3.2), for the keyword at `suffix` below.
+    func absoluteLocation(of id: SubschemaID, _ suffix: String) -> String {
+        let schema = subschemas[id]
+        let resource = resources[schema.resource]
+        let uri = resource.uri == Self.privateBase ? "" : resource.uri
+        return uri + "#"
+            + URIText.fragment(String(schema.place.pointer.dropFirst(resource.root.pointer.count)) + suffix)
+    }
+}
+
+extension JSONValue {
+    /// Whether a value can be a schema at all.
+    var isSchema: Bool { kind == .object || kind == .boolean }
+}

@@ -1,0 +1,84 @@
+/// What can be said of each rule without looking at its members and elements.
+struct Shapes {
+    /// The kinds of value that can pass at all.
+    private(set) var kinds: [KindSet]
+    /// Rules that say nothing but which kinds pass.
+    private(set) var saysOnlyKinds: [Bool]
+    /// Rows the rule would add to a table it is taken into; saturates.
+    private(set) var weight: [Int]
+    /// The rule a chain of bare references ends at.
+    private var targets: [Rule.ID]
+    private var trivial: [Bool]
+
+    /// References to rules up to this weight are taken into the place that refers to them.
+    static let inlinedWeight = 64
+    private static let heavy = 1 << 20
+
+    init(_ rules: [Rule], order: [Rule.ID]) {
+        kinds = [KindSet](repeating: .all, count: rules.count)
+        saysOnlyKinds = [Bool](repeating: false, count: rules.count)
+        weight = [Int](repeating: 1, count: rules.count)
+        targets = Array(rules.indices)
+        trivial = [Bool](repeating: false, count: rules.count)
+        for rule in order { read(rule, rules[rule]) }
+    }
+
+    func target(_ rule: Rule.ID) -> Rule.ID { targets[rule] }
+
+    /// Whether everything passes.
+    func isTrivial(_ rule: Rule.ID) -> Bool { trivial[rule] }
+
+    private mutating func read(_ id: Rule.ID, _ rule: Rule) {
+        trivial[id] = !rule.isFalse && rule.checks.allSatisfy { isTrivial($0.demand) }
+        saysOnlyKinds[id] = !rule.isFalse && rule.checks.allSatisfy { check in saysOnlyKinds(check.demand) }
+        kinds[id] = rule.isFalse ? [] : rule.checks.reduce(KindSet.all) { $0.intersection(allowed($1.demand)) }
+        weight[id] = min(Self.heavy, rule.checks.reduce(1) { $0 + cost($1.demand) })
+        if rule.checks.count == 1, case .reference(let target) = rule.checks[0].demand { targets[id] = targets[target] }
+    }
+
+    private func isTrivial(_ demand: Demand) -> Bool {
+        switch demand {
+        case .reference(let rule): trivial[rule]
+        case .allOf(let rules): rules.allSatisfy { trivial[$0] }
+        case .anyOf(let rules): rules.contains { trivial[$0] }
+        default: false
+        }
+    }
+
+    private func saysOnlyKinds(_ demand: Demand) -> Bool {
+        switch demand {
+        case .kinds: true
+        case .reference(let rule), .not(let rule): saysOnlyKinds[rule]
+        case .allOf(let rules), .anyOf(let rules): rules.allSatisfy { saysOnlyKinds[$0] }
+        default: false
+        }
+    }
+
+    private func allowed(_ demand: Demand) -> KindSet {
+        switch demand {
+        case .kinds(let kinds): return kinds
+        case .equals(let value): return KindSet(of: value)
+        case .oneOfValues(let values): return values.reduce([]) { $0.union(KindSet(of: $1)) }
+        case .reference(let rule): return kinds[rule]
+        case .allOf(let rules): return rules.reduce(KindSet.all) { $0.intersection(kinds[$1]) }
+        case .anyOf(let rules), .oneOf(let rules): return rules.reduce([]) { $0.union(kinds[$1]) }
+        case .not(let rule): return saysOnlyKinds[rule] ? KindSet.all.subtracting(kinds[rule]) : .all
+        default: return .all
+        }
+    }
+
+    private func cost(_ demand: Demand) -> Int {
+        switch demand {
+        case .properties(let members): members.count
+        case .patternProperties(let rows): rows.count
+        case .additional(_, let names, _): names.count
+        case .required(let names): names.count
+        case .oneOfValues(let values): values.count
+        case .dependentRequired(let needs): needs.reduce(0) { $0 + $1.needs.count }
+        case .prefix(let rules), .anyOf(let rules), .oneOf(let rules): rules.count
+        case .reference(let rule): weight[rule] <= Self.inlinedWeight ? weight[rule] : 1
+        case .allOf(let rules): rules.reduce(0) { $0 + weight[$1] }
+        default: 1
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import JSON
+
+extension Collector {
+    /// What a keyword about members says of an object; nil when the keyword is about something else.
+    mutating func judgeObject(
+        _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
+    ) -> Outcome? {
+        let members = value.members ?? []
+        guard spend(members.count) else { return Outcome() }
+        switch check.demand {
+        case .minProperties(let least) where members.count < least:
+            let wanted = "at least \(Self.counted(least, "member"))"
+            return violation(
+                rule, check.keyword, value, place, "must have \(wanted), has \(members.count)", expected: wanted)
+        case .maxProperties(let most) where members.count > most:
+            let wanted = "at most \(Self.counted(most, "member"))"
+            return violation(
+                rule, check.keyword, value, place, "must have \(wanted), has \(members.count)", expected: wanted)
+        case .required(let names): return missing(names, check, rule, members, value, place)
+        case .dependentRequired(let needs): return missingDependents(needs, check, rule, members, value, place)
+        case .dependencies(let needs, _):
+            var outcome = missingDependents(needs, check, rule, members, value, place)
+            outcome.take(judgeBranches(check, of: rule, value, place))
+            return outcome
+        case .properties(let known): return named(known, members, place)
+        case .patternProperties(let rows): return patterned(rows, members, place)
+        case .additional(let other, let names, let patterns):
+            return additional(other, names, patterns, check, rule, members, place)
+        case .unevaluatedProperties(let other): return unevaluated(other, check, rule, members, place, parts)
+        case .propertyNames(let names): return checkNames(names, members, place)
+        default: return nil
+        }
+    }
+
+    private func missing(
+        _ names: [Name], _ check: Check, _ rule: Rule, _ members: [(name: String, value: JSONValue)],
+        _ value: JSONValue,
+        _ place: Place
+    ) -> Outcome {
+        var outcome = Outcome()
+        let given = Set(members.map { Name($0.name) })
+        let known = knownNames(rule)
+        for name in names where !given.contains(name) {
+            var detail = "missing property \(name.text.quotable)"
+            // Only a member that the schema does not know can be a misspelling.
+            let strangers = members.map(\.name).filter { !known.contains(Name($0)) }
+            if let near = Likeness.nearest(to: name.text, among: strangers) {
+                detail += "; \(near) is there, did you mean \(name.text)?"
+            }
+            outcome.take(violation(rule, check.keyword, value, place, detail, expected: name.text.quotable))
+        }
+        return outcome
+    }
+
+    private func missingDependents(
+        _ needs: [(name: Name, needs: [Name])], _ check: Check, _ rule: Rule,
+        _ members: [(name: String, value: JSONValue)], _ value: JSONValue, _ place: Place
+    ) -> Outcome {
+        var outcome = Outcome()
+        let given = Set(members.map { Name($0.name) })
+        for (name, needed) in needs where given.contains(name) {
+            for other in needed where !given.contains(other) {
+                let place = place.keyword(name.text.pointerToken)
+                let detail = "missing property \(other.text.quotable), which \(name.text.quotable) asks for"
+                outcome.take(violation(rule, check.keyword, value, place, detail, expected: other.text.quotable))
+            }
+        }
+        return outcome
+    }
+
+    /// The names a rule and what it applies in place say something about.
+    func knownNames(_ rule: Rule) -> Set<Name> {
+        var names: Set<Name> = []
+        var waiting = [rule]
+        var left = 64
+        while let next = waiting.popLast(), left > 0 {
+            left -= 1
+            for check in next.checks {
+                if case .properties(let members) = check.demand { names.formUnion(members.map(\.name)) }
+                waiting += check.demand.inPlace.map { rules[$0] }
+            }
+        }
+        return names
+    }
+
+    // MARK: - Members
+
+    private mutating func named(
+        _ known: [(name: Name, rule: Rule.ID)], _ members: [(name: String, value: JSONValue)], _ place: Place
+    ) -> Outcome {
+        var outcome = Outcome()
+        let ruleFor = Dictionary(known.map { ($0.name, $0.rule) }, uniquingKeysWith: { first, _ in first })
+        for (position, member) in members.enumerated() {
+            guard let rule = ruleFor[Name(member.name)] else { continue }
+            outcome.parts.places.insert(position)
+            let below = place.keyword(member.name.pointerToken)
+                .member(member.name, position, redacted: options.redacted)
+            outcome.takeBelow(apply(rule, member.value, below))
+        }
+        return outcome
+    }
+
+    private mutating func patterned(
+        _ rows: [(pattern: Int, rule: Rule.ID)], _ members: [(name: String, value: JSONValue)], _ place: Place
+    ) -> Outcome {
+        var outcome = Outcome()
+        for (position, member) in members.enumerated() {
+            for row in rows where spend() && matches(row.pattern, member.name) {
+                outcome.parts.places.insert(position)
+                let below = place.keyword(patternSources[row.pattern].pointerToken)
+                    .member(member.name, position, redacted: options.redacted)
+                outcome.takeBelow(apply(row.rule, member.value, below))
+            }
+        }
+        return outcome
+    }
+
+    private mutating func matches(_ pattern: Int, _ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { matches(pattern, $0) }
+    }
+
+    private mutating func additional(
+        _ other: Rule.ID, _ names: [Name], _ patterns: [Int], _ check: Check, _ rule: Rule,
+        _ members: [(name: String, value: JSONValue)], _ place: Place
+    ) -> Outcome {
+        var outcome = Outcome()
+        let known = Set(names)
+        for (position, member) in members.enumerated() where !known.contains(Name(member.name)) {
+            if patterns.contains(where: { matches($0, member.name) }) { continue }
+            outcome.parts.places.insert(position)
+            outcome.takeBelow(stranger(other, check, rule, member, position, members, place))
+        }
+        return outcome
+    }
+
+    private mutating func unevaluated(
+        _ other: Rule.ID, _ check: Check, _ rule: Rule, _ members: [(name: String, value: JSONValue)], _ place: Place,
+        _ parts: EvaluatedParts
+    ) -> Outcome {
+        var outcome = Outcome()
+        for (position, member) in members.enumerated() where !parts.contains(position) {
+            outcome.takeBelow(stranger(other, check, rule, member, position, members, place))
+        }
+        outcome.parts.all = true
+        return outcome
+    }
+
+    /// A member the schema does not know. Where none is allowed the sentence says so, with the name that was meant.
+    private mutating func stranger(
+        _ other: Rule.ID, _ check: Check, _ rule: Rule, _ member: (name: String, value: JSONValue), _ position: Int,
+        _ members: [(name: String, value: JSONValue)], _ place: Place
+    ) -> Outcome {
+        let below = place.member(member.name, position, redacted: options.redacted)
+        guard rules[other].isFalse else { return apply(other, member.value, below) }
+        var detail = "property \(member.name.quotable) is not allowed"
+        let given = Set(members.map { Name($0.name) })
+        let free = knownNames(rule).filter { !given.contains($0) }.sorted().map(\.text)
+        if let near = Likeness.nearest(to: member.name, among: free) { detail += "; did you mean \(near)?" }
+        return violation(rule, check.keyword, member.value, below, detail)
+    }
+
+    private mutating func checkNames(
+        _ names: Rule.ID, _ members: [(name: String, value: JSONValue)], _ place: Place
+    ) -> Outcome {
+        var outcome = Outcome()
+        for (position, member) in members.enumerated() {
+            // A name the parser gave is a string it takes back.
+            guard let name = try? JSONDocument(JSONText(string: member.name)) else { continue }
+            let below = place.member(member.name, position, redacted: options.redacted)
+            var found = apply(names, name.root, below)
+            for index in found.found.indices {
+                found.found[index].violation.detail = "the name of the property \(found.found[index].violation.detail)"
+            }
+            outcome.takeBelow(found)
+        }
+        return outcome
+    }
+}

@@ -1,0 +1,43 @@
+public import JSON
+
+extension Schema {
+    /// Why a value fails; no violations when it does not. Meant for values whose verdict is `invalid`: it costs far more than
+    /// the verdict.
+    public func report(on value: JSONValue, limit: Int = 50) -> Report {
+        var options = ReportOptions()
+        options.limit = limit
+        return report(on: value, options: options)
+    }
+
+    /// The same with a say in what is listed.
+    public func report(on value: JSONValue, options: ReportOptions) -> Report {
+        var scratch = Scratch()
+        let verdict = verdict(on: value, scratch: &scratch)
+        if verdict == .valid { return Report(violations: []) }
+        let report = collected(on: value, options: options)
+        if report.violations.isEmpty, verdict == .invalid {
+            return Report(violations: [Self.unplaced], isTruncated: true)
+        }
+        return report
+    }
+
+    /// What the rules say, whatever the plan says: tests hold one against the other.
+    package func collected(on value: JSONValue, options: ReportOptions = ReportOptions()) -> Report {
+        var collector = Collector(
+            compiled, options, limits: self.options.limits, bytes: value.document.text.count)
+        let outcome = collector.apply(0, value, Collector.Place())
+        let isTruncated = collector.isExhausted || outcome.found.count > options.limit
+        // Stable: those of one place stay in the order of the schema.
+        let sorted = outcome.found.enumerated().sorted { left, right in
+            if left.element.order == right.element.order { return left.offset < right.offset }
+            return left.element.order.lexicographicallyPrecedes(right.element.order)
+        }
+        return Report(
+            violations: sorted.prefix(options.limit).map(\.element.violation), isTruncated: isTruncated)
+    }
+
+    /// For a value that is wrong somewhere the report's budget does not reach.
+    private static let unplaced = Violation(
+        pointer: "#", keyword: "", detail: "does not match the schema; it is too involved to say where",
+        keywordLocation: "", absoluteKeywordLocation: "#")
+}

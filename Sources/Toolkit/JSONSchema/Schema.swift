@@ -1,0 +1,73 @@
+public import JSON
+
+/// A JSON Schema, compiled once and shared by all threads.
+///
+/// The path of a schema through this room:
+///
+/// 1. *Index* (`Compile/SchemaIndex`): the document is walked along the positions that hold schemas. Each gets a number
+///    and belongs to a resource, which has a URI, a dialect and anchors. Documents that references name are taken from
+///    the library or the built-in metaschemas; nothing is fetched.
+/// 2. *Metaschema* (`Compile/MetaschemaCheck`): the document is held against its metaschema, by this same engine.
+/// 3. *Rules* (`Compile/RuleBuilder`): each subschema that is reached becomes a rule, a list of demands with every
+///    reference followed. What a dynamic reference means depends on the way it is reached; instead of finding out during
+///    evaluation, a subschema gets one rule for each such way (`Compile/Bindings`).
+/// 4. *Plan* (`Compile/Planner`, `Plan/`): all rules that one value must satisfy together are merged and lowered to a
+///    program of small instructions with tables beside them, plain bytes in one block.
+/// 5. *Verdict* (`Evaluate/`): the plan is run on a parsed value. Yes or no, no allocation, bounded steps.
+/// 6. *Report* (`Report/`): only for a value that failed, the rules (not the plan) are walked once more to say where and
+///    why. Both evaluators come from the same rules; tests hold them against each other.
+public final class Schema: Sendable {
+    let compiled: SchemaCompiler.Result
+    let options: SchemaOptions
+    private let readsLayout: Bool
+
+    /// Compiles a schema.
+    ///
+    /// - Throws: what is wrong with it, by place. A reference that leads nowhere is wrong also where no value would get to.
+    public convenience init(_ document: JSONDocument, options: SchemaOptions = SchemaOptions()) throws(SchemaRefusal) {
+        try self.init(document, at: nil, options: options)
+    }
+
+    init(_ document: JSONDocument, at uri: String?, options: SchemaOptions) throws(SchemaRefusal) {
+        self.options = options
+        compiled = try SchemaCompiler(options: options).compile(document, at: uri)
+        readsLayout = options.access.readsLayout
+    }
+
+    /// Whether a value satisfies the schema. Allocates nothing once `scratch` has seen its usual documents.
+    public func verdict(on value: JSONValue, scratch: inout Scratch) -> Verdict {
+        let bytes = value.document.text.count
+        guard bytes <= options.limits.payloadBytes else { return .exhausted(.bytes) }
+        return readsLayout
+            ? run(LayoutAccess.self, value, bytes, &scratch) : run(PublicAccess.self, value, bytes, &scratch)
+    }
+
+    private func run<Access: PlanAccess>(
+        _ access: Access.Type, _ value: JSONValue, _ bytes: Int, _ scratch: inout Scratch
+    ) -> Verdict {
+        scratch.reset()
+        let limits = options.limits
+        return withUnsafeMutablePointer(to: &scratch) { scratch in
+            var evaluator = Evaluator<Access>(
+                plan: compiled.plan.view, scratch: scratch, steps: 10 * bytes + limits.steps,
+                patternSteps: limits.patternSteps, depth: Self.nesting, membersPerObject: limits.membersPerObject)
+            let isValid = evaluator.run(compiled.entry, value.node)
+            if let exhausted = evaluator.exhausted { return .exhausted(exhausted) }
+            return isValid ? .valid : .invalid
+        }
+    }
+
+    /// Calls of one evaluation inside each other. Keeps the deepest within a stack of 512 KiB.
+    static let nesting = 700
+}
+
+extension Schema {
+    /// Instructions of the plan.
+    public var planInstructions: Int { compiled.plan.instructionCount }
+    /// Bytes of the plan with its tables.
+    public var planBytes: Int { compiled.plan.byteCount }
+    /// How values are read: `layout` or `public`.
+    public var access: NodeAccessChoice { readsLayout ? .layout : .public }
+    /// The dialect of the root.
+    public var dialect: Dialect { compiled.index.resources[0].scope.dialect }
+}

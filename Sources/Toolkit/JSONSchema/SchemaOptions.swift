@@ -1,0 +1,69 @@
+/// Whether `format` is checked or only noted.
+public enum FormatPolicy: Sendable, Equatable {
+    /// Formats never fail, unless a schema's metaschema lists the `format-assertion` vocabulary.
+    case annotate
+    /// Every known format is checked; unknown ones never fail.
+    case assert
+    /// Only these are checked.
+    case only(Set<String>)
+}
+
+/// What a schema may cost to compile and to run. Source: the product's own limits; each can be changed.
+public struct SchemaLimits: Sendable, Equatable {
+    /// Bytes of schema text, for each document taken in.
+    public var schemaBytes = 256 * 1024
+    /// JSON values in all documents a schema takes in, the metaschemas aside.
+    public var schemaNodes = 20_000
+    /// Nested arrays and objects in a schema.
+    public var schemaDepth = 100
+    /// Instructions and table rows of a plan.
+    public var planInstructions = 200_000
+    public var planBytes = 16 * 1024 * 1024
+    /// Copies of subschemas because of dynamic references: one for each binding they are reached with.
+    public var bindings = 1_000
+    /// CPU time of a compile.
+    public var compileMilliseconds = 200
+    /// Values in all `enum`s together.
+    public var enumValues = 10_000
+    /// Nested arrays and objects in a value.
+    public var depth = 64
+    /// Members of one object of a value.
+    public var membersPerObject = 1_000
+    /// Bytes of a value's text.
+    public var payloadBytes = 1024 * 1024
+    /// Steps of an evaluation beyond ten for each byte of the value's text; counted at loops and calls.
+    public var steps = 100_000
+    /// Steps of all backtracking patterns on one value.
+    public var patternSteps = 100_000
+    /// Scratch memory of one evaluation, in bytes.
+    public var scratchBytes = 16 * 1024 * 1024
+
+    public init() {}
+}
+
+/// How a schema is read.
+public struct SchemaOptions: Sendable {
+    /// For schemas without `$schema`.
+    public var dialect = Dialect.draft202012
+    public var formats = FormatPolicy.assert
+    public var limits = SchemaLimits()
+    /// Documents that references may lead to, beside the metaschemas.
+    public var library: SchemaLibrary
+    /// How the parser's values are read; `automatic` takes the direct way where its self-check passed.
+    public var access: NodeAccessChoice
+    /// Checks `contentEncoding` base64 and `contentMediaType` JSON; off by default, as the standard asks.
+    public var assertsContent = false
+    /// Whether schemas are held against their metaschema first.
+    public var checksMetaschema = true
+
+    public init(
+        dialect: Dialect = .draft202012, formats: FormatPolicy = .assert, limits: SchemaLimits = SchemaLimits(),
+        library: SchemaLibrary = SchemaLibrary(), access: NodeAccessChoice = .automatic
+    ) {
+        self.dialect = dialect
+        self.formats = formats
+        self.limits = limits
+        self.library = library
+        self.access = access
+    }
+}

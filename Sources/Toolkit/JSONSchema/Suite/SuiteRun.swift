@@ -1,0 +1,138 @@
+import JSON
+
+/// Runs test files in the shape of the official JSON Schema test suite: an array of cases with `description`, `schema` and
+/// `tests`, each of those with `description`, `data` and `valid`.
+public struct SuiteRun: Sendable {
+    /// What went wrong with one test.
+    public struct Failure: Sendable, Equatable {
+        public enum Sort: String, Sendable {
+            /// The wrong answer.
+            case verdict
+            /// The schema was refused; every test of the case counts.
+            case schemaRefused
+            /// A limit stopped the evaluation.
+            case exhausted
+            /// The report says nothing although the value is invalid, or the reverse.
+            case report
+            /// The file is no test file, or does not parse.
+            case file
+        }
+
+        public var sort: Sort
+        public var file: String
+        public var caseName: String
+        public var test: String
+        public var expected: String
+        public var got: String
+    }
+
+    public private(set) var files = 0
+    public private(set) var cases = 0
+    public private(set) var tests = 0
+    public private(set) var passed = 0
+    public private(set) var failures: [Failure] = []
+
+    private let options: SchemaOptions
+    private var scratch = ScratchBox()
+
+    /// - Parameter options: with the library the schemas may refer to.
+    public init(options: SchemaOptions) { self.options = options }
+
+    /// Runs all cases of one file. Integers outside 64 bits are read as doubles.
+    public mutating func run(_ bytes: [UInt8], file: String) {
+        files += 1
+        let limits = JSONLimits(depth: 256)
+        guard let document = try? JSONDocument(bytes, limits: limits, numbers: .lenient, duplicates: .lastWins),
+            let cases = document.text.rawElements()
+        else {
+            return failures.append(
+                Failure(sort: .file, file: file, caseName: "", test: "", expected: "test cases", got: "something else"))
+        }
+        for text in cases { run(case: text, file) }
+    }
+
+    /// Schema and data are parsed by themselves, as they would be outside a test file.
+    private mutating func run(case text: JSONText, _ file: String) {
+        cases += 1
+        guard let parts = try? Case(text) else {
+            return failures.append(
+                Failure(sort: .file, file: file, caseName: "", test: "", expected: "a test case", got: "something else")
+            )
+        }
+        let schema: Schema
+        do {
+            schema = try Schema(parts.schema, options: options)
+        } catch {
+            tests += parts.tests.count
+            failures += parts.tests.map { test in
+                Failure(
+                    sort: .schemaRefused, file: file, caseName: parts.name, test: test.name,
+                    expected: Self.word(test.isValid), got: error.description)
+            }
+            return
+        }
+        for test in parts.tests {
+            tests += 1
+            if let failure = check(schema, test, file, parts.name) { failures.append(failure) } else { passed += 1 }
+        }
+    }
+
+    private mutating func check(_ schema: Schema, _ test: Case.Test, _ file: String, _ caseName: String) -> Failure? {
+        let verdict = scratch.verdict(of: schema, on: test.data.root)
+        func failure(_ sort: Failure.Sort, _ got: String) -> Failure {
+            Failure(
+                sort: sort, file: file, caseName: caseName, test: test.name, expected: Self.word(test.isValid), got: got
+            )
+        }
+        if case .exhausted(let budget) = verdict { return failure(.exhausted, "out of \(budget)") }
+        guard verdict == (test.isValid ? .valid : .invalid) else {
+            return failure(.verdict, Self.word(verdict == .valid))
+        }
+        let violations = schema.collected(on: test.data.root).violations
+        guard violations.isEmpty == test.isValid else {
+            return failure(.report, "\(violations.count) violations")
+        }
+        return nil
+    }
+
+    private static func word(_ isValid: Bool) -> String { isValid ? "valid" : "invalid" }
+
+    private struct Case {
+        struct Test {
+            let name: String
+            let data: JSONDocument
+            let isValid: Bool
+        }
+
+        let name: String
+        let schema: JSONDocument
+        let tests: [Test]
+
+        init(_ text: JSONText) throws(JSONError) {
+            let malformed = JSONError(reason: .malformed, message: "this is no test case")
+            guard let schema = text.rawMember("schema"), let listed = text.rawMember("tests")?.rawElements() else {
+                throw malformed
+            }
+            name = try JSONDocument(text).root["description"]?.string ?? ""
+            self.schema = try JSONDocument(schema)
+            var tests: [Test] = []
+            for test in listed {
+                guard let data = test.rawMember("data"), let isValid = try JSONDocument(test).root["valid"]?.boolean
+                else {
+                    throw malformed
+                }
+                let name = try JSONDocument(test).root["description"]?.string ?? ""
+                tests.append(Test(name: name, data: try JSONDocument(data), isValid: isValid))
+            }
+            self.tests = tests
+        }
+    }
+}
+
+/// Scratch that can be a part of a copyable value. Used from one thread, like the value.
+private final class ScratchBox: @unchecked Sendable {
+    // Not shared: a run is made, used and thrown away in one place.
+    private var scratch = Scratch()
+
+    func verdict(of schema: Schema, on value: JSONValue) -> Verdict { schema.verdict(on: value, scratch: &scratch) }
+}

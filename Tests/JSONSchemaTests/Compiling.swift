@@ -1,0 +1,35 @@
+import JSON
+import JSONSchema
+
+/// Compiles a schema written in a test. The time a debug build takes on a loaded machine says nothing, so it is not bounded.
+func compiled(
+    _ text: String, _ change: (inout SchemaOptions) -> Void = { _ in }
+) throws -> Schema {
+    var options = SchemaOptions(formats: .annotate)
+    options.limits.compileMilliseconds = 60_000
+    change(&options)
+    return try Schema(try document(text), options: options)
+}
+
+func document(_ text: String, depth: Int = 2048) throws -> JSONDocument {
+    try JSONDocument(Array(text.utf8), limits: JSONLimits(depth: depth))
+}
+
+extension Schema {
+    func verdict(on text: String) throws -> Verdict {
+        var scratch = Scratch()
+        return verdict(on: try document(text).root, scratch: &scratch)
+    }
+
+    func violations(on text: String) throws -> [Violation] { report(on: try document(text).root).violations }
+}
+
+/// Why a schema is refused; nil when it is not.
+func refusal(of text: String, _ change: (inout SchemaOptions) -> Void = { _ in }) throws -> SchemaRefusal? {
+    do {
+        _ = try compiled(text, change)
+        return nil
+    } catch let refusal as SchemaRefusal {
+        return refusal
+    }
+}

@@ -1,0 +1,134 @@
+import Glibc
+import JSON
+import JSONSchema
+import Testing
+
+@Suite("The limits on a schema") struct SchemaLimitsTests {
+    private func isRefused(
+        _ text: String, as reason: SchemaRefusal.Problem.Reason = .limit, _ change: @escaping (inout SchemaLimits) -> Void
+    ) throws -> Bool {
+        #expect(try refusal(of: text) == nil, "the schema is fine without the limit")
+        return try refusal(of: text) { change(&$0.limits) }?.problems.first?.reason == reason
+    }
+
+    @Test("are its bytes, values and depth")
+    func size() throws {
+        let schema = #"{"properties":{"a":{"properties":{"b":{"type":"string"}}}}}"#
+        #expect(try isRefused(schema) { $0.schemaBytes = 58 })
+        #expect(try isRefused(schema) { $0.schemaNodes = 5 })
+        #expect(try isRefused(schema) { $0.schemaDepth = 4 })
+        #expect(try refusal(of: schema) { ($0.limits.schemaBytes, $0.limits.schemaNodes, $0.limits.schemaDepth) = (59, 6, 5) } == nil)
+    }
+
+    @Test("count the documents that references name too")
+    func library() throws {
+        var library = SchemaLibrary()
+        try library.add(try document(#"{"type":["string","null"]}"#), at: "https://example.com/a")
+        let schema = #"{"$ref":"https://example.com/a"}"#
+        let fits = try refusal(of: schema) { ($0.library, $0.limits.schemaNodes) = (library, 6) }
+        let exceeds = try refusal(of: schema) { ($0.library, $0.limits.schemaNodes) = (library, 5) }
+        #expect(fits == nil)
+        #expect(exceeds?.problems.first?.reason == .limit)
+    }
+
+    @Test("are the listed values of all enums together")
+    func values() throws {
+        let schema = #"{"properties":{"a":{"enum":[1,2,3]},"b":{"enum":[4,5]}}}"#
+        #expect(try isRefused(schema) { $0.enumValues = 4 })
+        #expect(try refusal(of: schema) { $0.limits.enumValues = 5 } == nil)
+    }
+
+    @Test("are the rows and bytes of its plan")
+    func plan() throws {
+        let members = (0..<100).map { #""member\#($0)":{"minLength":\#($0 + 1)}"# }.joined(separator: ",")
+        let schema = "{\"properties\":{\(members)}}"
+        #expect(try isRefused(schema) { $0.planInstructions = 100 })
+        #expect(try isRefused(schema) { $0.planBytes = 1000 })
+    }
+
+    @Test("are the bindings of its dynamic references")
+    func bindings() throws {
+        // Each of ten resources may or may not be entered before the reference: 2^10 bindings.
+        var defs = (0..<10).map { number in
+            """
+            "r\(number)":{"$id":"r\(number)","$dynamicAnchor":"a\(number)","anyOf":[{"$ref":"s\(number + 1)"}]},
+            "s\(number)":{"$id":"s\(number)","anyOf":[{"$ref":"r\(number)"},{"$ref":"s\(number + 1)"}],
+            "properties":{"x":{"$dynamicRef":"r\(number)#a\(number)"}}}
+            """
+        }
+        defs.append(#""s10":{"$id":"s10"}"#)
+        let schema = """
+            {"$id":"https://example.com/root","$ref":"s0","$defs":{\(defs.joined(separator: ","))}}
+            """
+        let refused = try refusal(of: schema) { $0.limits.bindings = 500 }
+        #expect(refused?.problems.first?.reason == .limit)
+    }
+
+    @Test("are the CPU time of compiling it")
+    func time() throws {
+        let members = (0..<2000).map { #""member\#($0)":{"pattern":"^[a-z]{1,\#($0 % 60 + 1)}x"}"# }.joined(separator: ",")
+        let refused = try refusal(of: "{\"properties\":{\(members)}}") { $0.limits.compileMilliseconds = 0 }
+        #expect(refused?.problems.first?.reason == .limit)
+    }
+}
+
+@Suite("The limits on a value") struct ValueLimitsTests {
+    @Test("are the bytes of its text")
+    func bytes() throws {
+        let schema = try compiled("{}") { $0.limits.payloadBytes = 5 }
+        #expect(try schema.verdict(on: #""abc""#) == .valid)
+        #expect(try schema.verdict(on: #""abcd""#) == .exhausted(.bytes))
+    }
+
+    @Test("are the members of one object", arguments: [#"{"minProperties":1}"#, #"{"unevaluatedProperties":{"type":"integer"}}"#])
+    func members(_ text: String) throws {
+        let schema = try compiled(text) { $0.limits.membersPerObject = 3 }
+        #expect(try schema.verdict(on: #"{"a":1,"b":2,"c":3}"#) == .valid)
+        #expect(try schema.verdict(on: #"{"a":1,"b":2,"c":3,"d":4}"#) == .exhausted(.members))
+    }
+
+    @Test("are the steps of an evaluation, also under not")
+    func steps() throws {
+        for text in [#"{"items":{"type":"integer"}}"#, #"{"not":{"items":{"type":"integer"}}}"#] {
+            let schema = try compiled(text) { $0.limits.steps = -148 }
+            #expect(try schema.verdict(on: "[1,2,3,4,5,6,7]") == .exhausted(.steps))
+        }
+    }
+
+    @Test("are the steps of backtracking patterns")
+    func patternSteps() throws {
+        let schema = try compiled(#"{"pattern":"^(?=(a+)+$)(a+)+$"}"#) { $0.limits.patternSteps = 1000 }
+        #expect(try schema.verdict(on: "\"" + String(repeating: "a", count: 40) + "!\"") == .exhausted(.patternSteps))
+        let negated = try compiled(#"{"not":{"pattern":"^(?=(a+)+$)(a+)+$"}}"#) { $0.limits.patternSteps = 1000 }
+        #expect(try negated.verdict(on: "\"" + String(repeating: "a", count: 40) + "!\"") == .exhausted(.patternSteps))
+    }
+
+    @Test("are the bytes of scratch memory")
+    func memory() throws {
+        let schema = try compiled(#"{"uniqueItems":true}"#)
+        var scratch = Scratch(limitBytes: 1 << 10)
+        let numbers = "[" + (0..<1000).map(String.init).joined(separator: ",") + "]"
+        #expect(schema.verdict(on: try document(numbers).root, scratch: &scratch) == .exhausted(.memory))
+        #expect(try schema.verdict(on: numbers) == .valid)
+    }
+
+    @Test("are calls within calls")
+    func depth() throws {
+        let schema = try compiled(##"{"items":{"$ref":"#"}}"##)
+        let deep = String(repeating: "[", count: 2000) + String(repeating: "]", count: 2000)
+        #expect(try schema.verdict(on: deep) == .exhausted(.depth))
+        let usual = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        #expect(try schema.verdict(on: usual) == .valid)
+    }
+
+    @Test("stop a report")
+    func report() throws {
+        let schema = try compiled(#"{"items":{"type":"string"}}"#)
+        let value = try document("[" + (0..<80).map(String.init).joined(separator: ",") + "]")
+        let report = schema.report(on: value.root)
+        #expect(report.violations.count == 50)
+        #expect(report.isTruncated)
+        #expect(schema.report(on: value.root, limit: 100).violations.count == 80)
+        #expect(!schema.report(on: value.root, limit: 100).isTruncated)
+    }
+}

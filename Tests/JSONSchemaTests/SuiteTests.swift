@@ -1,0 +1,61 @@
+import JSONSchema
+import Testing
+
+/// The folders of the official suite for one dialect, and how many tests they hold.
+private struct SuiteSet: CustomTestStringConvertible, Sendable {
+    let dialect: Dialect
+    let folder: String
+    let formats: FormatPolicy
+    let tests: Int
+    var testDescription: String { folder }
+
+    static let all: [SuiteSet] = [
+        SuiteSet(dialect: .draft202012, folder: "draft2020-12", formats: .annotate, tests: 1299),
+        SuiteSet(dialect: .draft202012, folder: "draft2020-12/optional", formats: .annotate, tests: 162),
+        SuiteSet(dialect: .draft202012, folder: "draft2020-12/optional/format", formats: .assert, tests: 764),
+        SuiteSet(dialect: .draft201909, folder: "draft2019-09", formats: .annotate, tests: 1259),
+        SuiteSet(dialect: .draft201909, folder: "draft2019-09/optional", formats: .annotate, tests: 158),
+        SuiteSet(dialect: .draft201909, folder: "draft2019-09/optional/format", formats: .assert, tests: 757),
+        SuiteSet(dialect: .draft07, folder: "draft7", formats: .annotate, tests: 927),
+        SuiteSet(dialect: .draft07, folder: "draft7/optional", formats: .annotate, tests: 118),
+        SuiteSet(dialect: .draft07, folder: "draft7/optional/format", formats: .assert, tests: 676),
+        SuiteSet(dialect: .draft06, folder: "draft6", formats: .annotate, tests: 839),
+        SuiteSet(dialect: .draft06, folder: "draft6/optional", formats: .annotate, tests: 106),
+        SuiteSet(dialect: .draft06, folder: "draft6/optional/format", formats: .assert, tests: 325),
+        SuiteSet(dialect: .draft04, folder: "draft4", formats: .annotate, tests: 618),
+        SuiteSet(dialect: .draft04, folder: "draft4/optional", formats: .annotate, tests: 100),
+        SuiteSet(dialect: .draft04, folder: "draft4/optional/format", formats: .assert, tests: 219),
+    ]
+}
+
+@Suite("The official test suite") struct SuiteTests {
+    @Test("is passed", .enabled(if: SuiteFolder.path != nil, "JSON_SCHEMA_TEST_SUITE names no test suite"))
+    fileprivate func passed() throws {
+        let root = try #require(SuiteFolder.path)
+        var library = SchemaLibrary()
+        try library.add(folder: root + "/remotes", base: "http://localhost:1234/")
+        for set in SuiteSet.all {
+            for access in [NodeAccessChoice.public, .layout] {
+                var options = SchemaOptions(
+                    dialect: set.dialect, formats: set.formats, library: library, access: access)
+                // The optional content tests of draft-07 ask for it; everywhere else it must stay an annotation.
+                options.assertsContent = set.folder == "draft7/optional"
+                // In a debug build, on a loaded machine.
+                options.limits.compileMilliseconds = 10_000
+                var run = SuiteRun(options: options)
+                for file in SuiteFolder.files(in: root + "/tests/" + set.folder) {
+                    run.run(SuiteFolder.bytes(file), file: String(file.dropFirst(root.count + 7)))
+                }
+                #expect(run.failures.isEmpty, "\(set.folder) by \(access): \(Self.summary(run.failures))")
+                #expect(run.passed == set.tests, "\(set.folder)")
+            }
+        }
+    }
+
+    private static func summary(_ failures: [SuiteRun.Failure]) -> String {
+        "\(failures.count) failures\n"
+            + failures.prefix(40).map { failure in
+                "\(failure.sort) \(failure.file): \(failure.caseName) | \(failure.test): \(failure.got)"
+            }.joined(separator: "\n")
+    }
+}
