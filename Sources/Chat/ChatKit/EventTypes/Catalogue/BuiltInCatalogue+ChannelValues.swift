@@ -1,0 +1,74 @@
+import ChatModel
+
+extension BuiltInCatalogue {
+    /// Texts and counters that are kept with a channel, by key.
+    static let channelValues: [BuiltInType] = [
+        metadata("channel.metadata.created", "Texts were added to a channel.", "The new texts by key."),
+        metadata(
+            "channel.metadata.updated", "Texts of a channel changed.", "The changed texts by key, as they are now."),
+        keys("channel.metadata.deleted", "Texts of a channel were removed."),
+        metacounter("channel.metacounter.created", "Counters were added to a channel."),
+        metacounter(
+            "channel.metacounter.updated", "Counters of a channel changed.",
+            more: """
+                ,
+                  "mode": {"enum": ["set", "inc", "dec"], "description": "How they changed."}
+                """),
+        keys("channel.metacounter.deleted", "Counters of a channel were removed."),
+    ]
+
+    private static func metadata(_ name: String, _ description: String, _ values: String) -> BuiltInType {
+        BuiltInType(
+            name, .kept, description,
+            members: """
+                "required": ["metadata"],
+                "properties": {
+                  "metadata": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": {"type": "string"},
+                    "description": "\(values)"
+                  },
+                  "channel": {"$ref": "#/$defs/channel"}
+                }
+                """,
+            accepts: [#"{"metadata":{"topic":"lunch"}}"#], refuses: [#"{"metadata":{"seats":4}}"#, #"{"metadata":{}}"#])
+    }
+
+    private static func metacounter(_ name: String, _ description: String, more: String = "") -> BuiltInType {
+        BuiltInType(
+            name, .kept, description,
+            members: """
+                "required": ["metacounter"],
+                "properties": {
+                  "metacounter": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": {"type": "integer"},
+                    "description": "The counters concerned by key, as they are now."
+                  }\(more),
+                  "channel": {"$ref": "#/$defs/channel"}
+                }
+                """,
+            accepts: [#"{"metacounter":{"likes":41,"balance":-3}}"#],
+            refuses: [#"{"metacounter":{"likes":"41"}}"#, #"{"metacounter":{}}"#])
+    }
+
+    private static func keys(_ name: String, _ description: String) -> BuiltInType {
+        BuiltInType(
+            name, .kept, description,
+            members: """
+                "required": ["keys"],
+                "properties": {
+                  "keys": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "minItems": 1,
+                    "description": "Which are gone."
+                  },
+                  "channel": {"$ref": "#/$defs/channel"}
+                }
+                """,
+            accepts: [#"{"keys":["topic"]}"#], refuses: [#"{"keys":"topic"}"#, #"{"keys":[]}"#])
+    }
+}

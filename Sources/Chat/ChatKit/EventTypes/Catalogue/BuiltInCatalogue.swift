@@ -1,0 +1,16 @@
+/// Every event type that the gateway gives of its own accord (`events.md` 3), grouped by subject in the files beside.
+///
+/// Fields of `data` have the names under which the interfaces know them, in snake case. Moments that come from a call in
+/// milliseconds stay milliseconds (`…_at`, `…_ts` as numbers); the gateway's own reports write RFC 3339 text.
+public enum BuiltInCatalogue {
+    /// In the order of the subjects; no name twice.
+    public static let all: [BuiltInType] = [
+        messages, reactions, conversation, members, presence, users, channels, channelValues, counts, connections,
+        reports,
+    ].flatMap(\.self)
+
+    /// The type with this name; nil when the gateway has none.
+    public static func named(_ name: String) -> BuiltInType? { byName[name] }
+
+    private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+}

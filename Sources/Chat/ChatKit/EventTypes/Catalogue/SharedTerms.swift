@@ -1,0 +1,122 @@
+/// Definitions that several built-in schemas use. Each schema is complete in itself, so they are copied into it.
+enum SharedTerms {
+    /// The `$defs` keyword with the terms that `keywords` name, directly or through each other; nothing if none.
+    static func definitions(for keywords: String) -> [String] {
+        var needed: [String] = []
+        var text = keywords
+        // A term names only terms below it, so one pass finds them all.
+        for (name, definition) in terms where text.contains("\"#/$defs/\(name)\"") {
+            needed.append("\"\(name)\": {\n\(indented(definition))\n}")
+            text += definition
+        }
+        guard !needed.isEmpty else { return [] }
+        return ["\"$defs\": {\n\(indented(needed.joined(separator: ",\n")))\n}"]
+    }
+
+    static func indented(_ text: String) -> String {
+        text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
+    }
+
+    private static let terms: [(name: String, definition: String)] = [
+        (
+            "member",
+            """
+            "description": "A user as a member of the channel.",
+            "$ref": "#/$defs/user",
+            "properties": {
+              "state": {"enum": ["invited", "joined"], "description": "Whether the invitation has been accepted."},
+              "role": {"enum": ["operator", "none"], "description": "What the member may do in the channel."},
+              "is_muted": {"type": "boolean", "description": "True while the member may not write."},
+              "is_online": {"type": "boolean", "description": "True while a device of the member has a live stream."}
+            }
+            """
+        ),
+        (
+            "user",
+            """
+            "description": "A user. Only the id is certain.",
+            "type": "object",
+            "required": ["user_id"],
+            "properties": {
+              "user_id": {"type": "string", "minLength": 1, "description": "The user's id."},
+              "nickname": {"type": ["string", "null"], "description": "The name to show."},
+              "profile_url": {"type": ["string", "null"], "description": "Where the picture is."},
+              "email": {"type": ["string", "null"], "description": "The mail address."},
+              "external_id": {"type": ["string", "null"], "description": "The user's id in another system."},
+              "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
+              "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
+              "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+              "metadata": {"type": ["object", "null"], "description": "Texts by key."}
+            }
+            """
+        ),
+        (
+            "channel",
+            """
+            "description": "The channel as it is after the event, or as it was when it was deleted.",
+            "type": "object",
+            "anyOf": [{"required": ["channel_url"]}, {"required": ["id"]}],
+            "properties": {
+              "channel_url": {"type": "string", "minLength": 1, "description": "The channel's id."},
+              "id": {"type": "string", "minLength": 1, "description": "The channel's id, by its other name."},
+              "type": {"type": ["string", "null"], "description": "`open`, `group`, or a kind in the app's own words."},
+              "name": {"type": ["string", "null"], "description": "The name to show."},
+              "description": {"type": ["string", "null"], "description": "What the channel is about."},
+              "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
+              "cover_url": {"type": ["string", "null"], "description": "Where the picture is."},
+              "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
+              "data": {"description": "Whatever the app keeps with the channel, most often text."},
+              "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+              "freeze": {"type": "boolean", "description": "True while only operators may write."},
+              "participant_count": {"$ref": "#/$defs/count", "description": "How many are inside, in open channels."},
+              "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members."},
+              "joined_member_count": {"$ref": "#/$defs/count", "description": "Members that have joined."}
+            }
+            """
+        ),
+        (
+            "change",
+            """
+            "description": "One field of a record, before and after.",
+            "type": "object",
+            "required": ["key"],
+            "properties": {
+              "key": {"type": "string", "minLength": 1, "description": "The field."},
+              "old": {"description": "Its value before; absent if it had none."},
+              "new": {"description": "Its value after; absent if it has none."}
+            }
+            """
+        ),
+        (
+            "timetoken",
+            """
+            "description": "The position of an event: 17 decimal digits, as a string.",
+            "type": "string",
+            "pattern": "^[0-9]{1,19}$"
+            """
+        ),
+        (
+            "message_id",
+            """
+            "description": "The number of a message, as clients know it that count messages.",
+            "type": "integer",
+            "minimum": 0
+            """
+        ),
+        (
+            "milliseconds",
+            """
+            "description": "Milliseconds since 1970, UTC.",
+            "type": "integer"
+            """
+        ),
+        (
+            "count",
+            """
+            "description": "How many.",
+            "type": "integer",
+            "minimum": 0
+            """
+        ),
+    ]
+}
