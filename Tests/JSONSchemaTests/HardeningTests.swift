@@ -7,7 +7,9 @@ import Testing
 @Suite("A hostile schema or value") struct HardeningTests {
     @Test("cannot double the work at every level: anyOf over references")
     func exponential() throws {
-        var defs = (0..<40).map { ##""d\##($0)":{"anyOf":[{"$ref":"#/$defs/d\##($0 + 1)"},{"$ref":"#/$defs/d\##($0 + 1)"}]}"## }
+        var defs = (0..<40).map {
+            ##""d\##($0)":{"anyOf":[{"$ref":"#/$defs/d\##($0 + 1)"},{"$ref":"#/$defs/d\##($0 + 1)"}]}"##
+        }
         defs.append(##""d40":{"properties":{"a":{"type":"string"}}}"##)
         let schema = try compiled("{\"$ref\":\"#/$defs/d0\",\"$defs\":{\(defs.joined(separator: ","))}}")
         #expect(try schema.verdict(on: #"{"a":"x"}"#) == .valid)
@@ -17,7 +19,9 @@ import Testing
 
     @Test("cannot merge without end: allOf over references")
     func exponentialAll() throws {
-        var defs = (0..<60).map { ##""d\##($0)":{"allOf":[{"$ref":"#/$defs/d\##($0 + 1)"},{"$ref":"#/$defs/d\##($0 + 1)"}]}"## }
+        var defs = (0..<60).map {
+            ##""d\##($0)":{"allOf":[{"$ref":"#/$defs/d\##($0 + 1)"},{"$ref":"#/$defs/d\##($0 + 1)"}]}"##
+        }
         defs.append(##""d60":{"properties":{"a":{"type":"string"}}}"##)
         let schema = try compiled("{\"$ref\":\"#/$defs/d0\",\"$defs\":{\(defs.joined(separator: ","))}}")
         #expect(try schema.verdict(on: #"{"a":"x"}"#) == .valid)
@@ -43,7 +47,9 @@ import Testing
     @Test("cannot buy more pattern matching than its bytes pay for")
     func patterns() throws {
         let patterns = (0..<10_000).map { "{\"pattern\":\"x\($0)$\"}" }.joined(separator: ",")
-        let schema = try? compiled("{\"allOf\":[\(patterns)]}") { $0.limits.schemaNodes = 40_000; $0.limits.schemaBytes = 1 << 20 }
+        let schema = try? compiled("{\"allOf\":[\(patterns)]}") {
+            $0.limits.schemaNodes = 40_000; $0.limits.schemaBytes = 1 << 20
+        }
         let text = "\"" + String(repeating: "x", count: 60_000) + "\""
         if let schema { #expect(try schema.verdict(on: text) != .valid) }
     }
@@ -61,7 +67,7 @@ import Testing
         #expect(try schema.verdict(on: "{\"prefix__9999999__suffix\":1}") == .invalid)
     }
 
-    @Test("may chain 9,000 references")
+    @Test("may chain 5,000 references")
     func chain() throws {
         for sibling in ["", ",\"minLength\":1"] {
             var defs = (0..<5000).map { "\"d\($0)\":{\"$ref\":\"#/$defs/d\($0 + 1)\"\(sibling)}" }
@@ -94,12 +100,14 @@ import Testing
         #expect(schema.planBytes < 1 << 20)
     }
 
-    @Test("cannot make a schema apply itself to the same value without end", arguments: [
-        ##"{"$ref":"#"}"##,
-        ##"{"anyOf":[{"type":"string"},{"not":{"$ref":"#"}}]}"##,
-        ##"{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"if":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}}"##,
-        ##"{"$dynamicAnchor":"n","oneOf":[{"$dynamicRef":"#n"}]}"##,
-    ])
+    @Test(
+        "cannot make a schema apply itself to the same value without end",
+        arguments: [
+            ##"{"$ref":"#"}"##,
+            ##"{"anyOf":[{"type":"string"},{"not":{"$ref":"#"}}]}"##,
+            ##"{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"if":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}}"##,
+            ##"{"$dynamicAnchor":"n","oneOf":[{"$dynamicRef":"#n"}]}"##,
+        ])
     func cycles(_ text: String) throws {
         let refused = try #require(try refusal(of: text))
         #expect(refused.problems.first?.reason == .cycle)
@@ -108,7 +116,8 @@ import Testing
 
     @Test("may be recursive where it goes deeper into the value")
     func recursion() throws {
-        let schema = try compiled(##"{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}"##)
+        let schema = try compiled(
+            ##"{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}"##)
         #expect(try schema.verdict(on: #"{"next":{"next":{}}}"#) == .valid)
         #expect(try schema.verdict(on: #"{"next":{"next":{"x":1}}}"#) == .invalid)
     }
@@ -153,7 +162,7 @@ import Testing
     }
 }
 
-/// Runs work on a thread with 512 KiB of stack and gives its answer.
+/// Runs work on a thread with a small stack and gives its answer.
 private func onSmallStack<Answer>(_ work: @escaping () -> Answer) -> Answer? {
     let box = SmallStackJob()
     var answer: Answer?
@@ -168,10 +177,19 @@ private func onSmallStack<Answer>(_ work: @escaping () -> Answer) -> Answer? {
 private final class SmallStackJob {
     var work: (() -> Void)?
 
+    /// What the product promises; a debug build's frames are several times larger.
+    private static var stackBytes: Int {
+        #if DEBUG
+            2048 * 1024
+        #else
+            512 * 1024
+        #endif
+    }
+
     func runToEnd() {
         let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
         pthread_attr_init(attributes)
-        pthread_attr_setstacksize(attributes, 512 * 1024)
+        pthread_attr_setstacksize(attributes, Self.stackBytes)
         defer {
             pthread_attr_destroy(attributes)
             attributes.deallocate()

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("The limits on a schema") struct SchemaLimitsTests {
     private func isRefused(
-        _ text: String, as reason: SchemaRefusal.Problem.Reason = .limit, _ change: @escaping (inout SchemaLimits) -> Void
+        _ text: String, as reason: SchemaRefusal.Problem.Reason = .limit,
+        _ change: @escaping (inout SchemaLimits) -> Void
     ) throws -> Bool {
         #expect(try refusal(of: text) == nil, "the schema is fine without the limit")
         return try refusal(of: text) { change(&$0.limits) }?.problems.first?.reason == reason
@@ -17,7 +18,10 @@ import Testing
         #expect(try isRefused(schema) { $0.schemaBytes = 58 })
         #expect(try isRefused(schema) { $0.schemaNodes = 5 })
         #expect(try isRefused(schema) { $0.schemaDepth = 4 })
-        #expect(try refusal(of: schema) { ($0.limits.schemaBytes, $0.limits.schemaNodes, $0.limits.schemaDepth) = (59, 6, 5) } == nil)
+        #expect(
+            try refusal(of: schema) {
+                ($0.limits.schemaBytes, $0.limits.schemaNodes, $0.limits.schemaDepth) = (59, 6, 5)
+            } == nil)
     }
 
     @Test("count the documents that references name too")
@@ -66,7 +70,8 @@ import Testing
 
     @Test("are the CPU time of compiling it")
     func time() throws {
-        let members = (0..<2000).map { #""member\#($0)":{"pattern":"^[a-z]{1,\#($0 % 60 + 1)}x"}"# }.joined(separator: ",")
+        let members = (0..<2000).map { #""member\#($0)":{"pattern":"^[a-z]{1,\#($0 % 60 + 1)}x"}"# }.joined(
+            separator: ",")
         let refused = try refusal(of: "{\"properties\":{\(members)}}") { $0.limits.compileMilliseconds = 0 }
         #expect(refused?.problems.first?.reason == .limit)
     }
@@ -80,7 +85,9 @@ import Testing
         #expect(try schema.verdict(on: #""abcd""#) == .exhausted(.bytes))
     }
 
-    @Test("are the members of one object", arguments: [#"{"minProperties":1}"#, #"{"unevaluatedProperties":{"type":"integer"}}"#])
+    @Test(
+        "are the members of one object",
+        arguments: [#"{"minProperties":1}"#, #"{"unevaluatedProperties":{"type":"integer"}}"#])
     func members(_ text: String) throws {
         let schema = try compiled(text) { $0.limits.membersPerObject = 3 }
         #expect(try schema.verdict(on: #"{"a":1,"b":2,"c":3}"#) == .valid)

@@ -58,7 +58,7 @@ public final class Schema: Sendable {
     }
 
     /// Calls of one evaluation inside each other. Keeps the deepest within a stack of 512 KiB.
-    static let nesting = 700
+    static let nesting = 400
 }
 
 extension Schema {

@@ -80,7 +80,7 @@ struct Collector {
     }
 
     /// Calls inside each other; a call takes more room than one of the plan's.
-    private static let nesting = 300
+    private static let nesting = 200
 
     /// Takes one step of the budget. Out of steps everything passes, and the report is marked as cut short.
     mutating func spend(_ count: Int = 1) -> Bool {
