@@ -21,17 +21,3 @@ enum CloudEventForm: Equatable {
         }
     }
 }
-
-/// A media type without its parameters, in lower case.
-struct MediaType {
-    let text: String
-
-    init(_ field: String) {
-        let type = field.prefix { $0 != ";" }
-        text = String(type.filter { $0 != " " && $0 != "\t" }).lowercased()
-    }
-
-    /// `application/json`, `text/json`, or any type with the suffix `+json` (RFC 6839, 3.1).
-    var isJSON: Bool { text == "application/json" || text == "text/json" || text.hasSuffix("+json") }
-    var isText: Bool { text.hasPrefix("text/") || text == "application/xml" || text.hasSuffix("+xml") }
-}

@@ -85,49 +85,15 @@ extension StreamFormat {
 // MARK: - Negotiation
 
 extension StreamFormat {
-    /// The format a client accepts most (RFC 9110, 12.5.1); nil when it accepts none. Without a preference, SSE.
+    private var mediaType: MediaType {
+        switch self {
+        case .eventStream: MediaType("text/event-stream")
+        case .lines: MediaType("application/x-ndjson")
+        }
+    }
+
+    /// The format a client accepts most; nil when it accepts none. Without a preference, SSE.
     static func negotiated(_ headers: Headers) -> StreamFormat? {
-        let ranges = headers[all: "Accept"].flatMap { $0.split(separator: ",") }.compactMap(MediaRange.init)
-        guard !ranges.isEmpty else { return .eventStream }
-        let weighed = allCases.map { (format: $0, quality: quality(of: $0, ranges)) }
-        let best = weighed.max { $0.quality < $1.quality || ($0.quality == $1.quality && $0.format == .lines) }
-        return best.flatMap { $0.quality > 0 ? $0.format : nil }
-    }
-
-    /// The most exact range decides, as the RFC has it.
-    private static func quality(of format: StreamFormat, _ ranges: [MediaRange]) -> Int {
-        let (type, subtype) = format == .eventStream ? ("text", "event-stream") : ("application", "x-ndjson")
-        let exact = ranges.last { $0.type == type && $0.subtype == subtype }
-        let family = ranges.last { $0.type == type && $0.subtype == "*" }
-        let any = ranges.last { $0.type == "*" && $0.subtype == "*" }
-        return (exact ?? family ?? any)?.quality ?? 0
-    }
-
-    private struct MediaRange {
-        let type: String
-        let subtype: String
-        /// In thousandths.
-        let quality: Int
-
-        init?(_ text: Substring) {
-            let parts = text.split(separator: ";").map(Self.trimmed)
-            guard let names = parts.first?.split(separator: "/"), names.count == 2 else { return nil }
-            type = names[0].lowercased()
-            subtype = names[1].lowercased()
-            let weight = parts.dropFirst().first { $0.lowercased().hasPrefix("q=") }
-            quality = weight.map { Self.thousandths($0.dropFirst(2)) } ?? 1000
-        }
-
-        /// A weight outside 0...1, infinite or no number at all asks for nothing.
-        private static func thousandths(_ text: Substring) -> Int {
-            guard let weight = Double(text), (0...1).contains(weight) else { return 0 }
-            return Int(weight * 1000)
-        }
-
-        private static func trimmed(_ text: Substring) -> Substring {
-            var text = text.drop { $0 == " " || $0 == "\t" }
-            while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-            return text
-        }
+        headers.mostAccepted(of: allCases, as: \.mediaType)
     }
 }
