@@ -9,7 +9,7 @@ BINARY := .build/release/parley
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
-.PHONY: run build test check clients format lint bench dependencies clean
+.PHONY: run build test check clients crash format lint bench dependencies clean
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, data in ./parley-data.
 run: build
@@ -27,6 +27,12 @@ test: dependencies
 
 clients: build
 	@scripts/client-tests $(BINARY)
+
+## Kills the gateway during ingest again and again: nothing acknowledged may be lost, no subscriber may miss anything.
+## The choices come from a seed that is printed: make crash PARLEY_CRASH_SEED=…
+crash: export PARLEY_CRASH_ROUNDS ?= 20
+crash: build
+	@scripts/client-tests $(BINARY) -s -k survive_kills
 
 ## What the continuous build runs.
 check: lint dependencies

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
@@ -21,6 +22,7 @@ class Gateway:
         self.data = str(data)
         self.address = "127.0.0.1:0"
         self.process = None
+        self.up = threading.Event()
 
     def start(self):
         self.process = subprocess.Popen(
@@ -36,10 +38,12 @@ class Gateway:
             raise AssertionError("the gateway did not start:\n" + "".join(log))
         # Somebody has to read the pipe, or the gateway would wait for room in it.
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self.up.set()
         return self
 
     def stop(self, how=signal.SIGTERM):
         if self.process and self.process.poll() is None:
+            self.up.clear()
             self.process.send_signal(how)
             return self.process.wait(timeout=30)
         return None
@@ -83,7 +87,13 @@ class Receiver:
             def log_message(self, *_):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, request, address):
+                # A gateway that was killed leaves its connections behind, which is no news.
+                if not isinstance(sys.exception(), ConnectionError):
+                    super().handle_error(request, address)
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
