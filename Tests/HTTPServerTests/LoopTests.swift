@@ -64,13 +64,28 @@ import Testing
                 loop.post { continuation.resume(returning: counter.assumeIsolated { $0.next() }) }
             }
             #expect(number == 2)
-            let isOnLoop = await Task(executorPreference: loop) {
+            let isOnLoop = await Task(executorPreference: LoopTasks(loop)) {
                 try? await Task.sleep(for: .microseconds(1))  // Nothing cancels it.
                 return loop.isCurrent
             }.value
             #expect(isOnLoop)
         }
     }
+
+    @Test("lets a task of no actor go from function to function without another turn") func tasks() async throws {
+        try await withLoop { loop in
+            let othersCame = await Task(executorPreference: LoopTasks(loop)) {
+                try? await Task.sleep(for: .microseconds(1))  // Nothing cancels it.
+                let others = Shared(false)
+                loop.post { others.update { $0 = true } }
+                for _ in 0..<10 { #expect(await Self.isStill(on: loop)) }
+                return others.value
+            }.value
+            #expect(!othersCame)
+        }
+    }
+
+    private static func isStill(on loop: Loop) async -> Bool { loop.isCurrent }
 
     @Test("does what was posted before it ends, and lets no task hang after it") func end() async throws {
         let loop = try Loop(name: "test")

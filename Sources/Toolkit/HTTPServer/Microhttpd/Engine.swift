@@ -12,6 +12,8 @@ final class Engine: @unchecked Sendable {
     let options: ServerOptions
     let router: Router
     let loop: Loop
+    /// Where handlers run.
+    let tasks: LoopTasks
     let logger: Logger
     let isSecure: Bool
 
@@ -49,6 +51,7 @@ final class Engine: @unchecked Sendable {
         self.options = options
         self.router = router
         self.loop = loop
+        tasks = LoopTasks(loop)
         self.logger = logger
         isSecure = options.tls != nil
         queues = PeerQueues(options.deadlines)
@@ -104,7 +107,7 @@ extension Engine: LoopDriver {
         await untilCancelled()
         try await onLoop { self.beginDrain() }
         // In a task of its own: the present one is cancelled, and good-byes would be cut short by that.
-        let goodbye = Task(executorPreference: loop) { await onDrain() }
+        let goodbye = Task(executorPreference: tasks) { await onDrain() }
         let limit = loop.schedule(after: options.deadlines.drain) {
             goodbye.cancel()
             self.isOverdue = true

@@ -212,7 +212,7 @@ extension Exchange {
         request.parameters = plan.parameters
         engine.move(peer, to: pump == nil ? .working : .body)
         engine.handlerBegan()
-        task = Task.immediate(executorPreference: engine.loop) { [self] in
+        task = Task.immediate(executorPreference: engine.tasks) { [self] in
             do {
                 decide(try await plan.handler(request))
             } catch {

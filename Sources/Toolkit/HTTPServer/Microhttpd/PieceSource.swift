@@ -68,7 +68,7 @@ final class PieceSource: @unchecked Sendable {
     }
 
     private func start() {
-        task = Task.immediate(executorPreference: engine.loop) { [self] in
+        task = Task.immediate(executorPreference: engine.tasks) { [self] in
             do {
                 try await pieces.forEach { try await self.offer($0) }
                 end(.success(()))
