@@ -8,6 +8,8 @@ import SQLite
 /// One thread writes, several read; callers wait in tasks and never block a thread of the cooperative pool. A file belongs
 /// to one engine at a time. ``close()`` must be called: the threads hold on to the engine until then.
 public final class SQLiteEngine: Engine {
+    /// Kept: it is asked for with every call, and making one means an allocation.
+    public let log: any EventLog
     private let memory: Memory
     private let readers: Readers
     private let writing: Writing
@@ -42,6 +44,7 @@ public final class SQLiteEngine: Engine {
             lanes: parts.lanes, firstFence: memory.tail.end, clock: settings.clock, writing: writing)
         self.writing = writing
         self.board = board
+        log = SQLiteLog(memory: memory, readers: readers, writing: writing)
         let isWatching = clerk.start {
             board.serve()
             return writing.expire(after: settings.limits.storeDeadline)
@@ -97,7 +100,6 @@ public final class SQLiteEngine: Engine {
 }
 
 extension SQLiteEngine {
-    public var log: any EventLog { SQLiteLog(memory: memory, readers: readers, writing: writing) }
     public var deliveries: any DeliveryQueue {
         SQLiteDeliveries(memory: memory, board: board, readers: readers, writing: writing)
     }
@@ -122,7 +124,7 @@ extension SQLiteEngine {
 
     /// Removes at once what is too old, instead of when its turn comes. For operators and tests.
     public func removeOutlived() async throws(ChatError) {
-        let result = await withCheckedContinuation { continuation in
+        let result = await withUnsafeContinuation { continuation in
             writing.submit(HousekeepingWish(since: writing.uptime(), promise: Promise(continuation)))
         }
         try result.get()

@@ -8,16 +8,23 @@ extension Chat {
     /// - Throws: `.malformed`, `.forbidden`, `.tooLarge` before anything is stored; what `EventLog.append` throws.
     @discardableResult
     public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
+        try await log.append(try admit(emissions), claim: claim)
+    }
+
+    /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
+    /// drafts are large.
+    @inline(never)
+    private func admit(_ emissions: [Emission]) throws(ChatError) -> [EventDraft] {
         var drafts: [EventDraft] = []
         drafts.reserveCapacity(emissions.count)
         for emission in emissions { drafts.append(try admit(emission)) }
-        return try await log.append(drafts, claim: claim)
+        return drafts
     }
 
     /// One event; see `emit(_:claim:)`.
     @discardableResult
     public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
-        try await log.append([try admit(emission)], claim: nil).events[0]
+        try await log.append(try admit([emission]), claim: nil).events[0]
     }
 
     /// Everything that is checked before the log is asked: rights, names, sizes. Every way in passes here.

@@ -34,30 +34,39 @@ struct EmitOrder {
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
     func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
-        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.messageMembers)
-        let emission = try EmissionReader.message(fields, channel: request.name("channel"))
-        return try await answer(EmitOrder(route: .messages, emissions: [emission]), to: request, caller)
+        let order = try order(.messages, EmissionReader.messageMembers, in: request, EmissionReader.message)
+        return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`
     func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
-        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.eventMembers)
-        let emission = try EmissionReader.event(fields, channel: request.name("channel"))
-        return try await answer(EmitOrder(route: .events, emissions: [emission]), to: request, caller)
+        let order = try order(.events, EmissionReader.eventMembers, in: request, EmissionReader.event)
+        return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/signals`
     func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
-        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.signalMembers)
-        let emission = try EmissionReader.signal(fields, channel: request.name("channel"))
-        return try await answer(EmitOrder(route: .signals, emissions: [emission], status: 202), to: request, caller)
+        let order = try order(.signals, EmissionReader.signalMembers, in: request, status: 202, EmissionReader.signal)
+        return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/fire`
     func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
-        let fields = try Fields(request.body.bytes, limits: limits, known: EmissionReader.fireMembers)
-        let emission = try EmissionReader.fire(fields, channel: request.name("channel"))
-        return try await answer(EmitOrder(route: .fire, emissions: [emission], status: 202), to: request, caller)
+        let order = try order(.fire, EmissionReader.fireMembers, in: request, status: 202, EmissionReader.fire)
+        return try await answer(order, to: request, caller)
+    }
+
+    /// The one event that a body asks for, on the channel of the path.
+    ///
+    /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, so
+    /// the parsed tree would wait for the commit as well.
+    @inline(never)
+    private func order(
+        _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201,
+        _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> Emission
+    ) throws -> EmitOrder {
+        let fields = try Fields(request.body.bytes, limits: limits, known: known)
+        return EmitOrder(route: route, emissions: [try read(fields, request.name("channel"))], status: status)
     }
 
     /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
@@ -66,12 +75,13 @@ extension NativeAPI {
             return try await postCloudEvents(form, request, caller)
         }
         try demandBody(of: request, within: limits.emitBodyBytes)
-        let fields = try Fields(
-            request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionReader.eventMembers)
-        return try await answer(try anyChannelOrder(fields), to: request, caller)
+        return try await answer(try anyChannelOrder(request), to: request, caller)
     }
 
-    private func anyChannelOrder(_ fields: Fields) throws(ChatError) -> EmitOrder {
+    @inline(never)  // As above.
+    private func anyChannelOrder(_ request: Request) throws -> EmitOrder {
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionReader.eventMembers)
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")
@@ -104,7 +114,13 @@ extension NativeAPI {
         guard let key = try IdempotencyKey(request.headers) else {
             return Self.printed(order, try await stored(order.emissions, nil, chat))
         }
-        return try await claims.run(key, order.route, request, caller) { claim in
+        return try await answer(order, once: key, to: request, chat)
+    }
+
+    private func answer(
+        _ order: EmitOrder, once key: IdempotencyKey, to request: Request, _ chat: Chat
+    ) async throws -> Response {
+        try await claims.run(key, order.route, request, chat.caller) { claim in
             Self.printed(order, try await stored(order.emissions, claim(.null), chat))
         }
     }
@@ -116,6 +132,7 @@ extension NativeAPI {
         return outcome
     }
 
+    @inline(never)  // As above.
     private static func printed(_ order: EmitOrder, _ outcome: AppendOutcome) -> Response {
         var writer = JSONWriter(capacity: 160 * outcome.events.count + 16)
         switch order.shape {

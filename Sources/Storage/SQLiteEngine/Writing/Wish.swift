@@ -28,7 +28,7 @@ final class AppendWish: Wish {
 
     init(
         _ drafts: [EventDraft], claim: Claim?, since: UInt64,
-        _ continuation: CheckedContinuation<Result<AppendOutcome, ChatError>, Never>
+        _ continuation: UnsafeContinuation<Result<AppendOutcome, ChatError>, Never>
     ) {
         draftsToPlace = drafts
         self.claim = claim

@@ -20,7 +20,7 @@ struct Writing: Sendable {
         drafts: Int = 0, bytes: Int = 0, needsTransaction: Bool = true,
         _ body: @escaping @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
     ) async throws(ChatError) -> Value {
-        let result = await withCheckedContinuation { continuation in
+        let result = await withUnsafeContinuation { continuation in
             submit(
                 WriterJob(
                     drafts: drafts, bytes: bytes, since: uptime(), needsTransaction: needsTransaction,
