@@ -21,7 +21,8 @@ import Testing
             ("^\\S+@\\S+$", .automaton), ("^[a-z]+(-[a-z]+)*$", .automaton), ("^(a+)+$", .automaton),
             ("^https?://", .direct), ("^(https?|ftp)://", .automaton), ("\\bfoo\\b", .automaton), ("^a|b$", .automaton),
             ("^\\p{L}{1,64}(\\p{L}x)?$", .automaton), ("(a|b)*a(a|b){14}c", .simulation),
-            ("(?=a)b", .backtracking), ("(a)\\1", .backtracking), ("^(?:x|y).{1,5000}$", .backtracking),
+            ("^(x|y|z)[0-9]{1,5000}$", .direct), ("(?=a)b", .backtracking), ("(a)\\1", .backtracking),
+            ("^(?:xx|y).{1,5000}$", .backtracking),
         ])
     func choice(_ pattern: String, engine: Pattern.Engine) throws {
         #expect(try Pattern(pattern).engine == engine)

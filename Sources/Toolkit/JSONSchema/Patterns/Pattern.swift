@@ -43,8 +43,8 @@ final class Pattern: @unchecked Sendable {
 
     /// Whether the pattern matches anywhere in the text, which is valid UTF-8.
     ///
-    /// `steps` is what the document may still spend. Only simulation and backtracking take from it; one step is about
-    /// ten nanoseconds of work. When it runs out the answer is `.exhausted`, never a guess.
+    /// `steps` is what the document may still spend. Only simulation and backtracking take from it; a step is some ten
+    /// to fifty nanoseconds of work. When it runs out the answer is `.exhausted`, never a guess.
     func matches(_ text: UnsafeBufferPointer<UInt8>, steps: inout Int) -> PatternVerdict {
         let text = Text(text)
         switch plan {

@@ -9,7 +9,7 @@ struct PatternLimits: Sendable {
     /// Instructions of the whole pattern.
     var states = 10_000
     /// Ranges in all character classes of a pattern together (`\p{L}` has about 680).
-    var ranges = 100_000
+    var ranges = 50_000
     /// Places in the table of an automaton, two bytes each; a pattern that needs more is simulated.
     var automatonCells = 32_768
     /// Instructions visited while an automaton is built, at about 10 ns: what keeps a hostile pattern from taking the

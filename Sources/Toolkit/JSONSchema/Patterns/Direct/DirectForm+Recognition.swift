@@ -63,33 +63,21 @@ private struct ChainDraft {
 
     init?(_ nodes: ArraySlice<Pattern.Node>) {
         var runs = 0
+        var literal: [UInt8] = []
+        var first: UInt32 = 0
         for node in nodes {
-            if case .scalar = node {} else { runs += 1 }
-            guard runs <= Self.mostRuns else { return nil }
-            if case .loop(let repetition, let content) = node {
-                guard let set = content.onlyMembers else { return nil }
-                append(set, repetition.least, repetition.most ?? .max)
-            } else if let set = node.members {
-                append(set, 1, 1)
-            } else {
-                return nil
+            if case .scalar(let scalar) = node {
+                if literal.isEmpty { first = scalar }
+                UTF8Reading.append(scalar, to: &literal)
+                continue
             }
+            if !literal.isEmpty { parts.append(.literal(literal, first: first)) }
+            literal = []
+            runs += 1
+            guard runs <= Self.mostRuns, let run = node.run else { return nil }
+            parts.append(run)
         }
-    }
-
-    private mutating func append(_ set: Pattern.ScalarSet, _ least: Int, _ most: Int) {
-        guard let scalar = set.single, least == 1, most == 1 else {
-            parts.append(.run(set, least: least, most: most))
-            return
-        }
-        if case .literal(var bytes, let first)? = parts.last {
-            UTF8Reading.append(scalar, to: &bytes)
-            parts[parts.count - 1] = .literal(bytes, first: first)
-        } else {
-            var bytes: [UInt8] = []
-            UTF8Reading.append(scalar, to: &bytes)
-            parts.append(.literal(bytes, first: scalar))
-        }
+        if !literal.isEmpty { parts.append(.literal(literal, first: first)) }
     }
 
     /// All of it, if it is nothing but a literal.
@@ -166,10 +154,14 @@ extension Pattern.Node {
         }
     }
 
-    /// The members, if it takes exactly one character, grouped or not.
-    fileprivate var onlyMembers: Pattern.ScalarSet? {
-        let nodes = flattened
-        return nodes.count == 1 ? nodes[0].members : nil
+    /// A class, or a repeat of one, grouped or not.
+    fileprivate var run: ChainDraft.Part? {
+        guard case .loop(let repetition, let content) = self else {
+            return members.map { .run($0, least: 1, most: 1) }
+        }
+        let nodes = content.flattened
+        guard nodes.count == 1, let members = nodes[0].members else { return nil }
+        return .run(members, least: repetition.least, most: repetition.most ?? .max)
     }
 
     /// The words, if it is a choice of literals that a table can hold.

@@ -56,13 +56,13 @@ extension Pattern {
 }
 
 extension Pattern.Alphabet {
-    /// The three steps, with equal parts stored once.
+    /// The three steps. Parts of a single symbol, by far the most, are stored once; of the others hardly two are equal.
     private struct Tree {
         var planes: [UInt16] = []
         var blocks: [UInt16] = []
         var leaves: [UInt16] = []
-        private var knownBlocks: [[UInt16]: UInt16] = [:]
-        private var knownLeaves: [[UInt16]: UInt16] = [:]
+        private var evenBlocks: [Int: UInt16] = [:]
+        private var evenLeaves: [Int: UInt16] = [:]
 
         init(_ partition: Pattern.Partition) {
             for plane in UInt32(0)..<0x110 {
@@ -71,34 +71,28 @@ extension Pattern.Alphabet {
         }
 
         private mutating func block(_ start: UInt32, _ partition: Pattern.Partition) -> UInt16 {
-            if let symbol = partition.onlySymbol(start...(start + 0xFFF)) {
-                let leaf = store(leaf: Array(repeating: UInt16(symbol), count: 64))
-                return store(block: Array(repeating: leaf, count: 64))
+            guard let symbol = partition.onlySymbol(start...(start + 0xFFF)) else {
+                return Self.store((UInt32(0)..<64).map { leaf(start + $0 << 6, partition) }, in: &blocks)
             }
-            return store(
-                block: (UInt32(0)..<64).map { index in
-                    let first = start + index << 6
-                    if let symbol = partition.onlySymbol(first...(first + 63)) {
-                        return store(leaf: Array(repeating: UInt16(symbol), count: 64))
-                    }
-                    return store(leaf: (UInt32(0)..<64).map { UInt16(partition.symbol(of: first + $0)) })
-                })
-        }
-
-        private mutating func store(leaf: [UInt16]) -> UInt16 {
-            if let known = knownLeaves[leaf] { return known }
-            let number = UInt16(leaves.count / 64)
-            leaves += leaf
-            knownLeaves[leaf] = number
+            if let known = evenBlocks[symbol] { return known }
+            let number = Self.store(Array(repeating: leaf(start, partition), count: 64), in: &blocks)
+            evenBlocks[symbol] = number
             return number
         }
 
-        private mutating func store(block: [UInt16]) -> UInt16 {
-            if let known = knownBlocks[block] { return known }
-            let number = UInt16(blocks.count / 64)
-            blocks += block
-            knownBlocks[block] = number
+        private mutating func leaf(_ start: UInt32, _ partition: Pattern.Partition) -> UInt16 {
+            guard let symbol = partition.onlySymbol(start...(start + 63)) else {
+                return Self.store(partition.symbols(in: start...(start + 63)), in: &leaves)
+            }
+            if let known = evenLeaves[symbol] { return known }
+            let number = Self.store(Array(repeating: UInt16(symbol), count: 64), in: &leaves)
+            evenLeaves[symbol] = number
             return number
+        }
+
+        private static func store(_ part: [UInt16], in parts: inout [UInt16]) -> UInt16 {
+            parts += part
+            return UInt16(parts.count / 64 - 1)
         }
     }
 }

@@ -9,25 +9,29 @@ extension Pattern {
         let symbolCount: Int
 
         init(_ sets: [ScalarSet], limits: PatternLimits) throws(PatternError) {
-            var cuts: Set<UInt32> = [0]
-            for range in sets.lazy.flatMap(\.ranges) {
-                cuts.insert(range.lowerBound)
-                if range.upperBound < ScalarSet.last { cuts.insert(range.upperBound + 1) }
-            }
-            starts = cuts.sorted()
-            var symbols = [Int](repeating: 0, count: starts.count)
-            var count = 1
-            var work = 0
+            var cuts: [UInt32] = [0]
             for set in sets {
-                // A class splits every symbol it meets: what lies inside gets a new number.
-                var inside: [Int: Int] = [:]
+                for range in set.ranges {
+                    cuts.append(range.lowerBound)
+                    if range.upperBound < ScalarSet.last { cuts.append(range.upperBound + 1) }
+                }
+            }
+            cuts.sort()
+            starts = cuts.indices.filter { $0 == 0 || cuts[$0] != cuts[$0 - 1] }.map { cuts[$0] }
+            var symbols = [Int](repeating: 0, count: starts.count)
+            // For each symbol, what its part inside the class at hand is called from now on: a class splits every symbol
+            // it meets.
+            var inside = [(set: -1, symbol: 0)]
+            var work = 0
+            for (number, set) in sets.enumerated() {
                 for piece in Self.pieces(of: set, starts) {
                     work += 1
-                    if inside[symbols[piece]] == nil {
-                        inside[symbols[piece]] = count
-                        count += 1
+                    let symbol = symbols[piece]
+                    if inside[symbol].set != number {
+                        inside[symbol] = (number, inside.count)
+                        inside.append((-1, 0))
                     }
-                    symbols[piece] = inside[symbols[piece]] ?? 0
+                    symbols[piece] = inside[symbol].symbol
                 }
                 guard work <= 20 * limits.ranges else { throw Self.tooManySymbols }
             }
@@ -39,26 +43,29 @@ extension Pattern {
             message: "the character classes of the pattern overlap too much", offset: 0)
 
         private static func renumbered(_ symbols: [Int]) -> ([Int], Int) {
-            var numbers: [Int: Int] = [:]
+            var numbers = [Int](repeating: -1, count: (symbols.max() ?? 0) + 1)
+            var count = 0
             let renumbered = symbols.map { symbol in
-                if let known = numbers[symbol] { return known }
-                numbers[symbol] = numbers.count
-                return numbers.count - 1
+                if numbers[symbol] < 0 {
+                    numbers[symbol] = count
+                    count += 1
+                }
+                return numbers[symbol]
             }
-            return (renumbered, numbers.count)
+            return (renumbered, count)
         }
 
         /// The pieces that make up a class, which is cut at its own ends.
         private static func pieces(of set: ScalarSet, _ starts: [UInt32]) -> [Int] {
-            set.ranges.flatMap { range in
+            var pieces: [Int] = []
+            for range in set.ranges {
                 var piece = place(of: range.lowerBound, starts)
-                var pieces: [Int] = []
                 while piece < starts.count, starts[piece] <= range.upperBound {
                     pieces.append(piece)
                     piece += 1
                 }
-                return pieces
             }
+            return pieces
         }
 
         /// The last piece that begins at or before a code point.
@@ -78,6 +85,15 @@ extension Pattern {
         }
 
         func symbol(of scalar: UInt32) -> Int { symbols[Self.place(of: scalar, starts)] }
+
+        /// The symbol of each code point of a stretch.
+        func symbols(in stretch: ClosedRange<UInt32>) -> [UInt16] {
+            var piece = Self.place(of: stretch.lowerBound, starts)
+            return stretch.map { scalar in
+                if piece + 1 < starts.count, starts[piece + 1] == scalar { piece += 1 }
+                return UInt16(symbols[piece])
+            }
+        }
 
         /// The symbol of a stretch, if it has just one.
         func onlySymbol(_ stretch: ClosedRange<UInt32>) -> Int? {

@@ -63,7 +63,18 @@ extension Pattern.Parser.Level {
 
     fileprivate mutating func content() -> Pattern.Node {
         endBranch()
-        return branches.count == 1 ? branches[0] : .choice(branches)
+        if branches.count == 1 { return branches[0] }
+        return characters.map { .set($0) } ?? .choice(branches)
+    }
+
+    /// `a|b|c` as a class, which all engines handle better than a choice.
+    private var characters: Pattern.CharacterClass? {
+        var characters = Pattern.CharacterClass()
+        for branch in branches {
+            guard case .scalar(let scalar) = branch else { return nil }
+            characters.items.append(.range(scalar, scalar))
+        }
+        return characters
     }
 }
 
