@@ -39,7 +39,7 @@ public final class WebhookService: Sendable {
         let revision = try await registry.load()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await self.registry.follow(from: revision) }
-            group.addTask { try await self.sender.run() }
+            group.addTask { await self.sender.run() }
             try await planner.run(whenReady: whenReady)
             group.cancelAll()
         }

@@ -58,52 +58,12 @@ public final class Client: Sendable {
         }
     }
 
-    /// Sends requests together and hands each result over as it comes; returns when all have been. For many short
-    /// requests: no task waits for each, and the answers cross no thread on their way.
+    /// For requests that are answered by a call and ended together.
     ///
-    /// Each is sent as by ``send(_:)``, in no order; cancelling the task aborts those that are not over.
-    /// - Parameter receive: called once for each request with its index, mostly on the loop thread, which it must not
-    ///   block: every transfer stands still meanwhile.
-    public func send(
-        _ requests: [OutboundRequest], receive: @escaping @Sendable (Int, OutboundResult) -> Void
-    ) async {
-        let (transfers, refused) = prepare(requests)
-        for (index, failure) in refused { receive(index, OutboundResult(failure: failure)) }
-        guard !transfers.isEmpty else { return }
-        let left = Countdown(transfers.count)
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                for (index, transfer) in transfers {
-                    transfer.sink = .call { result in
-                        receive(index, result)
-                        if left.countsToZero() { continuation.resume() }
-                    }
-                }
-                if !mailbox.post(transfers.map { .start($0.transfer) }) {
-                    for index in transfers.map(\.index) { receive(index, Self.stopped) }
-                    continuation.resume()
-                }
-            }
-        } onCancel: {
-            for (_, transfer) in transfers { transfer.cancel(through: mailbox) }
-        }
-    }
-
-    private func prepare(
-        _ requests: [OutboundRequest]
-    ) -> (transfers: [(index: Int, transfer: Transfer)], refused: [(index: Int, failure: OutboundFailure)]) {
-        var transfers: [(index: Int, transfer: Transfer)] = []
-        var refused: [(index: Int, failure: OutboundFailure)] = []
-        transfers.reserveCapacity(requests.count)
-        for (index, request) in requests.enumerated() {
-            do {
-                let deadline = request.totalTimeout ?? options.totalTimeout
-                transfers.append((index, try Transfer(request, options, deadline: deadline)))
-            } catch {
-                refused.append((index, error))
-            }
-        }
-        return (transfers, refused)
+    /// - Parameter linger: results wait this long for others, so that whoever gets them is woken once for many; not when no
+    ///   other request of the group is under way.
+    public func group(linger: Duration = .zero) -> OutboundGroup {
+        OutboundGroup(options: options, mailbox: mailbox, linger: linger)
     }
 
     /// Sends a request and hands over its answer as it comes, for event streams.
@@ -134,7 +94,7 @@ public final class Client: Sendable {
         await mailbox.finished()
     }
 
-    private static let stopped = OutboundResult(
+    static let stopped = OutboundResult(
         failure: OutboundFailure(.cancelled, detail: "the client is shut down"))
 }
 

@@ -15,17 +15,18 @@ struct Post {
     /// From 1.
     let attempt: Int
 
-    /// - Throws: `StandardSigningError.noKeys` when no secret is active.
-    func request(at now: Timetoken, userAgent: String) throws(StandardSigningError) -> OutboundRequest {
+    /// - Parameter signer: holds the secrets of the webhook that are active now.
+    func request(
+        at now: Timetoken, signer: StandardSigner, userAgent: String
+    ) throws(StandardSigningError) -> OutboundRequest {
         let id = event.eventID
         let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
-        let signer = StandardSigner(webhook.secrets.filter { $0.isActive(at: now) }.map(\.key))
-        let signature = try signer.signature(id: id, timestamp: seconds, body: body)
         return OutboundRequest(
             method: "POST", url: webhook.settings.url,
             headers: [
                 ("content-type", "application/json"), ("user-agent", userAgent), ("webhook-id", id),
-                ("webhook-timestamp", String(seconds)), ("webhook-signature", signature),
+                ("webhook-timestamp", String(seconds)),
+                ("webhook-signature", try signer.signature(id: id, timestamp: seconds, body: body)),
                 ("webhook-attempt", String(attempt)), ("webhook-event-type", type),
                 ("webhook-channel", Self.headerValue(channel)),
             ], body: body, totalTimeout: Self.timeout)
@@ -53,10 +54,17 @@ extension Post {
     /// Sends it. What keeps it from being sent is a result like any other.
     func send(with client: Client, at now: Timetoken, userAgent: String) async -> OutboundResult {
         do throws(StandardSigningError) {
-            return await client.send(try request(at: now, userAgent: userAgent))
+            return await client.send(try request(at: now, signer: webhook.signer(at: now), userAgent: userAgent))
         } catch {
             return OutboundResult(failure: .notSigned(error))
         }
+    }
+}
+
+extension Webhook {
+    /// Signs with every secret that is active now.
+    func signer(at now: Timetoken) -> StandardSigner {
+        StandardSigner(secrets.filter { $0.isActive(at: now) }.map(\.key))
     }
 }
 

@@ -33,7 +33,8 @@ struct Recorder: Sendable {
     func run(_ answers: Answers, end: @escaping @Sendable ([Lease]) -> Void) async {
         await withDiscardingTaskGroup { group in
             while let answered = await answers.next() {
-                group.addTask {
+                // Runs here up to where it waits for the commit: its endpoints are free for the next at once.
+                group.addImmediateTask {
                     await settle(answered)
                     end(answered.map(\.lease))
                 }

@@ -4,14 +4,15 @@ import HTTPClient
 import JSON
 import Locking
 import Logging
-import Signing
 
-/// Makes the attempts that are due: prints, signs and posts those leased together, in one task.
+/// Makes the attempts that are due: signs and posts those leased together.
 final class Sender: Sendable {
     /// Leases taken at a time.
     private static let leasesPerTake = 64
     /// A lease lasts 60 s; attempts that wait long for a connection keep theirs.
     private static let renewalInterval: Duration = .seconds(20)
+    /// Answers that come within this are dealt with together: the threads they cross cost as much as the posts.
+    private static let linger: Duration = .milliseconds(1)
 
     private let service: ChatService
     private let registry: WebhookRegistry
@@ -39,20 +40,27 @@ final class Sender: Sendable {
 
     private var queue: any DeliveryQueue { service.engine.deliveries }
 
-    func run() async throws {
+    func run() async {
+        let outbound = client.group(linger: Self.linger)
         async let recording: Void = recorder.run(answers) { self.end($0) }
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepLeases() }
-            while !Task.isCancelled, !slots.isDraining {
-                let leases = await take()
-                // Those that get no slot any more stay leased and are given up with the engine.
-                guard !leases.isEmpty, slots.take(leases.count) else { continue }
-                self.leases.insert(leases)
-                group.addTask { await self.attempt(leases) }
+        await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.keepLeases() }
+                while !Task.isCancelled, !slots.isDraining {
+                    let leases = await take()
+                    // Those that get no slot any more stay leased and are given up with the engine.
+                    guard !leases.isEmpty, slots.take(leases.count) else { continue }
+                    self.leases.insert(leases)
+                    let rest = attemptAtOnce(leases, outbound)
+                    // Nobody waits for what must be looked up first.
+                    if !rest.isEmpty { group.addTask { await self.attempt(rest, outbound) } }
+                }
+                // Draining, or cancelled. Attempts under way end first; then the group's other tasks.
+                await slots.drain()
+                group.cancelAll()
             }
-            // Draining, or cancelled. Attempts under way end first; then the group's other tasks.
-            await slots.drain()
-            group.cancelAll()
+        } onCancel: {
+            outbound.cancel()
         }
         answers.finish()
         await recording
@@ -99,24 +107,45 @@ final class Sender: Sendable {
 
     // MARK: Attempts
 
-    private func attempt(_ leases: [Lease]) async {
-        let start = service.clock.now
-        var requests: [OutboundRequest] = []
-        var sent: [(lease: Lease, body: [UInt8])] = []
+    /// Sends those whose webhook and body are in memory, and gives back the others.
+    private func attemptAtOnce(_ leases: [Lease], _ outbound: OutboundGroup) -> [Lease] {
+        var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
+        var rest: [Lease] = []
         for lease in leases {
-            guard let post = await post(for: lease) else {
-                end([lease])
-                continue
-            }
-            do throws(StandardSigningError) {
-                requests.append(try post.request(at: start, userAgent: registry.options.userAgent))
-                sent.append((lease, post.body))
-            } catch {
-                let result = OutboundResult(failure: .notSigned(error))
-                answers.append(Answered(lease: lease, body: post.body, start: start, result: result))
+            let endpoint = lease.delivery.endpoint
+            let webhook = registry.snapshot.withLock { $0.isUnreadable(endpoint) ? nil : $0[endpoint] }
+            if let webhook, webhook.status == .enabled, let body = lease.body ?? recent.body(at: lease.delivery.event) {
+                batch.add(lease, to: webhook, body)
+            } else {
+                rest.append(lease)
             }
         }
-        await client.send(requests) { [sent] index, result in
+        send(batch, outbound)
+        return rest
+    }
+
+    private func attempt(_ leases: [Lease], _ outbound: OutboundGroup) async {
+        for lease in leases {
+            var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
+            do throws(ChatError) {
+                if let (webhook, body) = try await content(of: lease) {
+                    batch.add(lease, to: webhook, body)
+                } else {
+                    end([lease])
+                }
+            } catch {
+                // The lease runs out and the attempt is made again.
+                logger.warning(
+                    "attempt not made", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
+                end([lease])
+            }
+            send(batch, outbound)
+        }
+    }
+
+    private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
+        for answered in batch.unsent { answers.append(answered) }
+        outbound.send(batch.requests) { [sent = batch.sent, start = batch.start] index, result in
             let (lease, body) = sent[index]
             // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
             if result.status == nil, result.failure?.reason == .cancelled { return self.end([lease]) }
@@ -124,23 +153,12 @@ final class Sender: Sendable {
         }
     }
 
-    /// What to send; nil when nothing is to be sent, and then the queue knows.
-    private func post(for lease: Lease) async -> Post? {
-        let delivery = lease.delivery
-        do throws(ChatError) {
-            guard let webhook = try await webhook(of: lease) else { return nil }
-            guard let body = try await body(of: lease) else {
-                try await bury(lease, DeliveryState.eventGone)
-                return nil
-            }
-            return Post(
-                webhook: webhook, event: delivery.event, type: delivery.type, channel: delivery.channel, body: body,
-                attempt: delivery.attempts + 1)
-        } catch {
-            // The lease runs out and the attempt is made again.
-            logger.warning("attempt not made", metadata: ["delivery": "\(delivery.id)", "error": "\(error.message)"])
-            return nil
-        }
+    /// What to send and where; nil when nothing is to be sent, and then the queue knows.
+    private func content(of lease: Lease) async throws(ChatError) -> (Webhook, [UInt8])? {
+        guard let webhook = try await webhook(of: lease) else { return nil }
+        if let body = try await body(of: lease) { return (webhook, body) }
+        try await bury(lease, DeliveryState.eventGone)
+        return nil
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line.

@@ -179,9 +179,9 @@ final class Board: Sendable {
 
     /// Claims the right to record attempts; no key where the lease is over or being recorded already. The endpoints are
     /// free for their next attempts from here on, so that no receiver waits for our disk.
-    func beginFinish(_ leases: [Lease]) -> [DeliveryKey?] {
+    func beginFinish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
         change { state in
-            leases.map { lease in
+            attempts.map { lease, _ in
                 guard let number = state.numbers[lease.delivery.endpoint] else { return nil }
                 let key = DeliveryKey(event: lease.delivery.event.rawValue, endpoint: number)
                 guard let held = state.leases[key], held.fence == lease.fence, !held.isFinishing else { return nil }

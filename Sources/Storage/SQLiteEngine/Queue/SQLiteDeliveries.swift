@@ -45,7 +45,7 @@ struct SQLiteDeliveries: DeliveryQueue {
             guard case .retry(let due) = outcome.verdict, due > latest else { continue }
             throw ChatError(.malformed, "a delivery can be retried within \(memory.limits.deliveriesKept) at most")
         }
-        let keys = board.beginFinish(attempts.map(\.lease))
+        let keys = board.beginFinish(attempts)
         guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
         do throws(ChatError) {
             let result = await withCheckedContinuation { continuation in

@@ -12,6 +12,8 @@ final class Engine: @unchecked Sendable {
     /// Every handle there is, at most one for each connection allowed.
     private var handles: [EasyHandle] = []
     private var idle: [EasyHandle] = []
+    /// Groups that hold results.
+    private var lingering: [OutboundGroup] = []
     /// Before this moment no stream can have been silent for too long.
     private var idleCheckDue: UInt64?
 
@@ -30,29 +32,35 @@ final class Engine: @unchecked Sendable {
             for command in commands { perform(command) }
             multi.runTimer()
             settle()
+            handOver()
             if isClosed { break }
             // After work there may be more in the box already: look at the sockets, but do not sleep.
             multi.wait(until: commands.isEmpty ? nextDeadline : 0)
             endSilentStreams()
             settle()
+            handOver()
         }
         stop()
     }
 
     private var nextDeadline: UInt64? {
-        guard let timer = multi.timerDue else { return idleCheckDue }
-        return idleCheckDue.map { min($0, timer) } ?? timer
+        ([multi.timerDue, idleCheckDue] + lingering.map(\.due)).compactMap { $0 }.min()
+    }
+
+    private func handOver() {
+        guard !lingering.isEmpty else { return }
+        let now = uptimeNanoseconds()
+        lingering.removeAll { $0.handOver(at: now) }
     }
 
     private func stop() {
         let reason = OutboundFailure(.cancelled, detail: "the client was shut down")
-        for transfer in lanes.drain() {
-            transfer.phase = .finished
-            transfer.deliver(OutboundResult(failure: reason))
-        }
+        for transfer in lanes.drain() { drop(transfer, reason) }
         for handle in handles {
             if let transfer = handle.transfer { finish(transfer, reason) }
         }
+        for group in lingering { _ = group.handOver(at: .max) }
+        lingering = []
         idle = []
         handles = []
         // Now rather than when the thread lets go of this: whoever waits for the end may count on closed connections.
@@ -63,25 +71,28 @@ final class Engine: @unchecked Sendable {
 
     private func perform(_ command: Mailbox.Command) {
         switch command {
-        case .start(let transfer): admit(transfer)
+        case .start(let transfer):
+            transfer.group?.began()
+            admit(transfer)
         case .cancel(let transfer): cancel(transfer)
+        case .cancelGroup(let group): cancel(group)
         case .resume(let transfer): resume(transfer)
         }
     }
 
     private func admit(_ transfer: Transfer) {
-        guard !transfer.isCancelled else {
-            transfer.phase = .finished
-            transfer.deliver(OutboundResult(failure: Self.cancelled))
-            return
-        }
+        guard !transfer.isCancelled else { return drop(transfer, Self.cancelled) }
         switch lanes.admit(transfer, to: transfer.url.authority) {
         case .start(let lane): start(transfer, lane)
         case .wait(let lane): transfer.phase = .waiting(lane)
-        case .refuse:
-            transfer.phase = .finished
-            transfer.deliver(OutboundResult(failure: OutboundFailure(.overloaded, detail: "too many requests wait")))
+        case .refuse: drop(transfer, OutboundFailure(.overloaded, detail: "too many requests wait"))
         }
+    }
+
+    /// Answers one that never started.
+    private func drop(_ transfer: Transfer, _ reason: OutboundFailure) {
+        transfer.phase = .finished
+        deliver(OutboundResult(failure: reason), to: transfer)
     }
 
     private func cancel(_ transfer: Transfer) {
@@ -93,8 +104,14 @@ final class Engine: @unchecked Sendable {
             finish(transfer, Self.cancelled)
         case .waiting(let lane):
             lanes.withdraw(transfer, from: lane)
-            transfer.phase = .finished
-            transfer.deliver(OutboundResult(failure: Self.cancelled))
+            drop(transfer, Self.cancelled)
+        }
+    }
+
+    /// Those that wait find out when they would start.
+    private func cancel(_ group: OutboundGroup) {
+        for handle in handles {
+            if let transfer = handle.transfer, transfer.group === group { finish(transfer, Self.cancelled) }
         }
     }
 
@@ -111,13 +128,15 @@ final class Engine: @unchecked Sendable {
     // MARK: Starting and ending
 
     private func start(_ transfer: Transfer, _ lane: Lanes<Transfer>.Lane) {
+        guard !transfer.isCancelled else {
+            lanes.release(lane)
+            return drop(transfer, Self.cancelled)
+        }
         transfer.started = uptimeNanoseconds()
         transfer.lastArrival = transfer.started
         guard let handle = takeHandle() else {
             lanes.release(lane)
-            transfer.phase = .finished
-            transfer.deliver(OutboundResult(failure: OutboundFailure(.overloaded, detail: "no memory for a handle")))
-            return
+            return drop(transfer, OutboundFailure(.overloaded, detail: "no memory for a handle"))
         }
         transfer.phase = .active(lane, handle)
         let code = handle.prepare(for: transfer, connectTimeout: options.connectTimeout)
@@ -172,7 +191,19 @@ final class Engine: @unchecked Sendable {
         handle.clear()
         idle.append(handle)
         lanes.release(lane)
-        transfer.deliver(result)
+        deliver(result, to: transfer)
+    }
+
+    /// Hands the answer to whoever waits, once.
+    private func deliver(_ result: OutboundResult, to transfer: Transfer) {
+        let sink = transfer.sink
+        transfer.sink = .done
+        switch sink {
+        case .whole(let continuation): continuation.resume(returning: result)
+        case .call(let receive, let group): if group.ended(receive, result) { lingering.append(group) }
+        case .stream(let buffer): buffer.finish(result.failure)
+        case .done, .unposted: break
+        }
     }
 
     // MARK: What arrives
@@ -221,20 +252,6 @@ final class Engine: @unchecked Sendable {
             } else {
                 idleCheckDue = min(idleCheckDue ?? due, due)
             }
-        }
-    }
-}
-
-extension Transfer {
-    /// Hands the answer to whoever waits, once.
-    fileprivate func deliver(_ result: OutboundResult) {
-        let sink = self.sink
-        self.sink = .done
-        switch sink {
-        case .whole(let continuation): continuation.resume(returning: result)
-        case .call(let receive): receive(result)
-        case .stream(let buffer): buffer.finish(result.failure)
-        case .done, .unposted: break
         }
     }
 }

@@ -6,6 +6,7 @@ final class Mailbox: Sendable {
     enum Command: Sendable {
         case start(Transfer)
         case cancel(Transfer)
+        case cancelGroup(OutboundGroup)
         /// The reader of a stream has room again.
         case resume(Transfer)
     }

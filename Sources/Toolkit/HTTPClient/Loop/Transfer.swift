@@ -11,7 +11,7 @@ final class Transfer: @unchecked Sendable {
         /// Not handed over yet.
         case unposted
         case whole(CheckedContinuation<OutboundResult, Never>)
-        case call(@Sendable (OutboundResult) -> Void)
+        case call(@Sendable (OutboundResult) -> Void, OutboundGroup)
         case stream(StreamBuffer)
         /// Answered.
         case done
@@ -32,6 +32,7 @@ final class Transfer: @unchecked Sendable {
     /// `nil` but for a stream.
     let idleTimeout: Duration?
     let submitted = uptimeNanoseconds()
+    let group: OutboundGroup?
     /// Set by the task before it posts the cancellation, for the case that it overtakes the start.
     private let cancelled = Atomic(false)
 
@@ -50,7 +51,7 @@ final class Transfer: @unchecked Sendable {
 
     private init(
         _ request: OutboundRequest, _ options: ClientOptions, totalTimeout: Duration?, idleTimeout: Duration?,
-        sink: Sink
+        sink: Sink, group: OutboundGroup? = nil
     ) throws(OutboundFailure) {
         do {
             url = try options.addressGuard.review(request.url)
@@ -62,6 +63,17 @@ final class Transfer: @unchecked Sendable {
         self.totalTimeout = totalTimeout
         self.idleTimeout = idleTimeout
         self.sink = sink
+        self.group = group
+    }
+
+    /// A request of a group.
+    convenience init(
+        _ request: OutboundRequest, _ options: ClientOptions, group: OutboundGroup,
+        receive: @escaping @Sendable (OutboundResult) -> Void
+    ) throws(OutboundFailure) {
+        try self.init(
+            request, options, totalTimeout: request.totalTimeout ?? options.totalTimeout, idleTimeout: nil,
+            sink: .call(receive, group), group: group)
     }
 
     /// A request with one answer.
@@ -78,7 +90,7 @@ final class Transfer: @unchecked Sendable {
         try self.init(request, options, totalTimeout: nil, idleTimeout: idleTimeout, sink: .stream(buffer))
     }
 
-    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+    var isCancelled: Bool { cancelled.load(ordering: .acquiring) || group?.isCancelled ?? false }
 
     /// Called by any task, at any time, any number of times.
     func cancel(through mailbox: Mailbox) {

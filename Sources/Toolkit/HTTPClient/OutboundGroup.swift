@@ -1,0 +1,84 @@
+internal import Locking
+internal import Synchronization
+
+/// Requests of one sender, answered by a call instead of a task that waits for each: for many short ones.
+///
+/// Each is sent as by ``Client/send(_:)``. Made by ``Client/group(linger:)``. Safe to share: what is not constant or atomic is
+/// touched by the loop thread alone.
+public final class OutboundGroup: @unchecked Sendable {
+    /// Results that do not linger for more.
+    private static let enough = 64
+
+    private let options: ClientOptions
+    private let mailbox: Mailbox
+    private let linger: UInt64
+    private let cancelled = Atomic(false)
+
+    // The loop thread's.
+    private var underWay = 0
+    private var held: [(receive: @Sendable (OutboundResult) -> Void, result: OutboundResult)] = []
+    /// When what is held must be handed over; `nil` when nothing is.
+    private(set) var due: UInt64?
+
+    init(options: ClientOptions, mailbox: Mailbox, linger: Duration) {
+        self.options = options
+        self.mailbox = mailbox
+        self.linger = linger.nanoseconds
+    }
+
+    /// One more has come to the loop.
+    func began() { underWay += 1 }
+
+    /// One has ended. True if it is the first to be held.
+    func ended(_ receive: @escaping @Sendable (OutboundResult) -> Void, _ result: OutboundResult) -> Bool {
+        underWay -= 1
+        held.append((receive, result))
+        guard due == nil else { return false }
+        due = uptimeNanoseconds() + linger
+        return true
+    }
+
+    /// Hands over what is held, if nothing is worth waiting for. True if nothing is held any more.
+    func handOver(at now: UInt64) -> Bool {
+        guard let due, underWay > 0, held.count < Self.enough, due > now else {
+            let ended = held
+            held = []
+            due = nil
+            for (receive, result) in ended { receive(result) }
+            return true
+        }
+        return false
+    }
+
+    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+
+    /// Sends requests together and returns at once.
+    ///
+    /// - Parameter receive: called once for each request with its index, in the order they end: here for those that cannot
+    ///   be sent, otherwise on the loop thread, which it must not block: every transfer stands still meanwhile.
+    public func send(_ requests: [OutboundRequest], receive: @escaping @Sendable (Int, OutboundResult) -> Void) {
+        var commands: [Mailbox.Command] = []
+        var sent: [Int] = []
+        commands.reserveCapacity(requests.count)
+        sent.reserveCapacity(requests.count)
+        for (index, request) in requests.enumerated() {
+            do {
+                let transfer = try Transfer(request, options, group: self) { receive(index, $0) }
+                commands.append(.start(transfer))
+                sent.append(index)
+            } catch {
+                receive(index, OutboundResult(failure: error))
+            }
+        }
+        guard !commands.isEmpty, !mailbox.post(commands) else { return }
+        for index in sent { receive(index, Client.stopped) }
+    }
+
+    /// Ends every request of the group as ``OutboundFailure/Reason/cancelled``, those sent later too; one that waits for a
+    /// connection when it would get one. Called by any task, at any time, any number of times.
+    public func cancel() {
+        cancelled.store(true, ordering: .releasing)
+        // Refused only when the client is shutting down, which ends the transfers as well.
+        _ = mailbox.post([.cancelGroup(self)])
+    }
+}

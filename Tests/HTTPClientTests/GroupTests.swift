@@ -1,0 +1,111 @@
+import HTTPClient
+import Locking
+import Testing
+
+@Suite("Requests sent as a group") struct GroupTests {
+    /// What was received, in the order it came.
+    private final class Inbox: Sendable {
+        private let results = Lock<[(index: Int, result: OutboundResult)]>([])
+        private let tally = Tally()
+
+        func receive(_ index: Int, _ result: OutboundResult) {
+            results.withLock { $0.append((index, result)) }
+            tally.addFromThread()
+        }
+
+        /// The reasons or statuses by index, once there are as many.
+        func outcomes(_ count: Int) async -> [Int: String] {
+            await tally.reach(count)
+            return results.withLock { results in
+                Dictionary(
+                    results.map { ($0.index, $0.result.failure?.reason.rawValue ?? "\($0.result.status ?? 0)") },
+                    uniquingKeysWith: { "\($0) and \($1)" })
+            }
+        }
+    }
+
+    @Test("are answered once each, those that cannot be sent among them")
+    func answered() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        try await withClient { client in
+            let inbox = Inbox()
+            var requests = (0..<50).map { OutboundRequest(url: server.url("/\($0)")) }
+            requests[7].method = "NO METHOD"
+            client.group().send(requests) { inbox.receive($0, $1) }
+            let outcomes = await inbox.outcomes(50)
+            #expect(outcomes.count == 50)
+            for (index, outcome) in outcomes {
+                #expect(outcome == (index == 7 ? OutboundFailure.Reason.requestInvalid.rawValue : "200"))
+            }
+            client.group().send([]) { inbox.receive($0, $1) }
+        }
+    }
+
+    @Test("wait for each other's answers, and not when none is to come")
+    func linger() async throws {
+        let waiting = Tally()
+        let server = try ScriptedServer { peer in
+            while let request = peer.readRequest() {
+                if request.line.contains("/quick") {
+                    peer.write(ok)
+                } else {
+                    waiting.addFromThread()
+                    peer.waitForEnd()
+                }
+            }
+        }
+        try await withClient { client in
+            let (group, inbox) = (client.group(linger: .seconds(3600)), Inbox())
+            group.send([OutboundRequest(url: server.url("/quick"))]) { inbox.receive($0, $1) }
+            #expect(await inbox.outcomes(1) == [0: "200"])
+            // One is under way for good: the others wait until there are enough of them.
+            let requests = ["/silent"] + Array(repeating: "/quick", count: 64)
+            group.send(requests.map { OutboundRequest(url: server.url($0)) }) { inbox.receive($0 + 1, $1) }
+            await waiting.reach(1)
+            #expect(await inbox.outcomes(65).count == 65)
+            group.cancel()
+            #expect(await inbox.outcomes(66)[1] == "cancelled")
+        }
+    }
+
+    @Test("end together, on the wire and waiting, and nothing is sent after; other requests go on")
+    func cancelled() async throws {
+        let started = Tally()
+        let server = try ScriptedServer { peer in
+            while let request = peer.readRequest() {
+                if request.line.contains("/quick") {
+                    peer.write(ok)
+                } else {
+                    started.addFromThread()
+                    peer.waitForEnd()
+                }
+            }
+        }
+        try await withClient(testOptions { $0.maxConnections = 4 }) { client in
+            let (group, inbox) = (client.group(), Inbox())
+            let requests = (0..<10).map { _ in OutboundRequest(url: server.url("/slow")) }
+            group.send(requests) { inbox.receive($0, $1) }
+            await started.reach(4)
+            async let other = client.send(OutboundRequest(url: server.url("/quick")))
+            group.cancel()
+            let outcomes = await inbox.outcomes(10)
+            #expect(outcomes.count == 10 && outcomes.values.allSatisfy { $0 == "cancelled" })
+            #expect(await other.status == 200)
+            group.send([OutboundRequest(url: server.url("/quick"))]) { inbox.receive($0 + 10, $1) }
+            #expect(await inbox.outcomes(11)[10] == "cancelled")
+            #expect(server.accepted <= 5)
+        }
+    }
+
+    @Test("end with the client")
+    func shutDown() async throws {
+        let server = try ScriptedServer { $0.waitForEnd() }
+        let client = try Client(options: testOptions())
+        let inbox = Inbox()
+        let group = client.group()
+        group.send([OutboundRequest(url: server.url())]) { inbox.receive($0, $1) }
+        await client.shutdown()
+        group.send([OutboundRequest(url: server.url())]) { inbox.receive($0 + 1, $1) }
+        #expect(await inbox.outcomes(2) == [0: "cancelled", 1: "cancelled"])
+    }
+}
