@@ -13,6 +13,14 @@ import Testing
         #expect(pattern.verdict(String(repeating: "a", count: 40)) == .match)
     }
 
+    @Test(
+        "of the usual lookarounds is paid by the default even on the longest payload",
+        arguments: ["(?<=x)y", "(?<!a)b", "^(?=.*[A-Z])(?=.*\\d).{8,}$", "^(?!.*secret).*$"])
+    func longText(_ source: String) throws {
+        let pattern = try Pattern(source)
+        #expect(pattern.verdict(String(repeating: "aé", count: 21_845)) != .exhausted)
+    }
+
     @Test("is shared by all patterns of a document")
     func sharedBudget() throws {
         let pattern = try Pattern("^(?!b).*$")

@@ -6,14 +6,25 @@ extension Pattern {
     struct Backtracker {
         let machine: Machine
 
-        func matches(_ bytes: Text, steps: inout Int) -> PatternVerdict {
+        /// One step pays for so many instructions.
+        private static let instructionsPerStep = 8
+
+        func matches(_ text: Text, steps: inout Int) -> PatternVerdict {
             // Places are kept as 32 bits. No document is longer; one that were must not be answered wrongly.
-            guard bytes.end - bytes.start < Int(Int32.max) else { return .exhausted }
-            return withUnsafeTemporaryAllocation(of: Int32.self, capacity: machine.slotCount) { slots in
-                withUnsafeTemporaryAllocation(of: Attempt.self, capacity: 64) { first in
-                    var search = Search(machine, bytes, slots, AttemptStack(first))
+            guard text.end - text.start < Int(Int32.max) else { return .exhausted }
+            let budget = min(steps, Int.max / Self.instructionsPerStep) * Self.instructionsPerStep
+            var left = budget
+            defer { steps -= (budget - left + Self.instructionsPerStep - 1) / Self.instructionsPerStep }
+            return matches(text, instructions: &left)
+        }
+
+        private func matches(_ text: Text, instructions: inout Int) -> PatternVerdict {
+            withUnsafeTemporaryAllocation(of: Int32.self, capacity: machine.slotCount) { slots in
+                withUnsafeTemporaryAllocation(of: Attempt.self, capacity: 64) { room in
+                    guard let base = room.baseAddress else { return .exhausted }
+                    var search = Search(machine, text, slots, AttemptStack(base, capacity: room.count))
                     defer { search.attempts.end() }
-                    return search.run(&steps)
+                    return search.run(&instructions)
                 }
             }
         }
@@ -46,10 +57,9 @@ struct AttemptStack {
     private var isOnHeap = false
     private(set) var count = 0
 
-    init(_ first: UnsafeMutableBufferPointer<Pattern.Attempt>) {
-        // A buffer of fixed size that is not empty has an address.
-        base = first.baseAddress ?? .allocate(capacity: first.count)
-        capacity = first.count
+    init(_ first: UnsafeMutablePointer<Pattern.Attempt>, capacity: Int) {
+        base = first
+        self.capacity = capacity
     }
 
     subscript(index: Int) -> Pattern.Attempt { base[index] }

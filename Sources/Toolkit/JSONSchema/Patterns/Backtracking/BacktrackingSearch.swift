@@ -20,24 +20,24 @@ extension Pattern {
             slots.initialize(repeating: -1)
         }
 
-        mutating func run(_ steps: inout Int) -> PatternVerdict {
+        mutating func run(_ budget: inout Int) -> PatternVerdict {
             var first = start
             while true {
                 (next, place) = (0, first)
-                let verdict = attempt(&steps)
+                let verdict = attempt(&budget)
                 if verdict != .noMatch || machine.isAnchored || first >= end { return verdict }
                 first += min(UTF8Reading.length(first.pointee), end - first)
             }
         }
 
         /// From one place. When it fails, every slot has been put back.
-        private mutating func attempt(_ steps: inout Int) -> PatternVerdict {
+        private mutating func attempt(_ budget: inout Int) -> PatternVerdict {
             while true {
-                steps -= 1
-                if steps < 0 { return .exhausted }
+                budget -= 1
+                if budget < 0 { return .exhausted }
                 let instruction = machine.instructions[next]
                 if instruction.code == .match { return .match }
-                if !perform(instruction, &steps), !retreat() { return .noMatch }
+                if !perform(instruction, &budget), !retreat() { return .noMatch }
             }
         }
     }
@@ -50,18 +50,18 @@ extension Pattern.Search {
 
     /// Carries out one instruction and moves on; false if this way ends here.
     @inline(__always)
-    private mutating func perform(_ instruction: Pattern.Instruction, _ steps: inout Int) -> Bool {
+    private mutating func perform(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         next += 1
         switch instruction.code {
         case .take, .takeSymbol: return take(instruction)
-        case .run, .runSymbol: return run(instruction, &steps)
+        case .run, .runSymbol: return run(instruction, &budget)
         case .split:
             attempts.push(Attempt(kind: .way, target: instruction.b, place: offset))
             next = Int(instruction.a)
         case .jump: next = Int(instruction.a)
         case .save: set(instruction.a, offset)
         case .forget:
-            steps -= Int(instruction.b - instruction.a) / 16
+            budget -= Int(instruction.b - instruction.a) / 16
             for slot in instruction.a..<instruction.b where slots[Int(slot)] >= 0 { set(slot, -1) }
         case .progress: return slots[Int(instruction.a)] != offset
         case .textStart: return place == start
@@ -72,7 +72,7 @@ extension Pattern.Search {
             let kind: Attempt.Kind = instruction.flag ? .negativeLook : .look
             attempts.push(Attempt(kind: kind, target: instruction.a, place: offset))
         case .lookEnd: return finishLook()
-        case .reference: return reference(instruction, &steps)
+        case .reference: return reference(instruction, &budget)
         case .match: break
         }
         return true
@@ -112,10 +112,10 @@ extension Pattern.Search {
         return false
     }
 
-    /// A run costs one step for each 16 characters besides its own.
-    private mutating func run(_ instruction: Pattern.Instruction, _ steps: inout Int) -> Bool {
+    /// A run costs one instruction for each 16 characters besides its own.
+    private mutating func run(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         var count: Int32 = 0
-        defer { steps -= Int(count) / 16 }
+        defer { budget -= Int(count) / 16 }
         while count < instruction.b {
             guard takeOne(instruction) else { return false }
             count += 1
@@ -150,12 +150,12 @@ extension Pattern.Search {
     // MARK: Groups
 
     /// A group that took no part matches the empty text.
-    private mutating func reference(_ instruction: Pattern.Instruction, _ steps: inout Int) -> Bool {
+    private mutating func reference(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         let from = slots[Int(instruction.a)]
         let to = slots[Int(instruction.a) + 1]
         guard from >= 0, to >= 0 else { return true }
         let length = Int(to - from)
-        steps -= length / 16
+        budget -= length / 16
         if instruction.isBackward {
             guard place - start >= length else { return false }
             place -= length
