@@ -1,0 +1,70 @@
+import JSON
+
+/// A keyword of the wide side that is not implied.
+struct Gap {
+    let pointer: String
+    let text: String
+    /// Whole values, or parts still to be built in, that satisfy the narrow side and perhaps not the keyword.
+    var samples: [JSONText]
+    /// Noted, but taken for compatible.
+    var isTolerated = false
+
+    static let sampleLimit = 12
+}
+
+extension Inclusion {
+    /// Notes that the narrow side does not imply a keyword. Always false, for the caller to return.
+    mutating func gap(
+        _ wide: RuleRef, _ suffix: String, narrower: String, wider: String, _ samples: [JSONText]
+    ) -> Bool {
+        let text = direction == .backward ? narrower : wider
+        note(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
+        return false
+    }
+
+    /// Notes that the comparison cannot tell. Always false.
+    mutating func miss(_ wide: RuleRef, _ suffix: String, _ text: String, samples: [JSONText]) -> Bool {
+        note(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
+        return false
+    }
+
+    mutating func note(_ gap: Gap) {
+        if gaps.count < Self.gapLimit { gaps.append(gap) }
+    }
+
+    /// Asks about a part of the value; the samples of new gaps are built into whole values.
+    mutating func descend(
+        _ question: (inout Inclusion) -> Bool, building whole: (inout Inclusion, JSONText) -> JSONText?
+    ) -> Bool {
+        let mark = gaps.count
+        let holds = question(&self)
+        guard !holds else { return true }
+        for index in mark..<max(mark, gaps.count) where !gaps[index].isTolerated {
+            gaps[index].samples = gaps[index].samples.prefix(6).compactMap { whole(&self, $0) }
+        }
+        return false
+    }
+}
+
+/// Words for what changed.
+enum ChangeText {
+    /// A few values, each cut to a length that fits into a sentence.
+    static func list(_ texts: [JSONText]) -> String {
+        let shown = texts.prefix(4).map { $0.description.quotable }.joined(separator: ", ")
+        return texts.count > 4 ? shown + ", …" : shown
+    }
+
+    static func quoted(_ name: Name) -> String { "'\(name.text.quotable)'" }
+
+    static func list(_ kinds: KindSet) -> String {
+        var names: [String] = []
+        if kinds.contains(.null) { names.append("null") }
+        if !kinds.isDisjoint(with: .boolean) { names.append("booleans") }
+        if !kinds.isDisjoint(with: .integer) { names.append("integers") }
+        if kinds.contains(.fraction) { names.append("fractions") }
+        if kinds.contains(.string) { names.append("strings") }
+        if kinds.contains(.array) { names.append("arrays") }
+        if kinds.contains(.object) { names.append("objects") }
+        return names.joined(separator: ", ")
+    }
+}

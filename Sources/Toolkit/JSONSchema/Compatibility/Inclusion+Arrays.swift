@@ -1,0 +1,117 @@
+import JSON
+
+extension Inclusion {
+    mutating func impliesArray(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+        switch demand {
+        case .minItems(let count):
+            let least = part.contains.map(\.minimum).max() ?? 0
+            if max(part.minItems, least) >= count { return true }
+            return gap(
+                wide, "/" + keyword, narrower: "at least \(count) elements now",
+                wider: "no longer at least \(count) elements", [array(part)].compactMap(\.self))
+        case .maxItems(let count):
+            if longest(part) <= count { return true }
+            return gap(
+                wide, "/" + keyword, narrower: "at most \(count) elements now",
+                wider: "no longer at most \(count) elements", [array(part, count: count + 1)].compactMap(\.self))
+        case .uniqueItems:
+            if part.isUnique || longest(part) <= 1 { return true }
+            let twins = facts(of: Set(part.children(at: 0) + part.children(at: 1)).sorted())
+            let samples = samples(of: twins).prefix(2).compactMap { array(part, with: [0: $0, 1: $0]) }
+            return gap(
+                wide, "/" + keyword, narrower: "elements must differ now", wider: "elements need no longer differ",
+                samples)
+        case .prefix(let rules):
+            return impliesElements(part, rules.enumerated().map { ($0.offset, RuleRef(wide.side, $0.element)) })
+        case .rest(let rule, let after): return impliesRest(part, RuleRef(wide.side, rule), after, keyword, wide)
+        case .unevaluatedItems(let rule):
+            guard let reach = pair[wide.side].reach(of: wide.id) else {
+                return miss(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
+            }
+            if reach.allElements { return true }
+            return impliesRest(part, RuleRef(wide.side, rule), reach.elements, keyword, wide)
+        case .contains(let rule, let minimum, let maximum, _):
+            return impliesContains(part, RuleRef(wide.side, rule), minimum, maximum, keyword, wide)
+        default: return true
+        }
+    }
+
+    /// How many elements there can be at most.
+    mutating func longest(_ part: Facts) -> Int {
+        // Beyond this nobody writes a tuple; saying more elements than there can be is safe.
+        for index in 0...min(part.prefixLength, 1_000) where index < part.maxItems {
+            let children = part.children(at: index)
+            if !children.isEmpty, isEmpty(facts(of: children), depth: 1) { return index }
+        }
+        return part.maxItems
+    }
+
+    private mutating func impliesElements(_ part: Facts, _ places: [(index: Int, rule: RuleRef)]) -> Bool {
+        var holds = true
+        let longest = longest(part)
+        for (index, rule) in places where index < longest && (holds || !isTrying) {
+            let children = part.children(at: index)
+            let isIncluded = descend { inclusion in
+                inclusion.includes(children, in: rule)
+            } building: { inclusion, value in
+                inclusion.array(part, with: [index: value])
+            }
+            if !isIncluded { holds = false }
+        }
+        return holds
+    }
+
+    /// Elements from `after` on: each one that the narrow side tells apart, and the first of those that are alike.
+    private mutating func impliesRest(
+        _ part: Facts, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
+        if pair.isTrivial(rule) { return true }
+        let last = max(after, part.prefixLength)
+        guard last - after <= 1_000 else { return miss(wide, "/" + keyword, "is too large to compare", samples: []) }
+        if pair.rule(rule).isFalse {
+            if longest(part) <= after { return true }
+            return gap(
+                wide, "/" + keyword, narrower: "no element after the first \(after) any more",
+                wider: "elements after the first \(after) are taken now",
+                [array(part, count: after + 1)].compactMap(\.self))
+        }
+        return impliesElements(part, (after...last).map { ($0, rule) })
+    }
+
+    private mutating func impliesContains(
+        _ part: Facts, _ rule: RuleRef, _ minimum: Int, _ maximum: Int, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
+        let hasEnough = minimum == 0 || hasAtLeast(minimum, rule, part)
+        let hasFew =
+            longest(part) <= maximum || part.contains.contains { $0.maximum <= maximum && covers($0.rule, rule) }
+        if hasEnough, hasFew { return true }
+        let others = samples(of: facts(of: part.children(at: part.prefixLength)))
+        var made = [array(part)] + others.prefix(4).map { array(part, with: [0: $0]) }
+        if !hasFew, let count = maximum == .max ? nil : maximum + 1 {
+            let matching = samples(of: facts(of: part.children(at: 0) + [rule])).first
+            made.append(
+                matching.flatMap { value in
+                    array(part, with: Dictionary(uniqueKeysWithValues: (0..<min(count, 100)).map { ($0, value) }))
+                })
+        }
+        return gap(
+            wide, "/" + keyword, narrower: "asks for other elements now", wider: "no longer asks for the same elements",
+            made.compactMap(\.self))
+    }
+
+    private mutating func hasAtLeast(_ minimum: Int, _ rule: RuleRef, _ part: Facts) -> Bool {
+        for row in part.contains where row.minimum >= minimum {
+            if attempt({ $0.includes([row.rule], in: rule) }).holds { return true }
+        }
+        // Or each element that there must be does.
+        guard part.minItems >= minimum else { return false }
+        return (0...part.prefixLength).prefix(100).allSatisfy { index in
+            attempt { $0.includes(part.children(at: index), in: rule) }.holds
+        } && part.prefixLength < 100
+    }
+
+    /// What the narrow side counts is at least what the wide side counts.
+    private mutating func covers(_ counted: RuleRef, _ rule: RuleRef) -> Bool {
+        attempt { $0.includes([rule], in: counted) }.holds
+    }
+}

@@ -1,0 +1,136 @@
+import JSON
+
+extension Inclusion {
+    /// The ways in which open branches can be taken. Past a few dozen the branches are left out instead, which only makes
+    /// more values of it.
+    func branches(of facts: Facts) -> [Facts] {
+        var done: [Facts] = []
+        var open = [facts]
+        while var next = open.popLast() {
+            guard let choice = next.choices.popLast() else {
+                done.append(next)
+                continue
+            }
+            guard done.count + open.count < Self.branchLimit else {
+                open.append(next)
+                continue
+            }
+            open += taking(choice, next).filter { !$0.isNothing }.reversed()
+        }
+        return done
+    }
+
+    private static let branchLimit = 48
+
+    private func taking(_ choice: Facts.Choice, _ facts: Facts) -> [Facts] {
+        switch choice {
+        case .any(let rules):
+            if rules.contains(where: facts.rules.contains) { return [facts] }
+            return rules.map { adding([$0], to: facts) }
+        case .one(let rules):
+            return rules.indices.map { index in
+                var branch = adding([rules[index]], to: facts)
+                for other in rules.indices where other != index { branch.deny(rules[other], pair) }
+                branch.settle()
+                return branch
+            }
+        case .conditional(let test, let then, let otherwise):
+            var failing = adding(otherwise.map { [$0] } ?? [], to: facts)
+            failing.deny(test, pair)
+            failing.settle()
+            return [adding([test] + (then.map { [$0] } ?? []), to: facts), failing]
+        }
+    }
+
+    // MARK: - Emptiness
+
+    /// Whether certainly no value is described.
+    mutating func isEmpty(_ facts: Facts, depth: Int = 2) -> Bool {
+        if facts.isNothing { return true }
+        if depth > 0, facts.values == nil, facts.kinds.subtracting(hollow(facts, depth)).isEmpty { return true }
+        return facts.nots.contains { isCovered(facts, by: $0) }
+    }
+
+    /// The kinds of which there is no value because a part of it cannot be.
+    private mutating func hollow(_ facts: Facts, _ depth: Int) -> KindSet {
+        var hollow: KindSet = []
+        if facts.kinds.contains(.object) {
+            let isHollow = facts.required.prefix(64).contains { name in
+                let children = facts.children(named: name)
+                return !children.isEmpty && isEmpty(self.facts(of: children), depth: depth - 1)
+            }
+            if isHollow { hollow.insert(.object) }
+        }
+        if facts.kinds.contains(.array), facts.minItems > 0, longest(facts) < facts.minItems { hollow.insert(.array) }
+        return hollow
+    }
+
+    /// Whether all values satisfy a rule that they are known not to satisfy.
+    private mutating func isCovered(_ facts: Facts, by denied: RuleRef) -> Bool {
+        if facts.rules.contains(where: { areSame($0, denied) }) { return true }
+        guard spend(), facts.nots.count <= 16 else { return false }
+        var plain = facts
+        plain.nots = []
+        plain.choices = []
+        return attempt { $0.coversByKind(plain, denied) }.holds
+    }
+
+    // MARK: - The wide side
+
+    /// The values of one kind that the facts describe satisfy one of the rules.
+    mutating func impliesAny(_ part: Facts, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
+        var samples: [JSONText] = []
+        for rule in rules {
+            let (holds, found) = attempt { $0.covers(part, RuleRef(wide.side, rule)) }
+            if holds { return true }
+            samples += found
+        }
+        // Shown by a value that no branch takes; those of single branches may be taken by others.
+        return gap(
+            wide, "/" + keyword, narrower: "its branches do not cover all that was accepted",
+            wider: "its branches accept more now", samples + self.samples(of: part))
+    }
+
+    mutating func impliesOne(_ part: Facts, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
+        var samples: [JSONText] = []
+        for (index, rule) in rules.enumerated() {
+            let (holds, found) = attempt { $0.covers(part, RuleRef(wide.side, rule)) }
+            guard holds else {
+                samples += found
+                continue
+            }
+            let isAlone = rules.indices.allSatisfy { other in
+                other == index || isEmpty(adding([RuleRef(wide.side, rules[other])], to: part))
+            }
+            if isAlone { return true }
+        }
+        return gap(
+            wide, "/" + keyword, narrower: "its branches do not each take what was accepted",
+            wider: "its branches accept more now", samples + self.samples(of: part))
+    }
+
+    mutating func impliesNot(_ part: Facts, _ rule: Rule.ID, _ keyword: String, _ wide: RuleRef) -> Bool {
+        let overlap = adding([RuleRef(wide.side, rule)], to: part)
+        if isEmpty(overlap) || branches(of: overlap).allSatisfy({ isEmpty($0) }) { return true }
+        return gap(
+            wide, "/" + keyword, narrower: "excludes something that was accepted",
+            wider: "no longer excludes what it did", samples(of: overlap) + samples(of: part))
+    }
+
+    mutating func impliesConditional(
+        _ part: Facts, _ test: Rule.ID, _ then: Rule.ID?, _ otherwise: Rule.ID?, _ wide: RuleRef
+    ) -> Bool {
+        let test = RuleRef(wide.side, test)
+        var holds = true
+        if let then {
+            holds = covers(adding([test], to: part), RuleRef(wide.side, then))
+        }
+        if let otherwise, holds || !isTrying {
+            var failing = part
+            failing.deny(test, pair)
+            failing.settle()
+            if !covers(failing, RuleRef(wide.side, otherwise)) { holds = false }
+        }
+        return holds
+    }
+}

@@ -1,0 +1,208 @@
+import JSON
+
+extension Inclusion {
+    mutating func impliesObject(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+        switch demand {
+        case .minProperties, .maxProperties: return impliesCount(part, demand, keyword, wide)
+        case .required(let names): return impliesRequired(part, names, keyword, wide)
+        case .properties(let rows):
+            var holds = true
+            for row in rows where holds || !isTrying {
+                if !impliesMember(part, row.name, RuleRef(wide.side, row.rule)) { holds = false }
+            }
+            return holds
+        case .patternProperties(let rows):
+            var holds = true
+            for row in rows where holds || !isTrying {
+                let pattern = pair[wide.side].texts[row.pattern]
+                if !impliesMatching(part, pattern, RuleRef(wide.side, row.rule)) { holds = false }
+            }
+            return holds
+        case .additional(let rule, let names, let patterns):
+            let texts = patterns.map { pair[wide.side].texts[$0] }
+            return impliesOthers(part, RuleRef(wide.side, rule), Set(names), texts, keyword, wide)
+        case .unevaluatedProperties(let rule):
+            guard let reach = pair[wide.side].reach(of: wide.id) else {
+                return miss(wide, "/" + keyword, "cannot be compared", samples: samples(of: part))
+            }
+            if reach.allMembers { return true }
+            let texts = reach.patterns.sorted().map { pair[wide.side].texts[$0] }
+            return impliesOthers(part, RuleRef(wide.side, rule), reach.names, texts, keyword, wide)
+        case .propertyNames(let rule): return impliesNames(part, RuleRef(wide.side, rule), wide)
+        default: return impliesDependents(part, demand, keyword, wide)
+        }
+    }
+
+    private mutating func impliesCount(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+        switch demand {
+        case .minProperties(let count):
+            if max(part.minProperties, part.required.count) >= count { return true }
+            return gap(
+                wide, "/" + keyword, narrower: "at least \(count) members now",
+                wider: "no longer at least \(count) members", [object(part)].compactMap(\.self))
+        case .maxProperties(let count):
+            if min(part.maxProperties, mostMembers(part) ?? .max) <= count { return true }
+            return gap(
+                wide, "/" + keyword, narrower: "at most \(count) members now",
+                wider: "no longer at most \(count) members", [object(part, count: count + 1)].compactMap(\.self))
+        default: return true
+        }
+    }
+
+    private mutating func impliesRequired(
+        _ part: Facts, _ names: [Name], _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
+        let known = Set(part.required)
+        var holds = true
+        for name in names where !known.contains(name) && (holds || !isTrying) {
+            let quoted = ChangeText.quoted(name)
+            holds = gap(
+                wide, "/" + keyword, narrower: "\(quoted) is required now", wider: "\(quoted) is no longer required",
+                [object(part, without: [name])].compactMap(\.self))
+        }
+        return holds
+    }
+
+    // MARK: - Members
+
+    /// The member of that name, where there is one, satisfies the rule.
+    private mutating func impliesMember(_ part: Facts, _ name: Name, _ rule: RuleRef) -> Bool {
+        let children = part.children(named: name)
+        if pair.isTrivial(rule) { return true }
+        if isLenient, children.isEmpty, !part.mentions(name) {
+            tolerate(rule, name)
+            return true
+        }
+        return descend { inclusion in
+            inclusion.includes(children, in: rule)
+        } building: { inclusion, value in
+            inclusion.object(part, with: [(name, value)])
+        }
+    }
+
+    private mutating func tolerate(_ rule: RuleRef, _ name: Name) {
+        guard !isTrying else { return }
+        let quoted = ChangeText.quoted(name)
+        let text =
+            direction == .backward
+            ? "the optional member \(quoted) is described now" : "the optional member \(quoted) is no longer described"
+        note(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
+    }
+
+    /// Every member whose name matches the pattern satisfies the rule.
+    private mutating func impliesMatching(_ part: Facts, _ pattern: TextPattern, _ rule: RuleRef) -> Bool {
+        if pair.isTrivial(rule) { return true }
+        var names = part.knownNames.filter { pattern.matches($0.bytes) != false }
+        names += pattern.examples(count: 3).map { Name(String(decoding: $0, as: UTF8.self)) }.filter {
+            !part.mentions($0)
+        }
+        return impliesEach(part, names, rule) && impliesUnnamed(part, matching: pattern, excluded: [], rule, "", rule)
+    }
+
+    /// Every member that is neither named nor matched by the wide side's tables satisfies the rule.
+    private mutating func impliesOthers(
+        _ part: Facts, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,
+        _ wide: RuleRef
+    ) -> Bool {
+        if pair.isTrivial(rule) { return true }
+        func isOther(_ name: Name) -> Bool {
+            !names.contains(name) && patterns.allSatisfy { $0.matches(name.bytes) != true }
+        }
+        let known = part.knownNames.filter(isOther)
+        let made = part.objects.flatMap(\.patterns).flatMap { $0.pattern.examples(count: 2) }
+        let invented = (made.map { Name(String(decoding: $0, as: UTF8.self)) } + Self.inventedNames).filter {
+            isOther($0) && !part.mentions($0)
+        }
+        if pair.rule(rule).isFalse { return refuses(part, known, invented, patterns, rule, keyword, wide) }
+        return impliesEach(part, known + invented.prefix(4), rule)
+            && impliesUnnamed(part, matching: nil, excluded: patterns, rule, "/" + keyword, wide)
+    }
+
+    static let inventedNames = ["other", "another", "x", "X-1", "_", "0"].map { Name($0) }
+
+    /// The same where no other member may be: said of the members, not of the schema `false`.
+    private mutating func refuses(
+        _ part: Facts, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
+        _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
+        var holds = true
+        for name in known where (holds || !isTrying) && !refusesAlready(part, name) {
+            let quoted = ChangeText.quoted(name)
+            let samples = [object(part, with: [(name, nil)])].compactMap(\.self)
+            holds = gap(
+                wide, "/" + keyword, narrower: "the member \(quoted) is refused now",
+                wider: "the member \(quoted) is taken now", samples)
+        }
+        let isOpen = invented.first { !refusesAlready(part, $0) }
+        if let isOpen, holds || !isTrying {
+            holds = gap(
+                wide, "/" + keyword, narrower: "other members are refused now", wider: "other members are taken now",
+                [object(part, with: [(isOpen, nil)])].compactMap(\.self))
+        } else if isOpen == nil {
+            holds = impliesUnnamed(part, matching: nil, excluded: patterns, rule, "/" + keyword, wide) && holds
+        }
+        return holds
+    }
+
+    private mutating func refusesAlready(_ part: Facts, _ name: Name) -> Bool {
+        let children = part.children(named: name)
+        return !children.isEmpty && isEmpty(facts(of: children))
+    }
+
+    private mutating func impliesEach(_ part: Facts, _ names: [Name], _ rule: RuleRef) -> Bool {
+        var holds = true
+        for name in names where holds || !isTrying {
+            let children = part.children(named: name)
+            let isIncluded = descend { inclusion in
+                inclusion.includes(children, in: rule)
+            } building: { inclusion, value in
+                inclusion.object(part, with: [(name, value)])
+            }
+            if !isIncluded { holds = false }
+        }
+        return holds
+    }
+
+    /// Members that nobody names: in each table of the narrow side either some pattern matches or the rule for the others
+    /// applies, and every combination of these must satisfy the rule.
+    private mutating func impliesUnnamed(
+        _ part: Facts, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef, _ suffix: String,
+        _ wide: RuleRef
+    ) -> Bool {
+        for outcome in outcomes(part, pattern, excluded) {
+            let (holds, _) = attempt { $0.includes(outcome, in: rule) }
+            if !holds { return miss(wide, suffix, "cannot be compared for every name", samples: []) }
+        }
+        return true
+    }
+
+    private func outcomes(_ part: Facts, _ pattern: TextPattern?, _ excluded: [TextPattern]) -> [[RuleRef]] {
+        var combinations: [[RuleRef]] = [[]]
+        for table in part.objects {
+            var options = [table.additional.map { [$0] } ?? []]
+            let certain = table.patterns.filter { row in pattern.map { $0.isIncluded(in: row.pattern) } ?? false }
+            if !certain.isEmpty {
+                options = [certain.compactMap(\.rule)]
+            } else {
+                let possible = table.patterns.filter { row in
+                    !excluded.contains { $0.source == row.pattern.source }
+                }
+                options += possible.map { row in row.rule.map { [$0] } ?? [] }
+            }
+            // Knowing nothing of the member is always true of it.
+            if combinations.count * options.count > 32 { return [[]] }
+            combinations = combinations.flatMap { begun in options.map { begun + $0 } }
+        }
+        return combinations.map { Set($0).sorted() }
+    }
+
+    /// How many members there can be at most, where names are listed.
+    private mutating func mostMembers(_ part: Facts) -> Int? {
+        var least: Int?
+        for table in part.objects where table.patterns.isEmpty {
+            guard let others = table.additional, isEmpty(facts(of: [others])) else { continue }
+            least = min(least ?? .max, table.names.count)
+        }
+        return least
+    }
+}

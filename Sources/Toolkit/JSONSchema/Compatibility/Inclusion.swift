@@ -1,0 +1,196 @@
+import JSON
+
+/// Proves that whatever satisfies some rules satisfies another rule, or collects the gaps.
+///
+/// The narrow side is a set of rules (all of them hold), gathered into `Facts`; the wide side is one rule, taken apart
+/// keyword by keyword, since to satisfy it is to satisfy each. Disjunctions of the narrow side are split, those of the
+/// wide side tried. Whatever is not proved is a gap with values that might show it.
+struct Inclusion {
+    let pair: VersionPair
+    /// In which direction the versions are compared: whether a gap means that something became narrower or wider.
+    let direction: SchemaComparison.Direction
+    let isLenient: Bool
+    private(set) var equality: RuleEquality
+    var gaps: [Gap] = []
+
+    private var proved: Set<Question> = []
+    /// The questions in `proved` in the order they came, the open ones among them.
+    private var trail: [Question] = []
+    private var depth = 0
+    private var trials = 0
+    private var steps = Self.stepLimit
+    /// How deep the making of a sample is.
+    var samplingDepth = 0
+
+    /// Calls of one comparison in one direction; a few microseconds each.
+    private static let stepLimit = 40_000
+    /// Nested questions; keeps the deepest within a stack of 512 KiB.
+    private static let depthLimit = 80
+    /// Questions remembered.
+    private static let memoLimit = 20_000
+    static let gapLimit = 200
+
+    private struct Question: Hashable {
+        let narrow: [RuleRef]
+        let kinds: KindSet
+        let wide: RuleRef
+    }
+
+    init(_ pair: VersionPair, _ direction: SchemaComparison.Direction, isLenient: Bool) {
+        self.pair = pair
+        self.direction = direction
+        self.isLenient = isLenient
+        equality = RuleEquality(pair)
+    }
+
+    /// Whether a value of these kinds that satisfies all of `narrow` certainly satisfies `wide`.
+    mutating func includes(_ narrow: [RuleRef], kinds: KindSet = .all, in wide: RuleRef) -> Bool {
+        if pair.isTrivial(wide) || narrow.contains(where: { areSame($0, wide) }) { return true }
+        let question = Question(narrow: narrow, kinds: kinds, wide: wide)
+        if proved.contains(question) { return true }
+        guard spend(), depth < Self.depthLimit, proved.count < Self.memoLimit else {
+            return miss(wide, "", "is too large to compare", samples: [])
+        }
+        // Met again inside itself it holds: every way back leads through a member or an element, so this is an induction
+        // over the size of the value.
+        let mark = trail.count
+        proved.insert(question)
+        trail.append(question)
+        depth += 1
+        let holds = covers(facts(of: narrow, kinds: kinds), wide)
+        depth -= 1
+        if !holds {
+            // What was proved meanwhile may have leaned on it.
+            for question in trail[mark...] { proved.remove(question) }
+            trail.removeSubrange(mark...)
+        }
+        return holds
+    }
+
+    // MARK: - Facts
+
+    func facts(of rules: [RuleRef], kinds: KindSet = .all) -> Facts {
+        var facts = Facts()
+        facts.kinds = kinds
+        facts.take(rules, pair)
+        return facts
+    }
+
+    func adding(_ rules: [RuleRef], to facts: Facts) -> Facts {
+        var facts = facts
+        facts.take(rules, pair)
+        return facts
+    }
+
+    // MARK: - Kind by kind
+
+    private static let groups: [KindSet] = [.null, .boolean, .number, .string, .array, .object]
+
+    /// Whether all that the facts describe satisfies the rule.
+    mutating func covers(_ facts: Facts, _ wide: RuleRef) -> Bool {
+        guard depth < Self.depthLimit else { return miss(wide, "", "is too deep to compare", samples: []) }
+        depth += 1
+        defer { depth -= 1 }
+        if isEmpty(facts) { return true }
+        if facts.choices.isEmpty { return coversByKind(facts, wide) }
+        var unsplit = facts
+        unsplit.choices = []
+        if attempt({ $0.coversByKind(unsplit, wide) }).holds { return true }
+        var holds = true
+        for branch in branches(of: facts) where holds || !isTrying {
+            if !isEmpty(branch), !coversByKind(branch, wide) { holds = false }
+        }
+        return holds
+    }
+
+    mutating func coversByKind(_ facts: Facts, _ wide: RuleRef) -> Bool {
+        var holds = true
+        for group in Self.groups where !facts.kinds.isDisjoint(with: group) && (holds || !isTrying) {
+            let part = facts.restricted(to: group).listed()
+            if !isEmpty(part), !satisfies(part, wide) { holds = false }
+        }
+        return holds
+    }
+
+    /// The same for facts about values of one kind.
+    private mutating func satisfies(_ part: Facts, _ wide: RuleRef) -> Bool {
+        guard spend() else { return miss(wide, "", "is too large to compare", samples: []) }
+        let rule = pair.rule(wide)
+        if rule.isFalse {
+            return gap(
+                wide, "", narrower: "nothing is accepted here any more", wider: "something is accepted here now",
+                samples(of: part))
+        }
+        if part.rules.contains(where: { areSame($0, wide) }) { return true }
+        var holds = true
+        for check in rule.checks where holds || !isTrying {
+            let isImplied =
+                part.values.map { lists($0, part, check, wide) } ?? implies(part, check.demand, check.keyword, wide)
+            if !isImplied { holds = false }
+        }
+        return holds
+    }
+
+    /// Values that can be listed are looked at one by one.
+    private mutating func lists(_ values: [JSONValue], _ part: Facts, _ check: Check, _ wide: RuleRef) -> Bool {
+        var failing: [JSONValue] = []
+        var isSure = true
+        let known: ValueSet? = if case .oneOfValues(let allowed) = check.demand { ValueSet(allowed) } else { nil }
+        for value in values {
+            guard spend() else { return miss(wide, "/" + check.keyword, "is too large to compare", samples: []) }
+            var satisfaction = Satisfaction(pair)
+            let holds = known.map { $0.contains(value) } ?? satisfaction.holds(value, check.demand, of: wide)
+            guard holds != true, belongs(value, to: part) else { continue }
+            isSure = isSure && holds == false
+            failing.append(value)
+        }
+        guard let first = failing.first else { return true }
+        let texts = failing.prefix(8).map(JSONText.init(printing:))
+        if !isSure { return miss(wide, "/" + check.keyword, "cannot be compared", samples: texts) }
+        let names = ChangeText.list(texts)
+        if failing.count == 1, first.kind == .null {
+            return gap(wide, "/" + check.keyword, narrower: "no longer takes null", wider: "takes null now", texts)
+        }
+        return gap(
+            wide, "/" + check.keyword, narrower: "no longer takes \(names)", wider: "takes \(names) now", texts)
+    }
+
+    /// Whether a listed value satisfies the rest of what is known; it does as long as nothing says otherwise.
+    private func belongs(_ value: JSONValue, to part: Facts) -> Bool {
+        part.rules.allSatisfy { ref in
+            var satisfaction = Satisfaction(pair)
+            return satisfaction.holds(value, ref) != false
+        }
+    }
+
+    // MARK: - Bounds
+
+    /// Takes a step; false when there are none left.
+    mutating func spend() -> Bool {
+        steps -= 1
+        return steps > 0
+    }
+
+    /// Steps for a last search after the proof may have used all of them.
+    mutating func refill() { steps = max(steps, Self.stepLimit / 4) }
+
+    mutating func areSame(_ left: RuleRef, _ right: RuleRef) -> Bool { equality.areSame(left, right) }
+
+    mutating func areSame(_ left: Demand, _ one: Side, _ right: Demand, _ other: Side) -> Bool {
+        equality.areSame(left, one, right, other)
+    }
+
+    /// Inside an attempt the first gap is enough.
+    var isTrying: Bool { trials > 0 }
+
+    /// Asks without leaving gaps behind; gives the values that might show them.
+    mutating func attempt(_ question: (inout Inclusion) -> Bool) -> (holds: Bool, samples: [JSONText]) {
+        let mark = gaps.count
+        trials += 1
+        let holds = question(&self)
+        trials -= 1
+        let samples = gaps[mark...].flatMap(\.samples)
+        gaps.removeSubrange(mark...)
+        return (holds, Array(samples.prefix(Gap.sampleLimit)))
+    }
+}
