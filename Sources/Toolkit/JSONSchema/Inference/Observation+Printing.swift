@@ -1,0 +1,52 @@
+import JSON
+
+extension Observation {
+    /// Prints the keywords that describe what was seen, into an object that is open.
+    func print(into writer: inout JSONWriter, _ options: InferenceOptions) {
+        printType(into: &writer)
+        if sorts.isSubset(of: [.string, .null]), strings.isEnumeration(options) {
+            writer.key("enum")
+            writer.beginArray()
+            for word in strings.words { writer.string(word.text) }
+            // An `enum` speaks of all types, so the other one must be listed too.
+            if sorts.contains(.null) { writer.null() }
+            writer.endArray()
+        } else if let format = strings.format {
+            writer.member("format", format.name)
+        }
+        printMembers(into: &writer, options)
+        if let items = items.first {
+            writer.key("items")
+            writer.beginObject()
+            items.print(into: &writer, options)
+            writer.endObject()
+        }
+    }
+
+    private func printType(into writer: inout JSONWriter) {
+        // A number takes integers too.
+        let names = Sort.allCases.filter { sorts.contains($0) && !($0 == .integer && sorts.contains(.number)) }
+            .map { "\($0)" }
+        if names.count == 1 { return writer.member("type", names[0]) }
+        // Nothing seen, or everything: no type tells more.
+        if !names.isEmpty { writer.member("type", names) }
+    }
+
+    private func printMembers(into writer: inout JSONWriter, _ options: InferenceOptions) {
+        guard objects > 0 else { return }
+        if !members.isEmpty {
+            writer.key("properties")
+            writer.beginObject()
+            for member in members {
+                writer.key(text: member.name.text)
+                writer.beginObject()
+                member.value.print(into: &writer, options)
+                writer.endObject()
+            }
+            writer.endObject()
+        }
+        let required = members.filter { $0.count == objects }
+        if !required.isEmpty { writer.member("required", required.map(\.name.text)) }
+        if options.closesObjects, !isPartial { writer.member("additionalProperties", false) }
+    }
+}
