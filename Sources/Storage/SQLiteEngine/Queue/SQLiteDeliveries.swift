@@ -48,7 +48,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         let keys = board.beginFinish(attempts)
         guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
         do throws(ChatError) {
-            let result = await withCheckedContinuation { continuation in
+            let result = await withUnsafeContinuation { continuation in
                 board.record(FinishedAttempts(attempts: attempts, keys: keys, promise: Promise(continuation)))
             }
             return try result.get()
