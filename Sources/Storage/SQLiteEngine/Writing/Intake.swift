@@ -35,6 +35,9 @@ final class Intake: Sendable {
         var enough = 0
         /// Uptime of the machine at which the writer stops gathering; zero: it is not.
         var gatherUntil: UInt64 = 0
+        /// More wishes than these wake the sleeping writer: a wake costs both threads system calls, and while it lets
+        /// wishes gather most would only send it back to sleep. None do while it works, for it looks here before it sleeps.
+        var wakesAbove = Int.max
     }
 
     fileprivate struct Flight: Sendable {
@@ -57,21 +60,21 @@ final class Intake: Sendable {
     /// Wishes without drafts come from the engine's own parts (deliveries, cursors), whose number is bounded by leases and
     /// planners; refusing them would repeat what has already been sent.
     func offer(_ wish: any Wish) -> (refusal: ChatError?, isFirst: Bool) {
-        let answer: (refusal: ChatError?, isFirst: Bool) = monitor.withLock { state in
-            guard state.phase == .open else { return (.closing, false) }
+        let answer: (refusal: ChatError?, isFirst: Bool, wakes: Bool) = monitor.withLock { state in
+            guard state.phase == .open else { return (.closing, false, false) }
             if wish.drafts > 0, !state.wishes.isEmpty || state.flight != nil {
                 guard state.drafts + wish.drafts <= limits.waitingDrafts,
                     state.bytes + wish.bytes <= limits.waitingBytes
-                else { return (.overloaded, false) }
+                else { return (.overloaded, false, false) }
             }
             state.wishes.append(wish)
             state.drafts += wish.drafts
             state.bytes += wish.bytes
             defer { state.isWatched = true }
-            return (nil, !state.isWatched)
+            return (nil, !state.isWatched, state.wakesWriter())
         }
-        if answer.refusal == nil { monitor.wakeOne() }
-        return answer
+        if answer.wakes { monitor.wakeOne() }
+        return (answer.refusal, answer.isFirst)
     }
 
     /// A read for the writer's own connection: in memory there is no other.
@@ -106,6 +109,7 @@ final class Intake: Sendable {
     func next(housekeepingAt: UInt64, patience: UInt64) -> Order {
         monitor.wait { state in
             let now = uptimeNanoseconds()
+            state.wakesAbove = .max
             if !state.reads.isEmpty {
                 defer { state.reads = [] }
                 return .done(.reads(state.reads))
@@ -118,7 +122,9 @@ final class Intake: Sendable {
                 return .done(.batch(state.takeBatch()))
             }
             switch state.phase {
-            case .open: return .sleepUntil(housekeepingAt)
+            case .open:
+                state.wakesAbove = 0
+                return .sleepUntil(housekeepingAt)
             case .draining:
                 state.phase = .drained
                 return .done(.drained)
@@ -179,7 +185,16 @@ extension Intake.State {
     fileprivate mutating func mustGather(_ now: UInt64, _ patience: UInt64) -> Bool {
         guard phase == .open, wishes.count <= enough else { return false }
         if gatherUntil == 0 { gatherUntil = now + patience }
-        return now < gatherUntil
+        guard now < gatherUntil else { return false }
+        wakesAbove = enough
+        return true
+    }
+
+    /// Whether the wish that has just come is the one the writer sleeps for.
+    fileprivate mutating func wakesWriter() -> Bool {
+        guard wishes.count > wakesAbove else { return false }
+        wakesAbove = .max
+        return true
     }
 
     fileprivate mutating func takeBatch() -> [any Wish] {
