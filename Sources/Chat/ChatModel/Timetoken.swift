@@ -25,7 +25,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     }
 
     /// The id of the event at this position: `evt_` and the digits (`events.md` 1).
-    public var eventID: String { "evt_\(rawValue)" }
+    public var eventID: String { text(after: "evt_") }
 
     /// Reads an event id; nil when it is none.
     public init?(eventID: some StringProtocol) {
@@ -43,7 +43,26 @@ public struct Timetoken: Hashable, Comparable, Sendable {
 
 extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
     public init(integerLiteral value: UInt64) { self.init(value) }
-    public var description: String { String(rawValue) }
+    public var description: String { text(after: "") }
+
+    /// The digits behind a prefix, in one allocation: `String`'s own ways take four, and each event is printed twice.
+    private func text(after prefix: StaticString) -> String {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var rest = rawValue
+            var first = digits.count
+            repeat {
+                first -= 1
+                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            let length = prefix.utf8CodeUnitCount
+            return String(unsafeUninitializedCapacity: length + digits.count - first) { buffer in
+                for index in 0..<length { buffer[index] = prefix.utf8Start[index] }
+                for index in first..<digits.count { buffer[length + index - first] = digits[index] }
+                return length + digits.count - first
+            }
+        }
+    }
 }
 
 extension Timetoken {

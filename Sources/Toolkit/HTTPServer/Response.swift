@@ -25,7 +25,9 @@ public struct Response: Sendable {
     public static func json(
         _ body: [UInt8], status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
-        Response(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(body))
+        var response = Response(status: status, contentType: "application/json", body: body)
+        if !headers.isEmpty { response.headers += headers }
+        return response
     }
 
     /// Plain UTF-8 text.

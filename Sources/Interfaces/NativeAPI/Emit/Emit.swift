@@ -134,7 +134,7 @@ extension NativeAPI {
 
     @inline(never)  // As above.
     private static func printed(_ order: EmitOrder, _ outcome: AppendOutcome) -> Response {
-        var writer = JSONWriter(capacity: 160 * outcome.events.count + 16)
+        var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)
         switch order.shape {
         case .one: print(outcome.events[0], outcome, to: &writer)
         case .list:
