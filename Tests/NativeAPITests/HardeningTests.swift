@@ -169,7 +169,12 @@ import Testing
     @Test("unknown paths are 404 and unknown methods 405 with Allow")
     func routes() async throws {
         try await APIFixture.run { api in
-            #expect(await api.call(.get, "/v1/nothing").status == 404)
+            let unknown = await api.call(.get, "/v1/nothing", key: nil)
+            #expect(unknown.status == 404 && unknown.code == "not_found")
+            // For clients of any language: PubNub's read these.
+            #expect(unknown["error"]?.boolean == true)
+            #expect(unknown["message"]?.string == "Not found: '/v1/nothing'")
+            #expect(unknown["service"]?.string == "Balancer")
             let method = await api.call(.put, "/v1/channels/a/events", "{}")
             #expect(method.status == 405)
             #expect(method.header("Allow")?.contains("POST") == true)

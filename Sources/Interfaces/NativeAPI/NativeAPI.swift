@@ -51,6 +51,7 @@ public struct NativeAPI: Sendable {
     /// directions.
     public func addRoutes(to router: inout Router) {
         router.observer = metrics.requests.record
+        router.notFound = { throw Problem.unknownPath($0.path) }
         addEmitRoutes(to: &router)
         addReadRoutes(to: &router)
         addStreamRoutes(to: &router)
