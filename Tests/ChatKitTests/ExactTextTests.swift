@@ -53,6 +53,7 @@ let decomposed = "cafe\u{301}"
             Caller(space: demo, credential: "key", scopes: [.emit], user: user)
         }
         #expect(callers[0] != callers[1])
+        #expect(!callers[0].hasSameUser(as: callers[1]))
     }
 
     @Test("keeps a mark behind the dollar sign from making a reserved name")

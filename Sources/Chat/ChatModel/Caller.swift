@@ -65,6 +65,9 @@ public struct Caller: Sendable, Hashable {
         set { exactUser = newValue.map { ExactText($0) } }
     }
 
+    /// Whether both speak for the same user, or both for any.
+    public func hasSameUser(as other: Caller) -> Bool { exactUser == other.exactUser }
+
     /// The gateway acting for itself in an app.
     public static func gateway(in space: SpaceID) -> Caller {
         Caller(space: space, credential: "gateway", scopes: [.admin])

@@ -53,7 +53,7 @@ extension LiveStreams {
         let owner = stream.owner.caller
         guard stream.connection.isOpen, owner.space == caller.space else { return false }
         if caller.scopes.allow(.manage) { return true }
-        return owner.credential == caller.credential && (caller.user == nil || caller.user == owner.user)
+        return owner.credential == caller.credential && (caller.user == nil || caller.hasSameUser(as: owner))
     }
 
     /// The streams behind a number in the order of opening, and whether there are more.
