@@ -16,6 +16,9 @@ public final class Database {
         case readOnly
     }
 
+    /// SQLite would take a lock of the whole process with each allocation to count them, and nobody reads the counts.
+    private static let preparation: Int32 = shim_keep_no_memory_statistics()
+
     let connection: OpaquePointer
     /// Lives on the heap because SQLite's callbacks keep its address.
     private let watch: UnsafeMutablePointer<Watch>
@@ -25,6 +28,7 @@ public final class Database {
     /// - Parameter busyTimeout: how long a statement waits for a lock another connection holds before it fails with
     ///   ``SQLiteFailure/Kind/busy``.
     public init(path: String, mode: Mode, busyTimeout: Duration = .seconds(5)) throws(SQLiteFailure) {
+        _ = Self.preparation
         let flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
             | (mode == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
