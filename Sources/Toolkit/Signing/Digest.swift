@@ -19,7 +19,10 @@ public enum HashAlgorithm: String, Sendable, CaseIterable {
 }
 
 /// The SHA-256 digest of some bytes: 32 bytes.
-public func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+public func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    // A digest is a sequence of unknown length to `Array`, which would grow three times.
+    SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
+}
 
 /// A hash-based message authentication code (RFC 2104), fed piece by piece so that nobody has to join the pieces.
 ///
