@@ -6,7 +6,7 @@ import SQLite
 /// it quick. Changes of rows arrive here after their commit, on the writer's thread and in its order.
 final class Board: Sendable {
     /// How long a lease lasts.
-    fileprivate static let leaseSeconds: UInt64 = 60
+    static let leaseSeconds: UInt64 = 60
     /// The clock is looked at this often while somebody waits for a due time: a stepped clock is noticed.
     private static let clockCheck: UInt64 = 1_000_000_000
 
@@ -41,39 +41,13 @@ final class Board: Sendable {
         let capacity: Int
     }
 
-    fileprivate struct Taker: Sendable {
+    struct Taker: Sendable {
         let demand: Demand
         let deadline: UInt64
         let continuation: CheckedContinuation<[Grant], Never>
     }
 
-    fileprivate struct Appointment: Sendable, Comparable {
-        let due: UInt64
-        let lane: Int64
-
-        static func < (left: Appointment, right: Appointment) -> Bool { left.due < right.due }
-    }
-
-    fileprivate struct State: Sendable {
-        var lanes: [Int64: Lane] = [:]
-        var numbers: [EndpointID: Int64] = [:]
-        /// Lanes by what they can do next. An entry is stale unless it agrees with the lane's `agendaDue`.
-        var agenda = Heap<Appointment>()
-        var leases: [DeliveryKey: Held] = [:]
-        /// Attempts under way, by space: the sums of the lanes' `leased`.
-        var shares: [SpaceID: Int] = [:]
-        /// In the order of their ends, as all leases last alike; a renewed one stands here twice.
-        var ends: [(until: UInt64, key: DeliveryKey)] = []
-        var firstEnd = 0
-        /// Bytes that the lanes' facts may still take.
-        var factRoom = 32 * 1024 * 1024
-        var fence: UInt64
-        var takers: [UInt64: Taker] = [:]
-        var nextTaker: UInt64 = 0
-        var isClosed = false
-    }
-
-    private let state: Lock<State>
+    private let state: Lock<BoardState>
     private let clock: WallClock
     private let writing: Writing
     private let gathering = Gathering()
@@ -82,7 +56,7 @@ final class Board: Sendable {
     init(
         lanes: [(number: Int64, lane: Lane)], firstFence: UInt64, clock: WallClock, writing: Writing
     ) {
-        var state = State(fence: firstFence)
+        var state = BoardState(fence: firstFence)
         for (number, lane) in lanes {
             state.lanes[number] = lane
             state.numbers[lane.endpoint] = number
@@ -324,14 +298,14 @@ final class Board: Sendable {
     private func fetch(_ lane: Int64) { writing.submit(FetchWish(lane, board: self, since: writing.uptime())) }
 
     @discardableResult
-    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    private func change<Result: Sendable>(_ body: (inout BoardState) -> Result) -> Result {
         let (result, hasTakers) = state.withLock { state in (body(&state), !state.takers.isEmpty) }
         if hasTakers { serve() }
         return result
     }
 
     /// When somebody who waits may be served or sent away, on the machine's uptime clock.
-    private func nextCall(_ state: State, _ real: UInt64) -> UInt64? {
+    private func nextCall(_ state: BoardState, _ real: UInt64) -> UInt64? {
         guard let first = state.takers.values.map(\.deadline).min() else { return nil }
         guard let due = state.agenda.first?.due else {
             return state.leases.isEmpty ? first : min(first, real + Self.clockCheck)
@@ -341,126 +315,6 @@ final class Board: Sendable {
         // Never at once: what is due already and was not handed out waits for something else than the clock.
         return min(first, real + max(ahead, 100_000_000))
     }
-}
-
-extension Board.State {
-    /// Puts the lane into the agenda for what it can do next.
-    fileprivate mutating func enlist(_ number: Int64) {
-        guard let lane = lanes[number], let due = lane.nextDue, due < lane.agendaDue ?? .max else { return }
-        lanes[number]?.agendaDue = due
-        agenda.push(Board.Appointment(due: due, lane: number))
-    }
-
-    fileprivate mutating func add(_ item: PlannedDelivery, due: UInt64, to number: Int64) {
-        lanes[number]?.waiting += 1
-        let isKept = lanes[number]?.add(DueItem(event: item.event.rawValue, due: due)) ?? false
-        if isKept, item.weight <= factRoom {
-            factRoom -= item.weight
-            lanes[number]?.keep(item)
-        }
-        enlist(number)
-    }
-
-    fileprivate mutating func dropFacts(of number: Int64) {
-        for planned in lanes[number]?.takeAllFacts() ?? [] { factRoom += planned.weight }
-    }
-
-    /// Counts attempts under way.
-    fileprivate mutating func count(_ change: Int, _ number: Int64) {
-        guard let space = lanes[number]?.endpoint.space else { return }
-        lanes[number]?.leased += change
-        shares[space, default: 0] += change
-        if shares[space] == 0 { shares[space] = nil }
-    }
-
-    /// Whether a lane may have one lease more (`DeliveryQueue.take`).
-    private func hasShare(_ number: Int64, of capacity: Int) -> Bool {
-        guard let held = lanes[number]?.leased, let space = lanes[number]?.endpoint.space else { return false }
-        let free = capacity - leases.count
-        let share = shares[space] ?? 0
-        return share < free && held < free - share
-    }
-
-    /// Leases what is due, lane by lane in turns, oldest due first; and names the lanes whose items must be fetched.
-    fileprivate mutating func grant(
-        _ demand: Board.Demand, now: UInt64, uptime: UInt64
-    ) -> ([Board.Grant], [Int64]) {
-        endLeases(uptime)
-        var grants: [Board.Grant] = []
-        var fetches: [Int64] = []
-        // Lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
-        var sated: [Board.Appointment] = []
-        var served: [Int64] = []
-        repeat {
-            // Another turn for those that have more.
-            for lane in served { enlist(lane) }
-            served.removeAll(keepingCapacity: true)
-            while grants.count < demand.limit, let appointment = agenda.first, appointment.due <= now {
-                _ = agenda.popFirst()
-                let number = appointment.lane
-                // Read and changed where they lie, here and above: a copy of a lane is a copy of its heap of due items.
-                guard lanes[number]?.agendaDue == appointment.due, let endpoint = lanes[number]?.endpoint else {
-                    continue
-                }
-                guard hasShare(number, of: demand.capacity) else {
-                    sated.append(appointment)
-                    continue
-                }
-                switch lanes[number]?.grant(now: now) {
-                case .item(let item): grants.append(lease(item, of: endpoint, number, uptime: uptime))
-                case .fetch: fetches.append(number)
-                case .nothing, nil: break
-                }
-                served.append(number)
-            }
-        } while !served.isEmpty
-        for appointment in sated { agenda.push(appointment) }
-        return (grants, fetches)
-    }
-
-    private mutating func lease(
-        _ item: DueItem, of endpoint: EndpointID, _ number: Int64, uptime: UInt64
-    ) -> Board.Grant {
-        fence += 1
-        count(1, number)
-        let key = DeliveryKey(event: item.event, endpoint: number)
-        let until = uptime + Board.leaseSeconds * 1_000_000_000
-        leases[key] = Board.Held(item: item, fence: fence, until: until)
-        ends.append((until, key))
-        let planned = lanes[number]?.takeFacts(of: item.event)
-        factRoom += planned?.weight ?? 0
-        return Board.Grant(key: key, endpoint: endpoint, item: item, planned: planned, fence: fence)
-    }
-
-    /// Items whose lease ran out are due again: whoever held it may have died.
-    private mutating func endLeases(_ uptime: UInt64) {
-        while firstEnd < ends.count, ends[firstEnd].until <= uptime {
-            let key = ends[firstEnd].key
-            firstEnd += 1
-            guard let held = leases[key], held.until <= uptime, !held.isFinishing else { continue }
-            release(key, held, isGone: false)
-        }
-        if firstEnd > 1024, firstEnd > ends.count / 2 {
-            ends.removeFirst(firstEnd)
-            firstEnd = 0
-        }
-    }
-
-    fileprivate mutating func release(_ key: DeliveryKey, _ held: Board.Held, isGone: Bool) {
-        leases[key] = nil
-        count(-1, key.endpoint)
-        if isGone {
-            lanes[key.endpoint]?.waiting -= 1
-        } else if lanes[key.endpoint]?.state != .closed {
-            lanes[key.endpoint]?.add(held.item)
-        }
-        enlist(key.endpoint)
-    }
-}
-
-extension PlannedDelivery {
-    /// What it costs to keep, about.
-    fileprivate var weight: Int { 256 + (body?.count ?? 0) }
 }
 
 /// Reads a lane's earliest items on the writer's thread, where nothing can come between the rows and what memory makes of them.
