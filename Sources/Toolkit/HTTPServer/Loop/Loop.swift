@@ -335,7 +335,7 @@ extension Loop {
 ///
 /// Not the loop itself, although it would do: a job that runs as an actor's cannot go on as nobody's without being
 /// enqueued again, and a request's task changes between functions of no actor all the time. With one executor for both
-/// an emit was enqueued nine times instead of once (measured).
+/// an emit was enqueued ten times instead of twice (counted).
 public final class LoopTasks: TaskExecutor {
     private let loop: Loop
 
