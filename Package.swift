@@ -86,7 +86,10 @@ let package = Package(
 
         tests(
             "ChatKitTests",
-            uses: ["ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "TestReceiver", logging]),
+            uses: [
+                "ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "TestHouse", "TestReceiver",
+                logging,
+            ]),
         tests("GatewayTests", uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "TestHouse"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),

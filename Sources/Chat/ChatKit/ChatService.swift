@@ -10,6 +10,8 @@ public final class ChatService: Sendable {
     public let hub: Hub
     /// Apps and API keys, readable without waiting.
     public let keyring: Keyring
+    /// The event types of all apps, and the gate their payloads pass.
+    public let eventTypes: EventTypes
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
     public init(
@@ -20,25 +22,32 @@ public final class ChatService: Sendable {
         self.clock = clock
         hub = Hub(log: engine.log, executor: executor)
         keyring = Keyring(directory: engine.directory, clock: clock)
+        eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
     }
 
     /// The app as `caller` may see it. Costs nothing.
     public func chat(for caller: Caller) -> Chat { Chat(service: self, caller: caller) }
 
-    /// Loads the keys and starts the hub; returns when cancelled or when the engine closes.
+    /// Loads keys and event types and starts the hub; returns when cancelled or when the engine closes.
     ///
     /// - Parameter whenReady: called once, when committed events reach subscribers.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             let revision = try await keyring.load()
             group.addTask { await self.keyring.follow(from: revision) }
+            let typesRevision = try await eventTypes.load()
+            group.addTask { await self.eventTypes.follow(from: typesRevision) }
+            group.addTask { await self.eventTypes.reportViolations() }
             try await hub.run(whenReady: whenReady)
             group.cancelAll()
         }
     }
 
     /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.
+    ///
+    /// - Throws: `.invalid` when the data is not what the catalogue says of the type; what `EventLog.append` throws.
     public func report(_ type: String, data: JSONText, in space: SpaceID) async throws(ChatError) {
+        try eventTypes.admit(report: type, data)
         let draft = EventDraft(
             channel: ChannelID(ChannelID.systemName, in: space), type: type, kind: .other, data: data)
         _ = try await engine.log.append([draft], claim: nil)

@@ -39,11 +39,19 @@ public struct ChatError: Error, Sendable {
         public var pointer: String
         public var keyword: String
         public var detail: String
+        /// What would pass, where that is short.
+        public var expected: String?
+        /// Where in the schema the keyword stands: `#/properties/amount/type`.
+        public var schema: String?
 
-        public init(pointer: String, keyword: String, detail: String) {
+        public init(
+            pointer: String, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
+        ) {
             self.pointer = pointer
             self.keyword = keyword
             self.detail = detail
+            self.expected = expected
+            self.schema = schema
         }
     }
 
@@ -52,6 +60,8 @@ public struct ChatError: Error, Sendable {
     /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
     public var slug: String?
     public var faults: [Fault] = []
+    /// Further facts for programs, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
+    public var members: [(name: String, value: JSONText)] = []
     /// When it is worth asking again.
     public var retryAfter: Duration?
     /// The record that stood in the way of a `Directory` write.
@@ -62,6 +72,19 @@ public struct ChatError: Error, Sendable {
         self.message = message
         self.slug = slug
         self.retryAfter = retryAfter
+    }
+}
+
+extension ChatError.Fault {
+    /// Prints it as the next value of `writer`, with the members of a problem's `errors` (`conventions.md` 7).
+    public func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("pointer", pointer)
+        writer.member("keyword", keyword)
+        writer.member("detail", detail)
+        if let expected { writer.member("expected", expected) }
+        if let schema { writer.member("schema", schema) }
+        writer.endObject()
     }
 }
 

@@ -52,7 +52,14 @@ public struct Limits: Sendable {
     public var deliveriesKept: Duration = .seconds(30 * 24 * 3600)
     public var webhooksPerApp = 1000
     public var sourcesPerApp = 1000
+
+    // Event types.
     public var typesPerApp = 1000
+    /// The text of one schema.
+    public var schemaBytes = 256 * 1024
+    public var versionsPerType = 1000
+    /// Examples of one version, and as many counter-examples.
+    public var schemaExamples = 100
 
     public init() {}
 }

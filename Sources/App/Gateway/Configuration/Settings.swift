@@ -111,6 +111,17 @@ public enum Settings {
             "how long finished and dead deliveries can be seen"),
         .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app"),
         .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app"),
+        .integer(
+            "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
+            "event types an app declares"),
+        .integer(
+            "limits.schema_bytes", \.limits.schemaBytes, in: 1024...4_194_304, unit: "bytes", "text of one schema"),
+        .integer(
+            "limits.schema_versions", \.limits.versionsPerType, in: 1...100_000, unit: "versions",
+            "versions of one event type"),
+        .integer(
+            "limits.schema_examples", \.limits.schemaExamples, in: 0...10_000, unit: "examples",
+            "examples of one version, and as many counter-examples"),
     ]
 
     private static let listen = Setting(

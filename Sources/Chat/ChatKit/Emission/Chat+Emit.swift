@@ -5,10 +5,11 @@ extension Chat {
     /// Puts events into their channels, all or none. When it returns, they are durable (ephemeral ones: visible).
     ///
     /// - Parameter claim: makes the whole call repeatable with one answer (`Idempotency-Key`).
-    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge` before anything is stored; what `EventLog.append` throws.
+    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what
+    ///   `EventLog.append` throws.
     @discardableResult
     public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
-        try await log.append(try admit(emissions), claim: claim)
+        service.eventTypes.seen(try await log.append(try admit(emissions), claim: claim))
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
@@ -24,10 +25,11 @@ extension Chat {
     /// One event; see `emit(_:claim:)`.
     @discardableResult
     public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
-        try await log.append(try admit([emission]), claim: nil).events[0]
+        service.eventTypes.seen(try await log.append(try admit([emission]), claim: nil)).events[0]
     }
 
-    /// Everything that is checked before the log is asked: rights, names, sizes. Every way in passes here.
+    /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type. Every way in
+    /// passes here.
     public func admit(_ emission: Emission) throws(ChatError) -> EventDraft {
         try caller.demand(.emit)
         try Names.check(channel: emission.channel)
@@ -44,6 +46,7 @@ extension Chat {
         draft.customType = emission.customType
         draft.audience = emission.audience
         draft.deduplicationKey = emission.deduplicationKey
+        draft.schema = try service.eventTypes.admit(emission, in: space)
         if let life = emission.timeToLive { draft.expires = service.clock.now.adding(life) }
         return draft
     }

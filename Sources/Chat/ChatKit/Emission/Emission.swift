@@ -9,6 +9,8 @@ public struct Emission: Sendable {
     public var kind: EventKind
     /// The payload, byte for byte.
     public var data: JSONText
+    /// The same as its interface has parsed it, if it has: the gate need not do it again.
+    public var value: JSONValue?
     public var user: String?
     public var meta: JSONText?
     public var customType: String?

@@ -14,6 +14,8 @@ public struct AppRecord: Sendable {
     public var isFirst: Bool
     /// How long kept events stay; nil is for ever.
     public var retention: Duration?
+    /// Events of types that are not declared are refused.
+    public var requiresDeclaredTypes = false
     public var created: Timetoken
 
     public init(
@@ -43,6 +45,7 @@ extension AppRecord {
             writer.member("secret_key", secretKey)
             if isFirst { writer.member("first", true) }
             if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
+            if requiresDeclaredTypes { writer.member("require_declared_types", true) }
             writer.member("created", created.description)
             writer.endObject()
         }
@@ -59,5 +62,6 @@ extension AppRecord {
             secretKey: secret, isFirst: root["first"]?.boolean ?? false,
             retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
+        requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
     }
 }

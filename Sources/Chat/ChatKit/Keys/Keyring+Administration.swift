@@ -75,6 +75,13 @@ extension Keyring {
             [RecordChange(app.recordKey, body: nil, demand: .present)] + keys.map { RecordChange($0, body: nil) })
     }
 
+    /// Changes whether an app takes events of declared types only (`product.md` 6).
+    func setRequiresDeclaredTypes(_ isRequired: Bool, of space: SpaceID) async throws(ChatError) {
+        guard var app = app(space) else { throw ChatError(.notFound, "no such app") }
+        app.requiresDeclaredTypes = isRequired
+        try await write([RecordChange(app.recordKey, body: app.body, demand: .present)])
+    }
+
     /// Stores an app and its first admin key; the gateway's own way at first start.
     ///
     /// - Parameter keyText: the key's text when it is fixed from outside; nil draws a random one.

@@ -47,6 +47,11 @@ public final class Keyring: Sendable {
 
     public func app(_ space: SpaceID) -> AppRecord? { contents.withLock { $0.apps[space] } }
 
+    /// Whether an app takes events of declared types only.
+    func requiresDeclaredTypes(_ space: SpaceID) -> Bool {
+        contents.withLock { $0.apps[space]?.requiresDeclaredTypes ?? false }
+    }
+
     /// In the order of their ids.
     public var apps: [AppRecord] {
         contents.withLock { contents in contents.apps.values.sorted { $0.space.name < $1.space.name } }

@@ -9,6 +9,8 @@ public final class JSONDocument: @unchecked Sendable {
     let tree: UnsafeMutablePointer<json_t>
     /// The text, without surrounding white space.
     public let text: JSONText
+    /// False when an integer did not fit into 64 bits, so that every integer was read as a double (`JSONNumbers.lenient`).
+    public let hasExactIntegers: Bool
 
     /// Parses one JSON value of any kind.
     ///
@@ -21,8 +23,8 @@ public final class JSONDocument: @unchecked Sendable {
             throw JSONError(reason: .tooLarge, message: "the text is longer than \(limits.bytes) bytes")
         }
         try Nesting.check(bytes, limit: limits.depth)
-        let tree = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
-        self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)))
+        let (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
+        self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
     }
 
     /// Parses what the house has printed or checked before.
@@ -30,9 +32,10 @@ public final class JSONDocument: @unchecked Sendable {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .lenient, duplicates: .lastWins)
     }
 
-    private init(tree: UnsafeMutablePointer<json_t>, text: JSONText) {
+    private init(tree: UnsafeMutablePointer<json_t>, text: JSONText, hasExactIntegers: Bool) {
         self.tree = tree
         self.text = text
+        self.hasExactIntegers = hasExactIntegers
     }
 
     deinit { json_decref(tree) }
@@ -44,14 +47,14 @@ public final class JSONDocument: @unchecked Sendable {
 
     private static func parse(
         _ bytes: [UInt8], numbers: JSONNumbers, duplicates: JSONDuplicates
-    ) throws(JSONError) -> UnsafeMutablePointer<json_t> {
+    ) throws(JSONError) -> (tree: UnsafeMutablePointer<json_t>, isExact: Bool) {
         var flags = Int(JSON_DECODE_ANY) | Int(JSON_ALLOW_NUL)
         if duplicates == .refused { flags |= Int(JSON_REJECT_DUPLICATES) }
         var failure = json_error_t()
-        if let tree = load(bytes, flags, &failure) { return tree }
+        if let tree = load(bytes, flags, &failure) { return (tree, true) }
         let error = JSONError(failure)
         guard numbers == .lenient, error.reason == .numberOutOfRange else { throw error }
-        if let tree = load(bytes, flags | Int(JSON_DECODE_INT_AS_REAL), &failure) { return tree }
+        if let tree = load(bytes, flags | Int(JSON_DECODE_INT_AS_REAL), &failure) { return (tree, false) }
         throw JSONError(failure)
     }
 

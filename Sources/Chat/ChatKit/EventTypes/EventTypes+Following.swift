@@ -1,0 +1,150 @@
+import ChatModel
+import JSON
+import JSONSchema
+import Locking
+
+extension EventTypes {
+    /// What a write of this node has compiled, by the record it belongs to. Used only while that record says the same:
+    /// another node's version has a schema of its own.
+    struct Prepared: Sendable {
+        var versions: [RecordKey: (body: JSONText, compiled: CompiledVersion?)] = [:]
+        var candidates: [RecordKey: (body: JSONText, candidate: Candidate)] = [:]
+    }
+
+    /// Reads every type and compiles its newest version. Before the first request.
+    ///
+    /// - Returns: the revision from which `follow` goes on.
+    func load() async throws(ChatError) -> Revision {
+        _ = BuiltInGates.all
+        let revision = try await directory.revision()
+        for app in keyring.apps {
+            try await mirror.load(.eventType, in: app.space) { apply($0, $1, Prepared()) }
+            for type in declared(in: app.space) { try await settle(EventType.recordKey(type.name, in: app.space)) }
+            // Among settings of other rooms, so by their names and not as the mirror loads a kind.
+            var query = RecordQuery(.setting, in: app.space, limit: 500)
+            query.idPrefix = Candidate.idPrefix
+            repeat {
+                let page = try await directory.list(query)
+                for record in page.items { try await settle(record.key) }
+                query.cursor = page.cursor
+            } while query.cursor != nil
+        }
+        return revision
+    }
+
+    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    func follow(from revision: Revision) async {
+        await mirror.follow(
+            from: revision, { apply($0, $1, Prepared()) },
+            afterwards: { key in
+                while !Task.isCancelled {
+                    do {
+                        return try await self.settle(key)
+                    } catch {
+                        // The schema of a type in force must be had: another attempt, until it can be read.
+                        try? await Task.sleep(for: .milliseconds(200))
+                    }
+                }
+            })
+    }
+
+    /// Writes to the directory; it counts on this node when this returns.
+    func write(_ changes: [RecordChange], _ prepared: Prepared = Prepared()) async throws(ChatError) -> [Record] {
+        try await mirror.write(changes) { apply($0, $1, prepared) }
+    }
+
+    /// Takes one record as it is now; nil when it was removed.
+    private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
+        switch key.kind {
+        case .app where record == nil: contents.withLock { $0[SpaceID(key.id)] = nil }
+        case .eventType: take(record.flatMap { EventType($0) }, key, made(for: key, record, prepared))
+        case .setting:
+            guard let name = Candidate.typeName(of: key) else { return }
+            contents.withLock { contents in
+                if record == nil { contents[key.space]?.candidates[name] = nil }
+                if let made = prepared.candidates[key], made.body == record?.body {
+                    contents[key.space, default: AppTypes()].candidates[name] = made.candidate
+                }
+            }
+        default: break
+        }
+    }
+
+    private func made(for key: RecordKey, _ record: Record?, _ prepared: Prepared) -> CompiledVersion? {
+        guard let made = prepared.versions[key], made.body == record?.body else { return nil }
+        return made.compiled
+    }
+
+    private func take(_ type: EventType?, _ key: RecordKey, _ made: CompiledVersion?) {
+        let name = ExactText(key.id)
+        contents.withLock { contents in
+            guard let type else {
+                contents[key.space]?.entries[name] = nil
+                return
+            }
+            let known = contents[key.space]?.entries[name]?.compiled
+            let compiled = made ?? (known?.number ?? 0 <= type.latestVersion ? known : nil)
+            contents[key.space, default: AppTypes()].entries[name] = entry(type, compiled)
+        }
+    }
+
+    private func entry(_ type: EventType, _ compiled: CompiledVersion?) -> Entry {
+        let gate = compiled.map { compiled in
+            Gate(
+                SchemaReference(type: type.name, version: compiled.number), compiled.schema,
+                mode: type.settings.mode, limits: limits)
+        }
+        return Entry(type: type, compiled: compiled, gate: gate)
+    }
+
+    /// Compiles what a record calls for and this node does not have yet.
+    private func settle(_ key: RecordKey) async throws(ChatError) {
+        switch key.kind {
+        case .eventType: try await settleVersion(of: key.id, in: key.space)
+        case .setting: try await settleCandidate(key)
+        default: break
+        }
+    }
+
+    private func settleVersion(of name: String, in space: SpaceID) async throws(ChatError) {
+        guard let wanted = wantedVersion(of: name, in: space) else { return }
+        let compiled = try await workshop.run { () async throws(ChatError) in
+            try await self.compiled(wanted, of: name, in: space)
+        }
+        guard let compiled else { return }
+        contents.withLock { contents in
+            guard let entry = contents[space]?.entries[ExactText(name)], entry.type.latestVersion >= wanted,
+                entry.compiled?.number ?? 0 < wanted
+            else { return }
+            contents[space]?.entries[ExactText(name)] = self.entry(entry.type, compiled)
+        }
+    }
+
+    private func wantedVersion(of name: String, in space: SpaceID) -> Int? {
+        guard let entry = entry(name, in: space) else { return nil }
+        let latest = entry.type.latestVersion
+        return latest > 0 && entry.compiled?.number != latest ? latest : nil
+    }
+
+    /// A stored version, compiled; nil when there is no such record. In the workshop.
+    func compiled(_ number: Int, of name: String, in space: SpaceID) async throws(ChatError) -> CompiledVersion? {
+        let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: space))
+        guard let record else { return nil }
+        // What was accepted once and cannot be compiled now, by another release for instance, refuses events loudly.
+        let schema = SchemaVersion(record).flatMap { try? check.compile($0.schema) }
+        return CompiledVersion(number: number, schema: schema)
+    }
+
+    private func settleCandidate(_ key: RecordKey) async throws(ChatError) {
+        guard let name = Candidate.typeName(of: key) else { return }
+        while let record = try await directory.read(key) {
+            // Looked at again after it was taken: it may have been dropped meanwhile.
+            guard contents.withLock({ $0[key.space]?.candidates[name]?.body }) != record.body else { return }
+            let candidate = try await workshop.run { () async throws(ChatError) in
+                Candidate(record, check: self.check)
+            }
+            contents.withLock { $0[key.space, default: AppTypes()].candidates[name] = candidate }
+        }
+        contents.withLock { $0[key.space]?.candidates[name] = nil }
+    }
+}

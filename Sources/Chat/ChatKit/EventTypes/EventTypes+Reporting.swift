@@ -1,0 +1,53 @@
+import ChatModel
+import JSON
+
+extension EventTypes {
+    /// Reports told to one app in one go.
+    private static let reportsAtOnce = 4
+    private static let faultsTold = 10
+
+    /// Tells the operators of violations that were let pass, until cancelled. A pause after each round bounds it to a few
+    /// events a second for each app, however many violations there are.
+    func reportViolations(pause: Duration = .seconds(1)) async {
+        for await _ in violations.arrivals {
+            await tellViolations()
+            // Cancellation ends the sequence as well; the pause carries no other news.
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    /// One round: what is due becomes `schema.violated` on `$system`; what cannot be stored is told with what comes next.
+    func tellViolations() async {
+        for tally in violations.take(ofEachApp: Self.reportsAtOnce) {
+            guard let data = report(on: tally) else { continue }
+            let channel = ChannelID(ChannelID.systemName, in: tally.last.channel.space)
+            let draft = EventDraft(channel: channel, type: "schema.violated", data: data)
+            do throws(ChatError) {
+                _ = try await log.append([draft], claim: nil)
+            } catch {
+                violations.add(tally)
+            }
+        }
+    }
+
+    /// What is wrong with the last event of a tally; nil when nothing is any more.
+    private func report(on tally: ViolationTally.Tally) -> JSONText? {
+        let event = tally.last
+        guard let gate = entry(event.type, in: event.channel.space)?.gate,
+            let value = try? gate.exact(event.data, nil), let refusal = gate.refusal(of: value)
+        else { return nil }
+        return JSONText(capacity: 512) { writer in
+            writer.beginObject()
+            writer.member("event_type", event.type)
+            writer.member("schema_version", gate.reference.version)
+            writer.member("count", tally.count)
+            writer.member("event", event.id)
+            writer.member("channel", event.channel.name)
+            writer.key("errors")
+            writer.beginArray()
+            for fault in refusal.faults.prefix(Self.faultsTold) { fault.print(to: &writer) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+}

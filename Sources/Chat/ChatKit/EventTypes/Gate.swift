@@ -1,0 +1,99 @@
+import ChatModel
+import JSON
+import JSONSchema
+
+/// What the payloads of one type are held against. Made when a type or a version is declared, so that an emit finds it
+/// ready; immutable, so that all threads share it.
+final class Gate: Sendable {
+    let reference: SchemaReference
+    let mode: EventType.Mode
+    /// Nil for a stored version that this gateway cannot compile: nothing passes unchecked because of it.
+    let schema: Schema?
+    /// Accepted events name the version. Those of built-in types do not: it says nothing that the type does not.
+    let marksEvents: Bool
+    private let depth: Int
+
+    init(
+        _ reference: SchemaReference, _ schema: Schema?, mode: EventType.Mode, limits: Limits, marksEvents: Bool = true
+    ) {
+        self.reference = reference
+        self.schema = schema
+        self.mode = mode
+        self.marksEvents = marksEvents
+        depth = limits.jsonDepth
+    }
+
+    /// Checks a payload.
+    ///
+    /// - Parameter value: the payload as its interface has parsed it; nil lets the gate parse the text.
+    /// - Returns: what accepted it; nil when it is not checked, or refused and the mode lets it pass.
+    /// - Throws: `.malformed` for a number outside 64 bits, which a schema could not be held against; `.invalid` with the
+    ///   slug `schema_violation` under `enforce`.
+    func admit(_ data: JSONText, parsed value: JSONValue?) throws(ChatError) -> SchemaReference? {
+        guard mode != .off else { return nil }
+        let value = try exact(data, value)
+        guard let schema, ScratchPool.shared.verdict(on: value, by: schema) == .valid else {
+            guard mode == .enforce, let refusal = refusal(of: value) else { return nil }
+            throw refusal
+        }
+        return marksEvents ? reference : nil
+    }
+
+    /// Why a payload is refused, as its sender is told; nil when it is not.
+    func refusal(of value: JSONValue) -> ChatError? {
+        guard let schema else {
+            return error("version \(reference.version) of '\(reference.type)' cannot be read by this gateway", [])
+        }
+        switch Judgement(of: value, by: schema) {
+        case .valid: return nil
+        case .invalid(let report):
+            let faults = report.violations.map { ChatError.Fault($0) }
+            let first = faults.first.map { "\($0.pointer): \($0.detail)" } ?? "it is refused"
+            let more = report.isTruncated ? " (and more)" : faults.count > 1 ? " (and \(faults.count - 1) more)" : ""
+            return error(
+                "data does not match version \(reference.version) of '\(reference.type)': \(first)\(more)", faults)
+        case .exhausted(let budget):
+            return error(
+                "data cannot be held against version \(reference.version) of '\(reference.type)': \(budget.sentence)",
+                [ChatError.Fault(pointer: "#", keyword: "limit", detail: budget.sentence)])
+        }
+    }
+
+    /// The payload with its integers as they are: a body that was read leniently has them all as doubles.
+    func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
+        if let value, value.document.hasExactIntegers { return value }
+        do {
+            return try JSONDocument(data.bytes, limits: JSONLimits(depth: depth)).root
+        } catch {
+            throw ChatError(error)
+        }
+    }
+
+    private func error(_ message: String, _ faults: [ChatError.Fault]) -> ChatError {
+        var error = ChatError(.invalid, message, slug: "schema_violation")
+        error.faults = faults
+        error.members = [
+            ("event_type", JSONText(string: reference.type)),
+            ("schema_version", JSONText { $0.integer(reference.version) }),
+        ]
+        return error
+    }
+}
+
+/// The gates of the gateway's own types, compiled once in a process. Those that accept anything have none, so that their
+/// payloads need not be parsed for it.
+enum BuiltInGates {
+    static let all: [ExactText: Gate] = {
+        let limits = Limits()
+        let check = SchemaCheck(limits: limits)
+        var gates: [ExactText: Gate] = [:]
+        for type in BuiltInCatalogue.all where !type.counterExamples.isEmpty {
+            // A schema of ours that does not compile refuses its events; the catalogue's own test finds it before.
+            let schema = try? check.compile(SchemaVersion(type).schema)
+            gates[ExactText(type.name)] = Gate(
+                SchemaReference(type: type.name, version: 1), schema, mode: .enforce, limits: limits,
+                marksEvents: false)
+        }
+        return gates
+    }()
+}

@@ -1,0 +1,66 @@
+import ChatModel
+import JSON
+import JSONSchema
+import Locking
+
+/// What a schema says of a payload; with the reasons, which cost far more than the verdict.
+enum Judgement {
+    case valid
+    case invalid(Report)
+    case exhausted(Verdict.Budget)
+
+    init(of value: JSONValue, by schema: Schema) {
+        switch ScratchPool.shared.verdict(on: value, by: schema) {
+        case .valid: self = .valid
+        case .invalid: self = .invalid(schema.report(on: value))
+        case .exhausted(let budget): self = .exhausted(budget)
+        }
+    }
+}
+
+extension Verdict.Budget {
+    /// Why a payload was neither accepted nor refused.
+    var sentence: String {
+        switch self {
+        case .steps: "checking it takes more steps than its size allows"
+        case .patternSteps: "matching its texts takes more steps than are allowed"
+        case .depth: "checking it nests too deeply"
+        case .members: "one of its objects has too many members to be checked"
+        case .memory: "checking it takes too much memory"
+        case .bytes: "it is too large to be checked"
+        }
+    }
+}
+
+extension ChatError.Fault {
+    init(_ violation: Violation) {
+        self.init(
+            pointer: violation.pointer, keyword: violation.keyword, detail: violation.detail,
+            expected: violation.expected, schema: violation.absoluteKeywordLocation)
+    }
+}
+
+/// Working memory of evaluations, used again: an evaluation then allocates nothing. Most run on the loop, one after the
+/// other, so there are few.
+final class ScratchPool: Sendable {
+    static let shared = ScratchPool()
+
+    private final class Memory {
+        var scratch = Scratch()
+    }
+
+    private static let mostKept = 8
+
+    /// Each behind a lock that nobody else has meanwhile, so taking it never waits.
+    private let free = Lock<[Lock<Memory>]>([])
+
+    func verdict(on value: JSONValue, by schema: Schema) -> Verdict {
+        let memory = free.withLock { $0.popLast() } ?? Lock(Memory())
+        defer {
+            free.withLock { free in
+                if free.count < Self.mostKept { free.append(memory) }
+            }
+        }
+        return memory.withLock { schema.verdict(on: value, scratch: &$0.scratch) }
+    }
+}

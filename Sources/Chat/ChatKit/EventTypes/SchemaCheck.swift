@@ -1,0 +1,102 @@
+import ChatModel
+import JSON
+import JSONSchema
+
+/// What a schema must pass before it becomes a version: it compiles, and its examples come out as they should.
+struct SchemaCheck: Sendable {
+    let limits: Limits
+
+    var options: SchemaOptions {
+        var options = SchemaOptions()
+        options.limits.schemaBytes = limits.schemaBytes
+        options.limits.depth = limits.jsonDepth
+        // A payload is judged where it stands in its request's body.
+        options.limits.payloadBytes = max(
+            limits.emitBodyBytes, limits.batchBodyBytes, limits.inboundBodyBytes, limits.dataBytes)
+        return options
+    }
+
+    /// - Throws: `.tooLarge`; `.malformed` for what is no JSON; `.invalid` with the slug `schema_invalid` and faults that
+    ///   point into the schema.
+    func compile(_ text: JSONText) throws(ChatError) -> Schema {
+        guard text.count <= limits.schemaBytes else {
+            throw ChatError(.tooLarge, "a schema may have at most \(limits.schemaBytes) bytes")
+        }
+        let document: JSONDocument
+        do {
+            // As deep as the parser goes: how deep a schema may be is the compiler's to say.
+            document = try JSONDocument(text.bytes, limits: JSONLimits(depth: 2000))
+        } catch {
+            throw ChatError(error)
+        }
+        do {
+            return try Schema(document, options: options)
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    private static func refusal(_ refusal: SchemaRefusal) -> ChatError {
+        let faults = refusal.problems.map { problem in
+            ChatError.Fault(
+                pointer: problem.pointer, keyword: problem.reason.rawValue, detail: problem.detail,
+                schema: problem.absoluteKeywordLocation)
+        }
+        let first = faults.first.map { ": \($0.pointer): \($0.detail)" } ?? ""
+        var error = ChatError(.invalid, "this is no schema that can be used\(first)", slug: "schema_invalid")
+        error.faults = faults
+        return error
+    }
+
+    /// - Throws: `.invalid` with the slug `example_invalid` for an example that is refused or a counter-example that is
+    ///   accepted.
+    func tryExamples(of proposal: SchemaProposal, on schema: Schema) throws(ChatError) {
+        try tryExamples(proposal.examples, "examples", on: schema, wanted: true)
+        try tryExamples(proposal.counterExamples, "counter_examples", on: schema, wanted: false)
+    }
+
+    private func tryExamples(
+        _ examples: [JSONText], _ member: String, on schema: Schema, wanted: Bool
+    ) throws(ChatError) {
+        guard examples.count <= limits.schemaExamples else {
+            throw ChatError(.malformed, "\(member): at most \(limits.schemaExamples) are kept with a version")
+        }
+        var faults: [ChatError.Fault] = []
+        for (index, example) in examples.enumerated() {
+            let place = "#/\(member)/\(index)"
+            guard example.count <= limits.dataBytes else {
+                throw ChatError(
+                    .tooLarge, "\(place) has more than the \(limits.dataBytes) bytes an event's data may have")
+            }
+            faults += Self.faults(of: example, at: place, on: schema, wanted: wanted, depth: limits.jsonDepth)
+        }
+        guard let first = faults.first else { return }
+        var error = ChatError(.invalid, "\(first.pointer): \(first.detail)", slug: "example_invalid")
+        error.faults = faults
+        throw error
+    }
+
+    private static func faults(
+        of example: JSONText, at place: String, on schema: Schema, wanted: Bool, depth: Int
+    ) -> [ChatError.Fault] {
+        let value: JSONValue
+        do {
+            value = try JSONDocument(example.bytes, limits: JSONLimits(depth: depth)).root
+        } catch {
+            return [ChatError.Fault(pointer: place, keyword: "json", detail: "not acceptable JSON: \(error)")]
+        }
+        switch (Judgement(of: value, by: schema), wanted) {
+        case (.valid, true), (.invalid, false): return []
+        case (.valid, false):
+            return [ChatError.Fault(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]
+        case (.invalid(let report), true):
+            return report.violations.map { violation in
+                var fault = ChatError.Fault(violation)
+                fault.pointer = place + violation.pointer.dropFirst()
+                return fault
+            }
+        case (.exhausted(let budget), _):
+            return [ChatError.Fault(pointer: place, keyword: "limit", detail: budget.sentence)]
+        }
+    }
+}

@@ -1,0 +1,83 @@
+public import ChatModel
+public import JSON
+
+/// One version of an event type's schema. Never changes: events name the version that accepted them.
+public struct SchemaVersion: Sendable {
+    public var type: String
+    /// From 1, without gaps.
+    public var number: Int
+    /// Byte for byte as it was declared.
+    public var schema: JSONText
+    /// Values the schema accepts, for those who read it; tried when it was declared.
+    public var examples: [JSONText]
+    /// Values the schema refuses.
+    public var counterExamples: [JSONText]
+    /// What it had to be to the earlier versions.
+    public var compatibility: CompatibilityRule
+    /// Why it was taken although it was not, or not provably.
+    public var forced: String?
+    public var created: Timetoken
+}
+
+/// A schema that is to become the next version of a type.
+public struct SchemaProposal: Sendable {
+    public var schema: JSONText
+    public var examples: [JSONText] = []
+    public var counterExamples: [JSONText] = []
+    /// Becomes the type's rule when the version is taken; nil leaves it.
+    public var compatibility: CompatibilityRule?
+    /// Takes the version although it breaks the rule, for this reason, which is kept with it.
+    public var forced: String?
+
+    public init(schema: JSONText) { self.schema = schema }
+}
+
+extension SchemaVersion {
+    static func recordKey(_ number: Int, of type: String, in space: SpaceID) -> RecordKey {
+        RecordKey(.schemaVersion, "\(type)/\(number)", in: space)
+    }
+
+    var body: JSONText {
+        JSONText(capacity: schema.count + 256) { writer in
+            writer.beginObject()
+            writer.member("number", number)
+            writer.member("schema", schema)
+            Self.print(examples, as: "examples", to: &writer)
+            Self.print(counterExamples, as: "counter_examples", to: &writer)
+            writer.member("compatibility", compatibility.text)
+            if let forced { writer.member("forced", forced) }
+            writer.member("created", created.description)
+            writer.endObject()
+        }
+    }
+
+    private static func print(_ values: [JSONText], as name: StaticString, to writer: inout JSONWriter) {
+        writer.key(name)
+        writer.beginArray()
+        for value in values { writer.raw(value) }
+        writer.endArray()
+    }
+
+    /// Reads what `body` printed; nil for a record that is no version of ours.
+    init?(_ record: Record) {
+        guard let type = record.parent, let schema = record.body.rawMember("schema"),
+            let root = try? JSONDocument(record.body).root, let number = root["number"]?.integer
+        else { return nil }
+        self.init(
+            type: type, number: Int(number), schema: schema,
+            examples: record.body.rawMember("examples")?.rawElements() ?? [],
+            counterExamples: record.body.rawMember("counter_examples")?.rawElements() ?? [],
+            compatibility: root["compatibility"]?.string.flatMap(CompatibilityRule.init) ?? CompatibilityRule(.none),
+            forced: root["forced"]?.string,
+            created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
+    }
+
+    /// The only version of one of the gateway's own types.
+    init(_ builtIn: BuiltInType) {
+        func texts(_ values: [String]) -> [JSONText] { values.map { JSONText(trusted: Array($0.utf8)) } }
+        self.init(
+            type: builtIn.name, number: 1, schema: JSONText(trusted: Array(builtIn.schema.utf8)),
+            examples: texts(builtIn.examples), counterExamples: texts(builtIn.counterExamples),
+            compatibility: CompatibilityRule(.none), forced: nil, created: .zero)
+    }
+}
