@@ -19,6 +19,14 @@ public import JSON
 public final class Schema: Sendable {
     let compiled: SchemaCompiler.Result
     let options: SchemaOptions
+    // What an evaluation needs, beside each other: the results of compiling are a large value to walk through.
+    private let plan: PlanBase
+    private let entry: UInt32
+    private let way: Way
+    private let steps: Int
+    private let patternSteps: Int
+    private let membersPerObject: Int
+    private let payloadBytes: Int
     private let readsLayout: Bool
 
     /// Compiles a schema.
@@ -31,30 +39,48 @@ public final class Schema: Sendable {
     init(_ document: JSONDocument, at uri: String?, options: SchemaOptions) throws(SchemaRefusal) {
         self.options = options
         compiled = try SchemaCompiler(options: options).compile(document, at: uri)
+        plan = compiled.plan.base
+        entry = compiled.entry
+        way = Way(compiled.plan.base.code(compiled.entry).pointee)
+        steps = options.limits.steps
+        patternSteps = options.limits.patternSteps
+        membersPerObject = options.limits.membersPerObject
+        payloadBytes = options.limits.payloadBytes
         readsLayout = options.access.readsLayout
     }
 
     /// Whether a value satisfies the schema. Allocates nothing once `scratch` has seen its usual documents.
     public func verdict(on value: JSONValue, scratch: inout Scratch) -> Verdict {
-        let bytes = value.document.text.count
-        guard bytes <= options.limits.payloadBytes else { return .exhausted(.bytes) }
-        return readsLayout
-            ? run(LayoutAccess.self, value, bytes, &scratch) : run(PublicAccess.self, value, bytes, &scratch)
+        verdict(on: value.node, value.document.text.bytes.count, &scratch)
     }
 
-    private func run<Access: PlanAccess>(
-        _ access: Access.Type, _ value: JSONValue, _ bytes: Int, _ scratch: inout Scratch
-    ) -> Verdict {
+    @inline(__always) private func verdict(on node: Node, _ bytes: Int, _ scratch: inout Scratch) -> Verdict {
+        guard bytes <= payloadBytes else { return .exhausted(.bytes) }
         scratch.reset()
-        let limits = options.limits
         return withUnsafeMutablePointer(to: &scratch) { scratch in
-            var evaluator = Evaluator<Access>(
-                plan: compiled.plan.view, scratch: scratch, steps: 10 * bytes + limits.steps,
-                patternSteps: limits.patternSteps, depth: Self.nesting, membersPerObject: limits.membersPerObject)
-            let isValid = evaluator.run(compiled.entry, value.node)
-            if let exhausted = evaluator.exhausted { return .exhausted(exhausted) }
-            return isValid ? .valid : .invalid
+            readsLayout ? run(LayoutAccess.self, node, bytes, scratch) : run(PublicAccess.self, node, bytes, scratch)
         }
+    }
+
+    /// The verdicts on many values, in their order: what a batch, or whoever measures, asks for. Each value is by itself.
+    public func verdicts(on values: [JSONValue], scratch: inout Scratch, _ take: (Verdict) -> Void) {
+        // Nothing in the loop counts references: the array keeps every tree.
+        withExtendedLifetime(values) {
+            for at in values.indices {
+                take(verdict(on: values[at].node, values[at].document.text.bytes.count, &scratch))
+            }
+        }
+    }
+
+    @inline(__always) private func run<Access: PlanAccess>(
+        _ access: Access.Type, _ node: Node, _ bytes: Int, _ scratch: UnsafeMutablePointer<Scratch>
+    ) -> Verdict {
+        var evaluator = Evaluator<Access>(
+            plan: plan, scratch: scratch, steps: 10 * bytes + steps, patternSteps: patternSteps, depth: Self.nesting,
+            membersPerObject: membersPerObject)
+        let isValid = evaluator.begin(entry, way, node)
+        if let exhausted = evaluator.exhausted { return .exhausted(exhausted) }
+        return isValid ? .valid : .invalid
     }
 
     /// Calls of one evaluation inside each other. Keeps the deepest within a stack of 512 KiB.

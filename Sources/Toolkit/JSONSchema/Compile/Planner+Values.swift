@@ -62,7 +62,7 @@ extension Planner {
             return nil
         default: break
         }
-        return Instruction(.kinds, a: Int(all.kinds.rawValue))
+        return Instruction(kinds: all.kinds)
     }
 
     private mutating func number(_ range: NumberRange) -> Int {
@@ -100,7 +100,7 @@ extension Planner {
         guard !list.isEmpty else { return nil }
         all.kinds = list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }.intersection(kinds)
         if all.kinds.isSubset(of: [.boolean, .null]) {
-            return [Instruction(.kinds, a: Int(all.kinds.rawValue))]
+            return [Instruction(kinds: all.kinds)]
         }
         if all.kinds == .string { return [strings(list.compactMap(\.string).map(Name.init))] }
         let first = tables.values.count
@@ -108,7 +108,7 @@ extension Planner {
         var code = [Instruction(.inValues, a: first, b: list.count)]
         // `type: integer` beside numbers of both sorts: 1.0 stays, 1.5 was never listed.
         if !all.kinds.isSuperset(of: list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }) {
-            code.insert(Instruction(.kinds, a: Int(all.kinds.rawValue)), at: 0)
+            code.insert(Instruction(kinds: all.kinds), at: 0)
         }
         return code
     }

@@ -62,7 +62,7 @@ struct Planner {
         link()
         let plan = Plan(tables, patterns: patterns)
         guard plan.byteCount <= limits.planBytes else { throw tooLarge() }
-        return (plan, entries[Int(root)])
+        return (plan, entries[Int(root)] * UInt32(MemoryLayout<Instruction>.stride))
     }
 
     private func checkLimits() throws(SchemaRefusal) {

@@ -1,46 +1,69 @@
 extension Evaluator {
-    @inline(__always) mutating func array(_ now: Instruction, _ node: Node) -> Bool {
-        guard node.kind == .array else { return !now.isTyped }
-        return elements(plan.arrays + Int(now.a), node)
-    }
-
     mutating func elements(_ table: UnsafePointer<ArrayTable>, _ node: Node) -> Bool {
         let count = Access.count(ofArray: node)
-        guard count >= Int(table.pointee.minimum), count <= Int(table.pointee.maximum) else { return false }
-        guard spend(elements: count) else { return false }
+        guard count >= Int(table.pointee.minimum), count <= Int(table.pointee.maximum), spend(count) else {
+            return false
+        }
         let prefix = min(count, Int(table.pointee.prefixCount))
-        for index in 0..<prefix {
-            let program = plan.programs[Int(table.pointee.prefix) + index]
-            if !check(program, Access.element(index, of: node)) { return false }
+        if prefix > 0 {
+            let programs = plan.row(table.pointee.prefix, as: UInt32.self)
+            for index in 0..<prefix where !check(programs[index], Access.element(index, of: node)) { return false }
         }
-        let rest = table.pointee.rest
-        if rest != Programs.pass, prefix < count {
-            for index in prefix..<count where !check(rest, Access.element(index, of: node)) { return false }
-        }
+        if prefix < count, !rest(table, from: prefix, to: count, node) { return false }
         if table.pointee.containsCount > 0, !contains(table, node) { return false }
         return !table.pointee.isUnique || isUnique(node)
     }
 
-    @inline(__always) private mutating func spend(elements count: Int) -> Bool {
-        steps -= count
-        if steps >= 0 { return true }
-        exhausted = exhausted ?? .steps
-        return false
+    /// The elements past the tuple. One loop for each way to run the program: nothing is decided anew for each element.
+    @inline(__always) private mutating func rest(
+        _ table: UnsafePointer<ArrayTable>, from start: Int, to end: Int, _ node: Node
+    ) -> Bool {
+        let plan = plan
+        let program = table.pointee.rest
+        let first = plan.code(program)
+        var at = start
+        switch table.pointee.restWay {
+        case .pass: return true
+        case .kinds:
+            let kinds = first.pointee.b
+            while at < end {
+                if kinds &>> UInt32(Access.element(at, of: node).kind.rawValue) & 1 == 0 { return false }
+                at &+= 1
+            }
+        case .string:
+            while at < end {
+                if !Self.isString(first.pointee, Access.element(at, of: node)) { return false }
+                at &+= 1
+            }
+        case .object:
+            while at < end {
+                if !nested(object: program, Access.element(at, of: node)) { return false }
+                at &+= 1
+            }
+        case .integer, .leaf:
+            while at < end {
+                if !Self.leaf(plan, first, Access.element(at, of: node)) { return false }
+                at &+= 1
+            }
+        case .array, .run:
+            while at < end {
+                if !run(program, Access.element(at, of: node)) { return false }
+                at &+= 1
+            }
+        }
+        return true
     }
 
     @inline(never) private mutating func contains(_ table: UnsafePointer<ArrayTable>, _ node: Node) -> Bool {
-        let first = Int(table.pointee.contains)
-        for row in first..<first + Int(table.pointee.containsCount)
-        where !contains(plan.contains[row], node, marks: nil) {
-            return false
-        }
+        let rows = plan.row(table.pointee.contains, as: ContainsRow.self)
+        for row in 0..<Int(table.pointee.containsCount) where !contains(rows[row], node, marks: nil) { return false }
         return true
     }
 
     /// With `marks` every element is tried, since each that matches counts.
     mutating func contains(_ row: ContainsRow, _ node: Node, marks: UnsafeMutablePointer<Marks>?) -> Bool {
         let count = Access.count(ofArray: node)
-        guard spend(elements: count) else { return false }
+        guard spend(count) else { return false }
         var found: UInt32 = 0
         for index in 0..<count where check(row.program, Access.element(index, of: node)) {
             found += 1
@@ -54,12 +77,8 @@ extension Evaluator {
         return found >= row.minimum
     }
 
-    @inline(never) func isUniqueResult(_ node: Node) -> Uniqueness {
-        Access.uniqueness(ofArray: node, scratch: &scratch.pointee)
-    }
-
-    private mutating func isUnique(_ node: Node) -> Bool {
-        switch isUniqueResult(node) {
+    @inline(never) private mutating func isUnique(_ node: Node) -> Bool {
+        switch Access.uniqueness(ofArray: node, scratch: &scratch.pointee) {
         case .unique: return true
         case .repeated: return false
         case .exhausted:

@@ -55,7 +55,7 @@ extension Evaluator {
 
     private mutating func markObject(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .object else { return !now.isTyped }
-        let table = plan.objects + Int(now.a)
+        let table = plan.row(now.a, as: ObjectTable.self)
         let size = Access.size(ofObject: node)
         guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum) else { return false }
         guard spend(members: size) else { return false }
@@ -65,10 +65,11 @@ extension Evaluator {
         while let entry = next {
             let name = Access.name(of: entry)
             let length = Access.nameLength(of: entry)
+            let words = Access.words(ofName: name, length: length)
             if table.pointee.names != Programs.pass, !runName(table.pointee.names, Access.nameBytes(of: entry)) {
                 return false
             }
-            if let slot = find(table.pointee.members, Access.words(ofName: name, length: length), name, length) {
+            if let slot = Self.find(plan, Self.texts(of: table), words, name, length) {
                 seen |= slot.pointee.required
                 if slot.pointee.marks { marks?.pointee.insert(place) }
                 if !check(slot.pointee.program, Access.value(of: entry)) { return false }
@@ -84,14 +85,13 @@ extension Evaluator {
     private mutating func markOther(_ table: UnsafePointer<ObjectTable>, _ entry: Entry, _ place: Int) -> Bool {
         let value = Access.value(of: entry)
         var isCovered = false
-        let first = Int(table.pointee.patterns)
-        steps -= Int(table.pointee.patternCount)
-        for row in first..<first + Int(table.pointee.patternCount) {
-            let rule = plan.patternRows[row]
-            guard matches(Int(rule.pattern), Access.nameBytes(of: entry)) else { continue }
-            isCovered = isCovered || rule.covers
+        let count = Int(table.pointee.patternCount)
+        guard spend(count) else { return false }
+        let rows = plan.row(table.pointee.patterns, as: PatternRow.self)
+        for row in 0..<count where matches(rows[row].pattern, Access.nameBytes(of: entry)) {
+            isCovered = isCovered || rows[row].covers
             marks?.pointee.insert(place)
-            if !check(rule.program, value) { return false }
+            if !check(rows[row].program, value) { return false }
         }
         guard table.pointee.hasAdditional, !isCovered else { return true }
         marks?.pointee.insert(place)
@@ -100,14 +100,14 @@ extension Evaluator {
 
     private mutating func markArray(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .array else { return !now.isTyped }
-        let table = plan.arrays + Int(now.a)
+        let table = plan.row(now.a, as: ArrayTable.self)
         // `contains` once more below, this time noting every match.
         guard elements(table, node) else { return false }
         if table.pointee.hasRest { marks?.pointee.all = true }
         if let marks { marks.pointee.below = max(marks.pointee.below, Int(table.pointee.prefixCount)) }
-        let first = Int(table.pointee.contains)
-        for row in first..<first + Int(table.pointee.containsCount) where plan.contains[row].marks {
-            if !contains(plan.contains[row], node, marks: marks) { return false }
+        let rows = plan.row(table.pointee.contains, as: ContainsRow.self)
+        for row in 0..<Int(table.pointee.containsCount) where rows[row].marks {
+            if !contains(rows[row], node, marks: marks) { return false }
         }
         return true
     }
@@ -117,10 +117,12 @@ extension Evaluator {
     /// Tries every branch, since each that passes counts, and gives how many did. What a failed branch has marked is
     /// taken back.
     private mutating func markBranches(_ now: Instruction, _ node: Node) -> Int {
+        guard spend(Int(now.b)) else { return 0 }
+        let branches = plan.row(now.a, as: Branch.self)
         var passed = 0
-        for position in Int(now.a)..<Int(now.a + now.b) {
-            let branch = plan.branches[position]
-            guard isPossible(branch, node) else { continue }
+        for position in 0..<Int(now.b) {
+            let branch = branches[position]
+            guard Self.isPossible(branch, node) else { continue }
             if attempt(branch.program, node) { passed += 1 }
         }
         return passed

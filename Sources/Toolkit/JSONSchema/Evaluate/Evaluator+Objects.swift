@@ -1,17 +1,14 @@
 extension Evaluator {
-    @inline(__always) mutating func object(_ now: Instruction, _ node: Node) -> Bool {
-        guard node.kind == .object else { return !now.isTyped }
-        return members(plan.objects + Int(now.a), node)
-    }
-
     /// One walk over the members: each is found in the table by its name, its program run, its bit set.
-    private mutating func members(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
+    mutating func members(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let size = Access.size(ofObject: node)
-        guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum) else { return false }
-        guard spend(members: size) else { return false }
+        guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum), spend(members: size) else {
+            return false
+        }
         let isOpen = table.pointee.isOpen
         let declared = Int(table.pointee.declared)
         if isOpen, size > 8 + 4 * declared { return lookups(table, node) }
+        let plan = plan
         var left = isOpen ? declared : .max
         if left == 0 { return true }
         var seen: UInt64 = 0
@@ -20,11 +17,21 @@ extension Evaluator {
             let name = Access.name(of: entry)
             let length = Access.nameLength(of: entry)
             let words = Access.words(ofName: name, length: length)
-            if let slot = find(table.pointee.members, words, name, length) {
+            if let slot = Self.find(plan, Self.texts(of: table), words, name, length) {
                 seen |= slot.pointee.required
-                let program = slot.pointee.program
-                if program != Programs.pass, !check(program, Access.value(of: entry)) { return false }
-                left -= 1
+                let value = Access.value(of: entry)
+                // The common checks stand here: a call would cost more than they do.
+                switch slot.pointee.way {
+                case .pass: break
+                case .kinds: if slot.pointee.kinds &>> value.kind.rawValue & 1 == 0 { return false }
+                case .string: if !Self.isString(plan.code(slot.pointee.program).pointee, value) { return false }
+                case .integer: if !Self.isInteger(plan, plan.code(slot.pointee.program).pointee, value) { return false }
+                case .object: if !nested(object: slot.pointee.program, value) { return false }
+                case .array: if !nested(array: slot.pointee.program, value) { return false }
+                case .leaf: if !Self.leaf(plan, plan.code(slot.pointee.program), value) { return false }
+                case .run: if !run(slot.pointee.program, value) { return false }
+                }
+                left &-= 1
                 if left == 0 { break }
             } else if !isOpen, !other(table, entry) {
                 return false
@@ -35,54 +42,62 @@ extension Evaluator {
         return seen & table.pointee.required == table.pointee.required
     }
 
+    /// A program that is one object table.
+    @inline(__always) mutating func nested(object program: UInt32, _ node: Node) -> Bool {
+        guard node.kind == .object, enter() else { return false }
+        return leave(members(plan.row(plan.code(program).pointee.a), node))
+    }
+
+    /// A program that is one array table.
+    @inline(__always) mutating func nested(array program: UInt32, _ node: Node) -> Bool {
+        guard node.kind == .array, enter() else { return false }
+        return leave(elements(plan.row(plan.code(program).pointee.a), node))
+    }
+
+    /// The names a table knows: its first field.
+    @inline(__always) static func texts(of table: UnsafePointer<ObjectTable>) -> UnsafePointer<TextTable> {
+        UnsafeRawPointer(table).assumingMemoryBound(to: TextTable.self)
+    }
+
     @inline(__always) mutating func spend(members size: Int) -> Bool {
-        steps -= size
-        if steps < 0 {
-            exhausted = exhausted ?? .steps
-            return false
-        }
         if size > membersPerObject {
             exhausted = exhausted ?? .members
             return false
         }
-        return true
+        return spend(size)
     }
 
     /// A member that the table does not know by name: its patterns, then what there is for the others.
     @inline(never) private mutating func other(_ table: UnsafePointer<ObjectTable>, _ entry: Entry) -> Bool {
         let value = Access.value(of: entry)
+        if table.pointee.patternCount == 0 { return check(table.pointee.additional, value) }
         var isCovered = false
-        if table.pointee.patternCount > 0 {
-            let first = Int(table.pointee.patterns)
-            steps -= Int(table.pointee.patternCount)
-            for row in first..<first + Int(table.pointee.patternCount) {
-                let rule = plan.patternRows[row]
-                guard matches(Int(rule.pattern), Access.nameBytes(of: entry)) else { continue }
-                isCovered = isCovered || rule.covers
-                if rule.program != Programs.pass, !check(rule.program, value) { return false }
-            }
+        let count = Int(table.pointee.patternCount)
+        guard spend(count) else { return false }
+        let rows = plan.row(table.pointee.patterns, as: PatternRow.self)
+        for row in 0..<count where matches(rows[row].pattern, Access.nameBytes(of: entry)) {
+            isCovered = isCovered || rows[row].covers
+            if !check(rows[row].program, value) { return false }
         }
-        return isCovered || table.pointee.additional == Programs.pass || check(table.pointee.additional, value)
+        return isCovered || check(table.pointee.additional, value)
     }
 
     /// For an open object that holds far more members than the schema knows: the table's own names are looked up.
     @inline(never) private mutating func lookups(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
-        let first = plan.slots + Int(table.pointee.members.first)
+        let slots = plan.row(table.pointee.members.first, as: Slot.self)
         for position in 0...Int(table.pointee.members.mask) {
-            let slot = first + position
-            let name = slot.pointee.name
+            let name = slots[position].name
             guard name.length != .max else { continue }
-            let found = Access.member(of: node, named: plan.bytes + Int(name.offset), length: Int(name.length))
-            guard let found else {
-                if slot.pointee.required != 0 { return false }
-                continue
+            if let found = Access.member(of: node, named: plan.row(name.offset), length: Int(name.length)) {
+                if !check(slots[position].program, found) { return false }
+            } else if slots[position].required != 0 {
+                return false
             }
-            if !check(slot.pointee.program, found) { return false }
         }
         return true
     }
 
-    private mutating func namesPass(_ program: UInt32, _ node: Node) -> Bool {
+    @inline(never) private mutating func namesPass(_ program: UInt32, _ node: Node) -> Bool {
         var next = Access.firstEntry(in: node)
         while let entry = next {
             if !runName(program, Access.nameBytes(of: entry)) { return false }

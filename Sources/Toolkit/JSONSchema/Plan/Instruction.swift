@@ -5,7 +5,8 @@ enum Operation: UInt8 {
     case pass, fail
 
     // Leaves: checks of one value that call nothing. A program of one leaf is run without a call.
-    /// `kinds`: the value is of one of them.
+    /// `a`: the set of kinds the value must be of; `b`: the same as bits of `NodeKind`, with doubles only when all of
+    /// them pass; `c`: 1 when some do.
     case kinds
     /// `a`, `b`: least and most code points. Typed by `isTyped`.
     case string
@@ -80,6 +81,13 @@ struct Instruction: BitwiseCopyable {
         self.a = UInt32(clamping: a)
         self.b = UInt32(clamping: b)
         self.c = UInt32(clamping: c)
+    }
+
+    init(kinds: KindSet) {
+        let allReal = kinds.isSuperset(of: .real)
+        let bits = kinds.rawValue & 0xEF | (allReal ? KindSet.fraction.rawValue : 0)
+        self.init(
+            .kinds, a: Int(kinds.rawValue), b: Int(bits), c: !allReal && !kinds.isDisjoint(with: .real) ? 1 : 0)
     }
 
     /// The kinds of a `kinds` instruction.

@@ -1,4 +1,4 @@
-/// A program's first instruction. The two programs every plan begins with:
+/// The two programs every plan begins with, by number. In the finished block programs are distances; the first stays zero.
 enum Programs {
     static let pass: UInt32 = 0
     static let fail: UInt32 = 1
@@ -17,12 +17,43 @@ struct PlanText: BitwiseCopyable {
 
 /// A member an object table knows.
 struct Slot: BitwiseCopyable {
+    /// First, so that a slot's address is that of its name.
     var name = PlanText.free
     /// The bit to set when the member is there; zero when it is not required.
     var required: UInt64 = 0
     var program = Programs.pass
     /// Whether the member counts as evaluated; not so when it is known for being required only.
     var marks = false
+    var way = Way.run
+    /// For `kinds`: the kinds that pass, by `NodeKind`.
+    var kinds: UInt8 = 0
+}
+
+/// The shortest way to run a program, known from its first instruction.
+enum Way: UInt8 {
+    case pass
+    /// A single check of the kind, decided by a mask.
+    case kinds
+    /// A single check of a string's length, or of an integer's range.
+    case string, integer
+    /// Another single leaf.
+    case leaf
+    /// A single table for values of one kind.
+    case object, array
+    case run
+
+    init(_ first: Instruction) {
+        switch first.operation {
+        case _ where !first.isLast: self = .run
+        case .pass: self = .pass
+        case .kinds where first.c == 0: self = .kinds
+        case .string: self = .string
+        case .integer: self = .integer
+        case .object where first.isTyped: self = .object
+        case .array where first.isTyped: self = .array
+        default: self = first.isSimple ? .leaf : .run
+        }
+    }
 }
 
 /// A set of texts with open addressing: a power of two of slots, at most half of them taken.
@@ -39,6 +70,7 @@ struct TextTable: BitwiseCopyable {
 
 /// `properties`, `patternProperties`, `additionalProperties`, `required`, `propertyNames` and the counts, in one pass.
 struct ObjectTable: BitwiseCopyable {
+    /// First, so that a table's address is that of its names.
     var members = TextTable()
     var required: UInt64 = 0
     var minimum: UInt32 = 0
@@ -73,6 +105,7 @@ struct ArrayTable: BitwiseCopyable {
     var prefixCount: UInt32 = 0
     /// For the other elements.
     var rest = Programs.pass
+    var restWay = Way.run
     var contains: UInt32 = 0
     var containsCount: UInt32 = 0
     var isUnique = false
@@ -95,8 +128,9 @@ struct Branch: BitwiseCopyable {
 
 /// Branches told apart by the string in one member.
 struct SwitchTable: BitwiseCopyable {
-    var member: UInt32
+    /// First, so that a switch's address is that of its strings.
     var values = TextTable()
+    var member: UInt32
     /// For values that are no object.
     var otherwise = Programs.pass
 }
