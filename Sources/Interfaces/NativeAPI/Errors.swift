@@ -20,10 +20,8 @@ extension Problem {
         self.init(
             status: error.code.status, code: code, title: ProblemCatalogue.title(of: code) ?? error.code.title,
             detail: error.message, isRetryable: error.code.isRetryable,
-            violations: error.faults.map {
-                Violation(pointer: $0.pointer, keyword: $0.keyword, detail: $0.detail)
-            },
-            headers: error.headers)
+            violations: error.faults.map { Violation($0) },
+            members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers)
     }
 
     /// JSON that cannot be read, with the position as members.
@@ -31,6 +29,15 @@ extension Problem {
         self.init(ChatError(error))
         guard error.line > 0 else { return }
         members = [("line", .integer(error.line)), ("column", .integer(error.column))]
+    }
+}
+
+extension Problem.Violation {
+    fileprivate init(_ fault: ChatError.Fault) {
+        let more = [("expected", fault.expected), ("schema", fault.schema)]
+        self.init(
+            pointer: fault.pointer, keyword: fault.keyword, detail: fault.detail,
+            more: more.compactMap { name, text in text.map { (name, .string($0)) } })
     }
 }
 

@@ -63,7 +63,7 @@ extension EventTypes {
             contents.withLock { contents in
                 if record == nil { contents[key.space]?.candidates[name] = nil }
                 if let made = prepared.candidates[key], made.body == record?.body {
-                    contents[key.space, default: AppTypes()].candidates[name] = made.candidate
+                    contents[key.space, default: AppTypes()].put(made.candidate, for: name)
                 }
             }
         default: break
@@ -143,7 +143,7 @@ extension EventTypes {
             let candidate = try await workshop.run { () async throws(ChatError) in
                 Candidate(record, check: self.check)
             }
-            contents.withLock { $0[key.space, default: AppTypes()].candidates[name] = candidate }
+            contents.withLock { $0[key.space, default: AppTypes()].put(candidate, for: name) }
         }
         contents.withLock { $0[key.space]?.candidates[name] = nil }
     }

@@ -25,6 +25,11 @@ public final class EventTypes: Sendable {
     struct AppTypes {
         var entries: [ExactText: Entry] = [:]
         var candidates: [ExactText: Candidate] = [:]
+
+        /// Leaves the one that is there if it is the same: it has counts.
+        mutating func put(_ candidate: Candidate, for name: ExactText) {
+            if candidates[name]?.body != candidate.body { candidates[name] = candidate }
+        }
     }
 
     let directory: any Directory

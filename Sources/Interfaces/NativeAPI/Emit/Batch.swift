@@ -128,11 +128,18 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error about one part of the body.
+    /// The same error about one event of the body; what is wrong with its data stays listed.
     func placed(at pointer: String) -> ChatError {
         var error = self
         error.message = "\(pointer): \(message)"
-        error.faults = [Fault(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
+        error.faults =
+            faults.isEmpty
+            ? [Fault(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
+            : faults.map { fault in
+                var fault = fault
+                fault.pointer = pointer + "/data" + fault.pointer.dropFirst()
+                return fault
+            }
         return error
     }
 }

@@ -62,13 +62,7 @@ extension ChatError {
     /// Prints its faults as the next values of an array; a refusal without any is one about the whole event.
     func printFaults(to writer: inout JSONWriter) {
         let whole = Fault(pointer: "#", keyword: slug ?? code.slug, detail: message)
-        for fault in faults.isEmpty ? [whole] : faults {
-            writer.beginObject()
-            writer.member("pointer", fault.pointer)
-            writer.member("keyword", fault.keyword)
-            writer.member("detail", fault.detail)
-            writer.endObject()
-        }
+        for fault in faults.isEmpty ? [whole] : faults { fault.print(to: &writer) }
     }
 }
 

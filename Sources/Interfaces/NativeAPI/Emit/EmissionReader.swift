@@ -60,9 +60,11 @@ enum EmissionReader {
     }
 
     private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
-        Emission(
+        var emission = Emission(
             channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom,
             data: try fields.required("data", fields.raw("data")), user: try fields.string("user"), meta: meta(fields))
+        emission.value = fields.value["data"]
+        return emission
     }
 
     private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta") == nil ? nil : fields.raw("meta") }
