@@ -138,6 +138,53 @@ import Yams
         Exchange(.post, "/in/s", "{}", as: "/in/{source}"),
         Exchange(.delete, "/v1/sources/s", as: "/v1/sources/{id}"),
         Exchange(.delete, "/v1/channels/a/events", as: "/v1/channels/{channel}/events"),
+        Exchange(.put, "/v1/event-types/order.paid", #"{"mode":"warn"}"#, as: "/v1/event-types/{type}"),
+        Exchange(.put, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
+        Exchange(.put, "/v1/event-types/message.created", as: "/v1/event-types/{type}"),
+        Exchange(.get, "/v1/event-types?limit=250", as: "/v1/event-types"),
+        Exchange(.get, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
+        Exchange(
+            .post, "/v1/event-types/order.paid/versions",
+            #"{"schema":{"type":"object","properties":{"amount":{"type":"integer"}}},"examples":[{"amount":1}]}"#,
+            as: "/v1/event-types/{type}/versions"),
+        Exchange(
+            .post, "/v1/event-types/order.paid/versions", #"{"schema":{"type":"string"}}"#,
+            as: "/v1/event-types/{type}/versions"),
+        Exchange(
+            .post, "/v1/event-types/order.paid/versions", #"{"schema":{"type":"strin"}}"#,
+            as: "/v1/event-types/{type}/versions"),
+        Exchange(.get, "/v1/event-types/order.paid/versions", as: "/v1/event-types/{type}/versions"),
+        Exchange(.get, "/v1/event-types/order.paid/versions/1", as: "/v1/event-types/{type}/versions/{version}"),
+        Exchange(
+            .get, "/v1/event-types/order.paid/versions/1", as: "/v1/event-types/{type}/versions/{version}",
+            headers: [("Accept", "application/schema+json")]),
+        Exchange(
+            .post, "/v1/event-types/order.paid/validate", #"{"data":{"amount":"1"},"output":"basic"}"#,
+            as: "/v1/event-types/{type}/validate"),
+        Exchange(
+            .post, "/v1/channels/a/events", #"{"type":"order.paid","data":{"amount":"1"}}"#,
+            as: "/v1/channels/{channel}/events"),
+        Exchange(
+            .post, "/v1/channels/a/events?dry_run=true", #"{"type":"order.paid","data":{"amount":1}}"#,
+            as: "/v1/channels/{channel}/events"),
+        Exchange(
+            .put, "/v1/event-types/order.paid/candidate", #"{"schema":{"required":["currency"]}}"#,
+            as: "/v1/event-types/{type}/candidate"),
+        Exchange(
+            .post, "/v1/channels/a/events", #"{"type":"order.paid","data":{"amount":1}}"#,
+            as: "/v1/channels/{channel}/events", keeps: "event"),
+        Exchange(.get, "/v1/events/EVENT", as: "/v1/events/{id}"),
+        Exchange(.get, "/v1/events/EVENT/explain", as: "/v1/events/{id}/explain"),
+        Exchange(.get, "/v1/event-types/order.paid/candidate", as: "/v1/event-types/{type}/candidate"),
+        Exchange(
+            .post, "/v1/event-types/order.paid/candidate/promote", #"{"force":"agreed with all shops"}"#,
+            as: "/v1/event-types/{type}/candidate/promote"),
+        Exchange(.delete, "/v1/event-types/order.paid/candidate", as: "/v1/event-types/{type}/candidate"),
+        Exchange(.get, "/v1/asyncapi.json", as: "/v1/asyncapi.json"),
+        Exchange(.delete, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
+        Exchange(.patch, "/v1/apps/default", #"{"require_declared_types":true}"#, as: "/v1/apps/{id}"),
+        Exchange(
+            .post, "/v1/channels/a/events", #"{"type":"unheard.of","data":1}"#, as: "/v1/channels/{channel}/events"),
         Exchange(.get, "/livez", as: "/livez"),
         Exchange(.get, "/readyz", as: "/readyz"),
     ]

@@ -58,6 +58,7 @@ public struct NativeAPI: Sendable {
         addAdministrationRoutes(to: &router)
         addWebhookRoutes(to: &router)
         addSourceRoutes(to: &router)
+        addEventTypeRoutes(to: &router)
         addOperationRoutes(to: &router)
     }
 
@@ -91,6 +92,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/apps", handler: asCaller(getApps))
         router.add(.post, "/v1/apps", body: smallBody, handler: asCaller(postApp))
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
+        router.add(.patch, "/v1/apps/{id}", body: smallBody, handler: asCaller(patchApp))
         router.add(.delete, "/v1/apps/{id}", handler: asCaller(deleteApp))
     }
 
@@ -117,6 +119,25 @@ public struct NativeAPI: Sendable {
         router.add(.delete, "/v1/sources/{id}", handler: asCaller(deleteSource))
         router.add(.post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource))
         router.add(.post, "/in/{source}", body: inboundBody, handler: asAnybody(postInbound))
+    }
+
+    private func addEventTypeRoutes(to router: inout Router) {
+        // A schema, and examples that fill a batch.
+        let schemaBody = BodyPolicy.collected(limit: limits.schemaBytes + limits.batchBodyBytes)
+        router.add(.get, "/v1/event-types", handler: asCaller(getEventTypes))
+        router.add(.get, "/v1/event-types/{type}", handler: asCaller(getEventType))
+        router.add(.put, "/v1/event-types/{type}", body: smallBody, handler: asCaller(putEventType))
+        router.add(.delete, "/v1/event-types/{type}", handler: asCaller(deleteEventType))
+        router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(getSchemaVersions))
+        router.add(.post, "/v1/event-types/{type}/versions", body: schemaBody, handler: asCaller(postSchemaVersion))
+        router.add(.get, "/v1/event-types/{type}/versions/{version}", handler: asCaller(getSchemaVersion))
+        router.add(.post, "/v1/event-types/{type}/validate", body: smallBody, handler: asCaller(postTypeValidation))
+        router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(getCandidate))
+        router.add(.put, "/v1/event-types/{type}/candidate", body: schemaBody, handler: asCaller(putCandidate))
+        router.add(.delete, "/v1/event-types/{type}/candidate", handler: asCaller(deleteCandidate))
+        router.add(
+            .post, "/v1/event-types/{type}/candidate/promote", body: smallBody, handler: asCaller(promoteCandidate))
+        router.add(.get, "/v1/asyncapi.json", handler: asCaller(getAsyncAPI))
     }
 
     private func addOperationRoutes(to router: inout Router) {

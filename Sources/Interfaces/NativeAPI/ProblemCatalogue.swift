@@ -99,6 +99,9 @@ enum ProblemCatalogue {
             code: "forbidden", status: 403, title: "The credential does not allow this",
             meaning: "It lacks a scope, or does not reach the channel or type. The detail names it."),
         Entry(
+            code: "built_in_type", status: 403, title: "The event type is the gateway's own",
+            meaning: "Its schema comes with the gateway. Declare a type under a name of your own."),
+        Entry(
             code: "not_found", status: 404, title: "Not found",
             meaning: "There is no such thing, or none this credential may know of."),
         Entry(
@@ -119,6 +122,15 @@ enum ProblemCatalogue {
         Entry(
             code: "idempotency_key_running", status: 409, title: "The same request is still running",
             meaning: "Ask again after the time Retry-After says."),
+        Entry(
+            code: "incompatible_schema", status: 409, title: "The schema breaks an earlier version",
+            meaning:
+                "The errors name the breaking places; the witness, if there is one, is a payload that one version "
+                + "accepts and the other refuses. Change the schema, declare the type with another compatibility, or send "
+                + "'force' with a reason, which is kept with the version."),
+        Entry(
+            code: "event_type_in_use", status: 409, title: "The event type has versions",
+            meaning: "Stored events may name them. Set its mode to off; or read it and remove it with If-Match."),
         Entry(
             code: "gone", status: 410, title: "It is gone for good",
             meaning: "It existed and will not come back."),
@@ -155,6 +167,31 @@ enum ProblemCatalogue {
         Entry(
             code: "too_many_sources", status: 422, title: "The app has too many sources",
             meaning: "Remove one."),
+        Entry(
+            code: "schema_violation", status: 422, title: "The payload does not match the schema of its event type",
+            meaning:
+                "Nothing was stored. The errors point into data and say what was expected; "
+                + "POST /v1/event-types/{type}/validate tries a payload without storing it."),
+        Entry(
+            code: "undeclared_type", status: 422, title: "The event type is not declared",
+            meaning:
+                "This app takes declared types only. Declare it with PUT /v1/event-types/{type}, or look whether the "
+                + "name is misspelt."),
+        Entry(
+            code: "schema_invalid", status: 422, title: "This is no schema that can be used",
+            meaning:
+                "The errors point into the schema. Dialects are 2020-12, 2019-09, 07, 06 and 04, told by $schema; "
+                + "references may not leave the schema."),
+        Entry(
+            code: "example_invalid", status: 422, title: "An example does not fit its schema",
+            meaning:
+                "The schema must accept every example and refuse every counter-example. The errors name the places."),
+        Entry(
+            code: "too_many_event_types", status: 422, title: "The app has too many event types",
+            meaning: "Remove one."),
+        Entry(
+            code: "too_many_versions", status: 422, title: "The event type has too many versions",
+            meaning: "Go on with a type of another name."),
         Entry(
             code: "too_many_requests", status: 429, title: "Too many",
             meaning: "Ask again after the time Retry-After says."),

@@ -57,6 +57,25 @@ extension NativeAPI {
         return .json(body.bytes, headers: [Self.noStore])
     }
 
+    /// `PATCH /v1/apps/{id}`: what an app's own admin decides.
+    func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let space = SpaceID(request.name("id"))
+        guard space == caller.space else { throw ChatError(.notFound, "no such app, or not the credential's own") }
+        try caller.demand(.admin)
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["require_declared_types"])
+        if let isRequired = try fields.boolean("require_declared_types") {
+            try await service.chat(for: caller).setRequiresDeclaredTypes(isRequired)
+        }
+        guard let app = service.keyring.app(space) else { throw ChatError(.notFound, "no such app") }
+        return .json(
+            JSONText { writer in
+                writer.beginObject()
+                app.printMembers(to: &writer)
+                writer.endObject()
+            }.bytes)
+    }
+
     /// `DELETE /v1/apps/{id}`
     func deleteApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
@@ -81,6 +100,7 @@ extension AppRecord {
         } else {
             writer.nullMember("retention_hours")
         }
+        writer.member("require_declared_types", requiresDeclaredTypes)
         writer.member("created_at", created.timestamp)
     }
 

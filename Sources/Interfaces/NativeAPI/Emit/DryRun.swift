@@ -42,16 +42,21 @@ private struct Forecast {
     /// Nil when the event could not be read.
     var type: String?
     var refusal: ChatError?
+    /// The version of the schema that the event was held against; nil when there is none.
+    var version: JSONText?
+    /// What that schema has against an event which passes nevertheless.
+    var warnings: [ChatError.Fault] = []
     var reach = Reach()
 
     func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("valid", refusal == nil)
         if let type { writer.member("type", type) } else { writer.nullMember("type") }
-        writer.nullMember("version")
+        writer.member("version", version ?? .null)
         writer.key("errors")
         writer.beginArray()
         refusal?.printFaults(to: &writer)
+        for fault in warnings { fault.print(to: &writer) }
         writer.endArray()
         reach.print(to: &writer)
         writer.endObject()
@@ -125,9 +130,23 @@ extension NativeAPI {
             draft = try chat.admit(try read.get())
         } catch {
             let nobody = Reach(webhooks: chat.caller.scopes.allow(.manage) ? [] : nil)
-            return Forecast(type: try? read.get().type, refusal: error, reach: nobody)
+            let version = error.members.first { $0.name == "schema_version" }?.value
+            return Forecast(type: try? read.get().type, refusal: error, version: version, reach: nobody)
         }
-        return Forecast(type: draft.type, reach: await reach(of: draft, for: chat.caller))
+        let warning = await warning(about: draft, chat)
+        let version = draft.schema?.version ?? warning?.version
+        return Forecast(
+            type: draft.type, version: version.map { number in JSONText { $0.integer(number) } },
+            warnings: warning?.faults ?? [], reach: await reach(of: draft, for: chat.caller))
+    }
+
+    /// What the schema of a type in mode `warn` has against an event; nil when it accepts it or does not look.
+    private func warning(about draft: EventDraft, _ chat: Chat) async -> Validation? {
+        // A type that is not declared has nothing to say, which is no error here.
+        guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
+            return nil
+        }
+        return try? await chat.validate(draft.data, as: draft.type)
     }
 
     /// Who would be told of the event now. Webhooks are named only to those who may list them: patterns and filters of

@@ -29,6 +29,7 @@ enum OpenAPIText {
           - {name: keys, description: API keys and apps.}
           - {name: webhooks, description: Tell other services of events.}
           - {name: sources, description: Take posts of other services in.}
+          - {name: event types, description: Declare what events look like; payloads are held against it.}
           - {name: operation, description: Probes, figures, this description.}
 
         paths:
@@ -578,6 +579,22 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
+            patch:
+              operationId: patchApp
+              tags: [keys]
+              summary: Change an app
+              description: Needs an `admin` key of the app itself.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/AppPatch'}}}}
+              responses:
+                '200':
+                  description: The app
+                  content: {application/json: {schema: {$ref: '#/components/schemas/App'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
             delete:
               operationId: deleteApp
               tags: [keys]
@@ -944,6 +961,327 @@ enum OpenAPIText {
                 '422': {$ref: '#/components/responses/Unprocessable'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/event-types:
+            get:
+              operationId: getEventTypes
+              tags: [event types]
+              summary: List event types
+              description: |
+                The app's and the gateway's own, in the order of their names. Needs the scope `read`, `emit` or `manage`.
+              parameters:
+                - {name: prefix, in: query, description: 'What the name begins with: `order.`', schema: {type: string}}
+                - name: built_in
+                  in: query
+                  description: The gateway's own types only, or the app's only.
+                  schema: {type: boolean}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of event types
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/EventType'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+
+          /v1/event-types/{type}:
+            parameters: [{$ref: '#/components/parameters/eventType'}]
+            get:
+              operationId: getEventType
+              tags: [event types]
+              summary: Read an event type
+              description: Needs the scope `read`, `emit` or `manage`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200': {$ref: '#/components/responses/EventType'}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+            put:
+              operationId: putEventType
+              tags: [event types]
+              summary: Declare an event type, or replace its settings
+              description: |
+                What is left out takes its default; versions stay. Counts at once. The gateway's own types cannot be declared:
+                403 with code `built_in_type`. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              requestBody:
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/EventTypeSettings'}
+                    example: {description: An order was paid in full, owner: payments, mode: enforce, compatibility: backward}
+              responses:
+                '200': {$ref: '#/components/responses/EventType'}
+                '201': {$ref: '#/components/responses/EventType'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteEventType
+              tags: [event types]
+              summary: Remove an event type
+              description: |
+                Its events are no longer checked. A type with versions, which stored events may name, is removed only with
+                `If-Match`; without it the answer is 409 with code `event_type_in_use`. Its versions stay readable, and when the
+                type is declared again their numbers go on. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/event-types/{type}/versions:
+            parameters: [{$ref: '#/components/parameters/eventType'}]
+            get:
+              operationId: getSchemaVersions
+              tags: [event types]
+              summary: List the versions of a type's schema
+              description: Oldest first, without the schemas. Needs the scope `read`, `emit` or `manage`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of versions
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/SchemaVersion'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postSchemaVersion
+              tags: [event types]
+              summary: Add a version to a type's schema
+              description: |
+                Events are held against it from now on. It must compile (422 `schema_invalid`, the errors point into the
+                schema), accept every example and refuse every counter-example (422 `example_invalid`), and be to the earlier
+                versions what the type's `compatibility` says (409 `incompatible_schema`). What cannot be decided counts as
+                incompatible.
+                The newest version's very schema once more is no new version and answers 200. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/SchemaProposal'}
+                    example:
+                      schema:
+                        type: object
+                        required: [amount, currency]
+                        properties: {amount: {type: integer, minimum: 1}, currency: {enum: [EUR, USD]}}
+                      examples: [{amount: 4200, currency: EUR}]
+                      counter_examples: [{amount: '4200', currency: EUR}]
+              responses:
+                '200': {$ref: '#/components/responses/SchemaVersion'}
+                '201': {$ref: '#/components/responses/SchemaVersion'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/IncompatibleSchema'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/event-types/{type}/versions/{version}:
+            parameters:
+              - {$ref: '#/components/parameters/eventType'}
+              - {name: version, in: path, required: true, schema: {type: integer, minimum: 1}}
+            get:
+              operationId: getSchemaVersion
+              tags: [event types]
+              summary: Read a version of a type's schema
+              description: |
+                A version never changes. `Accept: application/schema+json` gets the schema alone, byte for byte as it was
+                declared. Needs the scope `read`, `emit` or `manage`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200':
+                  description: The version
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content:
+                    application/json: {schema: {$ref: '#/components/schemas/SchemaVersionWithSchema'}}
+                    application/schema+json: {schema: {$ref: '#/components/schemas/Schema'}}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/event-types/{type}/validate:
+            parameters: [{$ref: '#/components/parameters/eventType'}]
+            post:
+              operationId: postTypeValidation
+              tags: [event types]
+              summary: Hold a payload against a schema
+              description: |
+                Whatever the type's mode; nothing is stored. `POST /v1/events/validate` also says who would be told of the
+                event. Needs the scope `read`, `emit` or `manage`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/PayloadToValidate'}
+                    example: {data: {amount: 4200, curency: EUR}}
+              responses:
+                '200':
+                  description: What the schema says of it
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Validation'}
+                      example:
+                        valid: false
+                        type: order.paid
+                        version: 1
+                        errors:
+                          - pointer: '#'
+                            keyword: required
+                            detail: missing property currency
+                            schema: '#/required'
+                        truncated: false
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/event-types/{type}/candidate:
+            parameters: [{$ref: '#/components/parameters/eventType'}]
+            get:
+              operationId: getCandidate
+              tags: [event types]
+              summary: Say what a schema on trial would have done
+              description: |
+                Counted since it was set, or since this node of the gateway started. Needs the scope `read`, `emit` or `manage`.
+              responses:
+                '200': {$ref: '#/components/responses/Candidate'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+            put:
+              operationId: putCandidate
+              tags: [event types]
+              summary: Put a schema on trial
+              description: |
+                From now on the type's stored events are held against it as well, and nothing comes of it but a count. Takes the
+                place of an earlier candidate and counts anew. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [schema]
+                      additionalProperties: false
+                      properties: {schema: {$ref: '#/components/schemas/Schema'}}
+                    example: {schema: {type: object, required: [amount, currency, shop]}}
+              responses:
+                '200': {$ref: '#/components/responses/Candidate'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteCandidate
+              tags: [event types]
+              summary: End a trial without a result
+              description: Needs the scope `manage`.
+              responses:
+                '204': {description: Ended}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/event-types/{type}/candidate/promote:
+            parameters: [{$ref: '#/components/parameters/eventType'}]
+            post:
+              operationId: promoteCandidate
+              tags: [event types]
+              summary: Make the schema on trial the newest version
+              description: Passes the same checks as `POST …/versions`, and ends the trial. Needs the scope `manage`.
+              requestBody:
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      additionalProperties: false
+                      properties: {force: {$ref: '#/components/schemas/ForceReason'}}
+              responses:
+                '200': {$ref: '#/components/responses/SchemaVersion'}
+                '201': {$ref: '#/components/responses/SchemaVersion'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/IncompatibleSchema'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/asyncapi.json:
+            get:
+              operationId: getAsyncAPI
+              tags: [event types]
+              summary: Describe the app's events for AsyncAPI tools
+              description: |
+                An AsyncAPI 3.0 document of the event types the credential reaches, the gateway's own among them: each a message
+                with the newest version of its schema as payload and the envelope as header fields. Made anew for each request;
+                `info.version` changes with every change of the types. Schemas beyond 16 MiB in all are named by their address.
+                Needs the scope `read`, `emit` or `manage`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200':
+                  description: The document
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [asyncapi, info, channels, operations, components]
+                        properties:
+                          asyncapi: {type: string}
+                          info: {type: object}
+                          defaultContentType: {type: string}
+                          servers: {type: object, description: Absent while the gateway has no public address.}
+                          channels: {type: object}
+                          operations: {type: object}
+                          components: {type: object}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /livez:
             get:
               operationId: getLiveness
@@ -1027,6 +1365,7 @@ enum OpenAPIText {
               description: Percent-encoded where needed; `%2F` stays inside the name.
               schema: {$ref: '#/components/schemas/ChannelName'}
             id: {name: id, in: path, required: true, schema: {type: string}}
+            eventType: {name: type, in: path, required: true, description: The name of an event type., schema: {type: string}}
             dryRun:
               name: dry_run
               in: query
@@ -1116,6 +1455,19 @@ enum OpenAPIText {
                 ETag: {$ref: '#/components/headers/ETag'}
                 Location: {$ref: '#/components/headers/Location'}
               content: {application/json: {schema: {$ref: '#/components/schemas/Source'}}}
+            EventType:
+              description: The event type
+              headers:
+                ETag: {$ref: '#/components/headers/ETag'}
+                Location: {$ref: '#/components/headers/Location'}
+              content: {application/json: {schema: {$ref: '#/components/schemas/EventType'}}}
+            SchemaVersion:
+              description: The version, without its schema
+              headers: {Location: {$ref: '#/components/headers/Location'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/SchemaVersion'}}}
+            Candidate:
+              description: The schema on trial, and its counts
+              content: {application/json: {schema: {$ref: '#/components/schemas/Candidate'}}}
             Healthy:
               description: All is well
               content:
@@ -1141,6 +1493,29 @@ enum OpenAPIText {
               description: The present state does not allow it
               headers: {Retry-After: {$ref: '#/components/headers/RetryAfter'}}
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            IncompatibleSchema:
+              description: |
+                It breaks an earlier version, or it cannot be proved that it does not. The errors are the breaking places in the
+                new schema; `witness` is a payload that one version accepts and the other refuses.
+              content:
+                application/problem+json:
+                  schema: {$ref: '#/components/schemas/Problem'}
+                  example:
+                    type: https://gw.example/problems/incompatible-schema
+                    title: The schema breaks an earlier version
+                    status: 409
+                    code: incompatible_schema
+                    detail: >-
+                      version 2 of 'order.paid' would not be backward compatible with version 1: #/required: 'shop' is required
+                      now
+                    instance: /v1/requests/req_01HF7YAT00
+                    request_id: req_01HF7YAT00
+                    retryable: false
+                    event_type: order.paid
+                    compatibility: backward
+                    compared_with: 1
+                    witness: {amount: 1, currency: EUR}
+                    errors: [{pointer: '#/required', keyword: backward, detail: '''shop'' is required now'}]
             PreconditionFailed:
               description: It has changed since it was read
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
@@ -1151,8 +1526,30 @@ enum OpenAPIText {
               description: Data of a kind that cannot be kept as JSON
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
             Unprocessable:
-              description: Understood, and refused for its meaning
-              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+              description: |
+                Understood, and refused for its meaning. Of an emit: `schema_violation` when `data` does not match the newest
+                schema of its type, with errors that point into `data`; `undeclared_type` where the app takes declared types
+                only.
+              content:
+                application/problem+json:
+                  schema: {$ref: '#/components/schemas/Problem'}
+                  example:
+                    type: https://gw.example/problems/schema-violation
+                    title: The payload does not match the schema of its event type
+                    status: 422
+                    code: schema_violation
+                    detail: "data does not match version 1 of 'order.paid': #/amount: expected integer, got string"
+                    instance: /v1/requests/req_01HF7YAT00
+                    request_id: req_01HF7YAT00
+                    retryable: false
+                    event_type: order.paid
+                    schema_version: 1
+                    errors:
+                      - pointer: '#/amount'
+                        keyword: type
+                        detail: expected integer, got string
+                        expected: integer
+                        schema: '#/properties/amount/type'
             TooMany:
               description: Over a rate or a count
               headers: {Retry-After: {$ref: '#/components/headers/RetryAfter'}}
@@ -1362,8 +1759,13 @@ enum OpenAPIText {
               properties:
                 valid: {type: boolean}
                 type: {type: [string, 'null'], description: Null when the event cannot be read.}
-                version: {type: [integer, 'null'], description: The version of the schema that accepts it.}
-                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
+                version:
+                  type: [integer, 'null']
+                  description: The version of the schema it was held against; null when there is none to hold it against.
+                errors:
+                  type: array
+                  description: Why it would be refused; of a valid event, what a schema in mode `warn` has against it.
+                  items: {$ref: '#/components/schemas/Fault'}
                 would_reach: {$ref: '#/components/schemas/Reach'}
 
             ForecastList:
@@ -1386,14 +1788,18 @@ enum OpenAPIText {
 
             Explanation:
               type: object
-              required: [event, type, schema, would_reach, deliveries]
+              required: [event, type, schema, validation, would_reach, deliveries]
               properties:
                 event: {$ref: '#/components/schemas/EventID'}
                 type: {type: string}
                 schema:
                   type: [object, 'null']
+                  description: The declared schema that accepted it; null when none did.
                   required: [type, version]
                   properties: {type: {type: string}, version: {type: integer}}
+                validation:
+                  description: What the newest schema of its type says of it now; null when its type is not declared.
+                  oneOf: [{$ref: '#/components/schemas/Validation'}, {type: 'null'}]
                 would_reach: {$ref: '#/components/schemas/Reach'}
                 deliveries: {type: array, items: {$ref: '#/components/schemas/Delivery'}}
 
@@ -1510,12 +1916,21 @@ enum OpenAPIText {
 
             App:
               type: object
-              required: [id, name, retention_hours, created_at]
+              required: [id, name, retention_hours, require_declared_types, created_at]
               properties:
                 id: {type: string}
                 name: {type: string}
                 retention_hours: {type: [integer, 'null']}
+                require_declared_types: {type: boolean, description: Events of types that are not declared are refused.}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
+
+            AppPatch:
+              type: object
+              additionalProperties: false
+              properties:
+                require_declared_types:
+                  type: boolean
+                  description: Refuse events of types that are not declared, with 422 `undeclared_type`.
 
             AppWithKeys:
               allOf: [{$ref: '#/components/schemas/App'}]
@@ -1536,6 +1951,8 @@ enum OpenAPIText {
                 pointer: {type: string, description: 'A JSON Pointer (RFC 6901) with `#` in front.'}
                 keyword: {type: string}
                 detail: {type: string}
+                expected: {type: string, description: 'What would pass, where that is short.'}
+                schema: {type: string, description: Where in the schema the keyword stands.}
 
             Problem:
               type: object
@@ -1554,6 +1971,11 @@ enum OpenAPIText {
                 line: {type: integer, description: Where JSON could not be read.}
                 column: {type: integer}
                 limit_bytes: {type: integer}
+                event_type: {type: string, description: 'The event type whose schema is spoken of.'}
+                schema_version: {type: integer, description: The version the payload was held against.}
+                compatibility: {type: string, description: What the new version had to be.}
+                compared_with: {type: integer, description: The earlier version it breaks.}
+                witness: {description: A payload that one of two versions accepts and the other refuses.}
 
             WebhookSettings:
               type: object
@@ -1709,6 +2131,179 @@ enum OpenAPIText {
                       id: {$ref: '#/components/schemas/EventID'}
                       timetoken: {$ref: '#/components/schemas/Timetoken'}
                       duplicate: {type: boolean, description: True when this delivery had come before.}
+
+            EventTypeSettings:
+              type: object
+              additionalProperties: false
+              properties:
+                description: {type: string, maxLength: 4096, default: ''}
+                owner: {type: string, maxLength: 200, default: '', description: Whom to ask about it.}
+                mode: {$ref: '#/components/schemas/SchemaMode', default: enforce}
+                deprecated:
+                  type: [string, 'null']
+                  maxLength: 4096
+                  description: Why nobody should emit it any more; emits still pass.
+                compatibility: {$ref: '#/components/schemas/Compatibility', default: backward}
+
+            EventType:
+              type: object
+              required:
+                - type
+                - description
+                - owner
+                - mode
+                - deprecated
+                - compatibility
+                - origin
+                - built_in
+                - latest_version
+                - created_at
+                - updated_at
+              properties:
+                type: {type: string}
+                description: {type: string}
+                owner: {type: string}
+                mode: {$ref: '#/components/schemas/SchemaMode'}
+                deprecated: {type: [string, 'null']}
+                compatibility: {$ref: '#/components/schemas/Compatibility'}
+                origin:
+                  type: string
+                  enum: [api, file, built_in]
+                  description: Who wrote the settings last, the API or the gateway's `schemas` directory.
+                built_in: {type: boolean, description: One of the gateway's own.}
+                latest_version: {type: [integer, 'null'], description: Null while it has no schema.}
+                created_at: {type: [string, 'null'], format: date-time, description: Null for the gateway's own.}
+                updated_at: {type: [string, 'null'], format: date-time, description: Null for the gateway's own.}
+
+            SchemaMode:
+              type: string
+              enum: [enforce, warn, 'off']
+              description: |
+                What happens to an event whose `data` the newest schema refuses. `enforce`: it is refused with 422
+                `schema_violation`. `warn`: it is stored, and `schema.violated` on `$system` tells of it. `off`: nothing is
+                checked.
+
+            Compatibility:
+              type: string
+              enum:
+                - none
+                - backward
+                - backward_transitive
+                - backward_lenient
+                - backward_transitive_lenient
+                - forward
+                - forward_transitive
+                - forward_lenient
+                - forward_transitive_lenient
+                - full
+                - full_transitive
+                - full_lenient
+                - full_transitive_lenient
+              description: |
+                What a new version must be to the one before, or to all before (`transitive`). `backward`: it accepts whatever
+                the old one accepted; `forward`: the reverse; `full`: both. `lenient`: a new optional member is no break
+                although an open schema accepted anything under its name.
+
+            Schema:
+              type: [object, boolean]
+              description: |
+                A JSON Schema of at most 256 KiB. Dialects 2020-12 (unless `$schema` says otherwise), 2019-09, 07, 06 and 04;
+                references may not leave it.
+
+            ForceReason:
+              type: string
+              minLength: 1
+              maxLength: 1000
+              description: Takes the version although it breaks the rule, for this reason, which is kept with it.
+
+            SchemaProposal:
+              type: object
+              required: [schema]
+              additionalProperties: false
+              properties:
+                schema: {$ref: '#/components/schemas/Schema'}
+                examples: {type: array, maxItems: 100, description: Payloads the schema must accept.}
+                counter_examples: {type: array, maxItems: 100, description: Payloads the schema must refuse.}
+                compatibility:
+                  $ref: '#/components/schemas/Compatibility'
+                  description: Becomes the type's rule when the version is taken.
+                force: {$ref: '#/components/schemas/ForceReason'}
+
+            SchemaVersion:
+              type: object
+              required: [type, version, compatibility, forced, created_at]
+              properties:
+                type: {type: string}
+                version: {type: integer, description: 'From 1, without gaps.'}
+                compatibility: {$ref: '#/components/schemas/Compatibility'}
+                forced: {type: [string, 'null'], description: Why it was taken although it broke the rule.}
+                created_at: {type: [string, 'null'], format: date-time, description: Null for the gateway's own types.}
+
+            SchemaVersionWithSchema:
+              allOf: [{$ref: '#/components/schemas/SchemaVersion'}]
+              required: [schema, examples, counter_examples]
+              properties:
+                schema: {$ref: '#/components/schemas/Schema'}
+                examples: {type: array}
+                counter_examples: {type: array}
+
+            PayloadToValidate:
+              type: object
+              required: [data]
+              additionalProperties: false
+              properties:
+                data: {description: Any JSON.}
+                version: {type: integer, minimum: 1, description: The newest if left out.}
+                output: {type: string, enum: [basic], description: Adds the output of JSON Schema's own form.}
+
+            Validation:
+              type: object
+              required: [valid, type, version, errors, truncated]
+              properties:
+                valid: {type: boolean}
+                type: {type: string}
+                version: {type: [integer, 'null'], description: Null when the type has no schema; then everything is valid.}
+                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
+                truncated: {type: boolean, description: Whether there are more errors than are listed.}
+                output:
+                  type: object
+                  description: The form `basic` of JSON Schema 2020-12, core 12.4.2; there when it was asked for.
+                  required: [valid]
+                  properties:
+                    valid: {type: boolean}
+                    errors:
+                      type: array
+                      items:
+                        type: object
+                        required: [keywordLocation, absoluteKeywordLocation, instanceLocation, error]
+                        properties:
+                          keywordLocation: {type: string}
+                          absoluteKeywordLocation: {type: string}
+                          instanceLocation: {type: string}
+                          error: {type: string}
+
+            Candidate:
+              type: object
+              required: [type, created_at, accepted, refused, undecided, samples, schema]
+              properties:
+                type: {type: string}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+                accepted: {type: integer}
+                refused: {type: integer}
+                undecided:
+                  type: integer
+                  description: Checking them was stopped at a limit, or they hold numbers beyond 64 bits.
+                samples:
+                  type: array
+                  description: The first kinds of fault, each with how often it came first and the first such event.
+                  items:
+                    type: object
+                    required: [count, event, error]
+                    properties:
+                      count: {type: integer}
+                      event: {$ref: '#/components/schemas/EventID'}
+                      error: {$ref: '#/components/schemas/Fault'}
+                schema: {$ref: '#/components/schemas/Schema'}
 
         """#
 }

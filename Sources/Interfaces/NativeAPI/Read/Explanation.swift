@@ -13,6 +13,7 @@ extension NativeAPI {
         let event = try await event(named: request.name("id"), caller)
         let deliveries = try await webhooks.deliveries.list(event: event.timetoken, limit: limits.pageMost, by: caller)
         let reach = await reach(of: event.draft, for: caller)
+        let validation = await validation(of: event, caller)
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
         writer.member("event", event.id)
@@ -26,6 +27,7 @@ extension NativeAPI {
         } else {
             writer.nullMember("schema")
         }
+        writer.member("validation", validation)
         reach.print(to: &writer)
         writer.key("deliveries")
         writer.beginArray()
@@ -35,9 +37,38 @@ extension NativeAPI {
         return .json(writer.bytes)
     }
 
+    /// What the newest schema of its type says of an event, as JSON: it may be another than the one that accepted it.
+    private func validation(of event: Event, _ caller: Caller) async -> JSONText {
+        await Self.awayFromTheLoop(if: true) {
+            do throws(ChatError) {
+                let validation = try await service.chat(for: caller).validate(event.data, as: event.type)
+                return JSONText(capacity: 512) { validation.print(to: &$0) }
+            } catch {
+                guard error.code != .notFound else { return .null }
+                return JSONText { error.printAsValidation(of: event.type, to: &$0) }
+            }
+        }
+    }
+
     /// - Throws: `.notFound` for what is no event id as well: there is no such event either.
     func event(named id: String, _ caller: Caller) async throws(ChatError) -> Event {
         guard let timetoken = Timetoken(eventID: id) else { throw ChatError(.notFound, "no such event") }
         return try await service.chat(for: caller).event(timetoken)
+    }
+}
+
+extension ChatError {
+    /// Why a payload could not even be held against a schema, as the answer of a validation.
+    fileprivate func printAsValidation(of type: String, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("valid", false)
+        writer.member("type", type)
+        writer.nullMember("version")
+        writer.key("errors")
+        writer.beginArray()
+        printFaults(to: &writer)
+        writer.endArray()
+        writer.member("truncated", false)
+        writer.endObject()
     }
 }

@@ -1,0 +1,148 @@
+import ChatKit
+import ChatModel
+import JSON
+
+/// The parts of the document that are the same for every app but for names.
+extension AsyncAPIDocument {
+    /// The gateway's own types that clients emit; all others come from the gateway itself.
+    private static let emitted: Set<String> = ["message.created", "signal.sent", BuiltInTypes.custom]
+
+    func print(messages: JSONText, schemas: JSONText, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("asyncapi", "3.0.0")
+        writer.key("info")
+        writer.beginObject()
+        writer.member("title", title)
+        writer.member("version", version)
+        writer.member("description", Self.about)
+        writer.endObject()
+        writer.member("defaultContentType", "application/json")
+        printServers(to: &writer)
+        printChannels(to: &writer)
+        printOperations(to: &writer)
+        writer.key("components")
+        writer.beginObject()
+        writer.member("messages", messages)
+        writer.member("schemas", schemas)
+        writer.member("messageTraits", Self.messageTraits)
+        writer.member("securitySchemes", Self.securitySchemes)
+        writer.endObject()
+        writer.endObject()
+    }
+
+    private static let about =
+        "The events of one app of a Parley gateway. A message is an event: its payload is the member `data`, its header "
+        + "fields are the other members of the envelope. Operations are told from the gateway's side: it receives what "
+        + "is emitted and sends what streams follow. The version changes with every change of the types."
+
+    /// None without the address the world sees.
+    private func printServers(to writer: inout JSONWriter) {
+        let parts = publicURL.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true)
+        guard parts.count >= 2, parts[0].hasSuffix(":") else { return }
+        writer.key("servers")
+        writer.beginObject()
+        writer.key("gateway")
+        writer.beginObject()
+        writer.member("host", String(parts[1]))
+        writer.member("protocol", String(parts[0].dropLast()))
+        if parts.count > 2 { writer.member("pathname", "/" + parts[2]) }
+        writer.member("description", "HTTP as \(publicURL)/openapi.yaml describes it")
+        writer.key("security")
+        writer.beginArray()
+        Self.reference("#/components/securitySchemes/apiKey", to: &writer)
+        Self.reference("#/components/securitySchemes/ticket", to: &writer)
+        writer.endArray()
+        writer.endObject()
+        writer.endObject()
+    }
+
+    /// Which channels there are the gateway does not know beforehand: one exists by being named.
+    private func printChannels(to writer: inout JSONWriter) {
+        writer.key("channels")
+        writer.beginObject()
+        writer.key("channel")
+        writer.beginObject()
+        writer.member("address", "{channel}")
+        writer.member("title", "Any channel")
+        writer.member("description", "A channel exists by being named.")
+        writer.key("parameters")
+        writer.raw(Self.parameters)
+        writer.key("messages")
+        writer.beginObject()
+        for type in types {
+            writer.key(text: type.name)
+            Self.reference("#/components/messages/\(type.name)", to: &writer)
+        }
+        writer.endObject()
+        writer.endObject()
+        writer.endObject()
+    }
+
+    private func printOperations(to writer: inout JSONWriter) {
+        writer.key("operations")
+        writer.beginObject()
+        writer.key("emit")
+        printOperation(
+            "receive", "Emit an event",
+            "`POST /v1/channels/{channel}/events` with `{\"type\": …, \"data\": …}`; messages and signals have routes of "
+                + "their own, and CloudEvents go to `POST /v1/events`. The answer comes when the event is durable.",
+            method: "POST", types.filter { !$0.isBuiltIn || Self.emitted.contains($0.name) }, to: &writer)
+        writer.key("follow")
+        printOperation(
+            "send", "Follow events",
+            "`GET /v1/stream?channel={channel}` as Server-Sent Events or NDJSON, `GET /v1/poll`, history, and webhooks: "
+                + "everywhere the same envelope.",
+            method: "GET", types, to: &writer)
+        writer.endObject()
+    }
+
+    private func printOperation(
+        _ action: String, _ title: String, _ description: String, method: String, _ types: [EventType],
+        to writer: inout JSONWriter
+    ) {
+        writer.beginObject()
+        writer.member("action", action)
+        writer.member("title", title)
+        writer.member("description", description)
+        writer.key("channel")
+        Self.reference("#/channels/channel", to: &writer)
+        writer.key("bindings")
+        writer.raw(JSONText(trusted: Array(#"{"http":{"method":"\#(method)","bindingVersion":"0.3.0"}}"#.utf8)))
+        writer.key("messages")
+        writer.beginArray()
+        for type in types { Self.reference("#/channels/channel/messages/\(type.name)", to: &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private static func literal(_ text: StaticString) -> JSONText {
+        JSONText(trusted: text.withUTF8Buffer { Array($0) })
+    }
+
+    private static let parameters = literal(
+        #"{"channel":{"description":"1 to 255 bytes of UTF-8; no comma, no `*`, no control character."}}"#)
+
+    private static let messageTraits = literal(
+        #"""
+        {"envelope":{"headers":{"type":"object","required":["id","type","timestamp","timetoken","channel"],"properties":{
+        "id":{"type":"string","description":"`evt_` and the timetoken; never reused."},
+        "type":{"type":"string","description":"The name of the message."},
+        "timestamp":{"type":"string","format":"date-time"},
+        "timetoken":{"type":"string","description":"100 ns ticks since 1970; the event's place in its channel."},
+        "channel":{"type":"string"},
+        "user":{"type":"string","description":"Who caused it; absent when the gateway or an operator did."},
+        "meta":{"description":"The publisher's metadata; absent if none."},
+        "custom_type":{"type":"string"},
+        "schema":{"type":"object","description":"The declared schema that accepted the event.",
+        "required":["type","version"],"properties":{"type":{"type":"string"},"version":{"type":"integer"}}},
+        "cause":{"type":"string","description":"Shared by all events of one call."},
+        "ephemeral":{"type":"boolean","description":"True when it never enters history; absent otherwise."}}}}}
+        """#)
+
+    private static let securitySchemes = literal(
+        #"""
+        {"apiKey":{"type":"http","scheme":"bearer","description":"An API key: `Authorization: Bearer parley_…`."},
+        "ticket":{"type":"httpApiKey","in":"query","name":"ticket",
+        "description":"From `POST /v1/stream-tickets`; opens one stream."}}
+        """#)
+}

@@ -1,0 +1,163 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Signing
+
+extension NativeAPI {
+    /// `GET /v1/asyncapi.json`: the event types this caller may know of, as an AsyncAPI 3.0 document.
+    ///
+    /// Made anew for each request, and so never out of date; who has it already gets a 304 without a look at the store.
+    func getAsyncAPI(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let chat = service.chat(for: caller)
+        let document = AsyncAPIDocument(
+            title: service.keyring.app(caller.space)?.name ?? caller.space.name, publicURL: publicURL,
+            types: try chat.eventTypes())
+        let tag = EntityTag.quoted(document.version)
+        let headers = [(name: "ETag", value: tag), (name: "Cache-Control", value: "private, no-cache")]
+        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: headers) }
+        return try await Self.awayFromTheLoop(if: true) {
+            .json(
+                try await document.printed { type in try await chat.version(type.latestVersion, of: type.name) },
+                headers: headers)
+        }
+    }
+}
+
+/// What an app's events are, for tools that read AsyncAPI (https://www.asyncapi.com/docs/reference/specification/v3.0.0).
+///
+/// Each type is a message: its payload is `data` and has the newest schema, its header fields are the envelope around it.
+struct AsyncAPIDocument {
+    let title: String
+    let publicURL: String
+    let types: [EventType]
+
+    /// Changes whenever the document does: names the address, every type's version, and the gateway's own types, which
+    /// change with a release.
+    var version: String {
+        var parts = [title, publicURL] + types.map { $0.name + "\0" + $0.etag }
+        if types.contains(where: \.isBuiltIn) { parts.append(Self.catalogueDigest) }
+        return Base64.encodeURL(Array(sha256(Array(parts.joined(separator: "\n").utf8)).prefix(12)))
+    }
+
+    private static let catalogueDigest: String = {
+        let texts = BuiltInCatalogue.all.flatMap { [$0.description, $0.schema] + $0.examples }
+        return Base64.encodeURL(sha256(Array(texts.joined().utf8)))
+    }()
+
+    /// Schemas and examples printed in full; what comes after is named by its address.
+    private static let mostBytes = 16 * 1024 * 1024
+
+    /// - Parameter newest: reads the newest version of a type that has one.
+    func printed(newest: (EventType) async throws -> SchemaVersion) async throws -> [UInt8] {
+        var messages = JSONWriter(capacity: 64 * 1024)
+        var schemas = JSONWriter(capacity: 64 * 1024)
+        messages.beginObject()
+        schemas.beginObject()
+        for type in types {
+            try Task.checkCancellation()
+            messages.key(text: type.name)
+            guard type.latestVersion > 0 else {
+                print(type, nil, to: &messages)
+                continue
+            }
+            var version = try await newest(type)
+            if messages.bytes.count + schemas.bytes.count > Self.mostBytes { version = outlined(version) }
+            print(type, version, to: &messages)
+            schemas.key(text: version.component)
+            print(version, to: &schemas)
+        }
+        messages.endObject()
+        schemas.endObject()
+        var writer = JSONWriter(capacity: messages.bytes.count + schemas.bytes.count + 16 * 1024)
+        print(messages: messages.text, schemas: schemas.text, to: &writer)
+        return writer.bytes
+    }
+
+    private func outlined(_ version: SchemaVersion) -> SchemaVersion {
+        var version = version
+        version.schema = JSONText { writer in
+            writer.beginObject()
+            writer.member("$ref", "\(publicURL)/v1/event-types/\(version.type)/versions/\(version.number)")
+            writer.endObject()
+        }
+        version.examples = []
+        return version
+    }
+}
+
+extension AsyncAPIDocument {
+    private func print(_ type: EventType, _ version: SchemaVersion?, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("name", type.name)
+        writer.member("title", type.name)
+        if !type.settings.description.isEmpty { writer.member("description", type.settings.description) }
+        writer.member("contentType", "application/json")
+        writer.key("traits")
+        writer.beginArray()
+        Self.reference("#/components/messageTraits/envelope", to: &writer)
+        writer.endArray()
+        writer.key("tags")
+        writer.beginArray()
+        Self.tag(type.isBuiltIn ? "built-in" : "declared", nil, to: &writer)
+        if let note = type.settings.deprecated { Self.tag("deprecated", note, to: &writer) }
+        writer.endArray()
+        if let version {
+            writer.key("payload")
+            Self.reference("#/components/schemas/\(version.component)", to: &writer)
+            writer.key("examples")
+            writer.beginArray()
+            for example in version.examples {
+                writer.beginObject()
+                writer.member("payload", example)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.member("x-schema-version", version.number)
+        }
+        writer.member("x-mode", type.settings.mode.rawValue)
+        if !type.settings.owner.isEmpty { writer.member("x-owner", type.settings.owner) }
+        writer.endObject()
+    }
+
+    private func print(_ version: SchemaVersion, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("schemaFormat", version.format)
+        writer.key("schema")
+        EmbeddedSchema(place: "#/components/schemas/\(version.component)/schema").print(version.schema, to: &writer)
+        writer.endObject()
+    }
+
+    private static func tag(_ name: String, _ description: String?, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("name", name)
+        if let description { writer.member("description", description) }
+        writer.endObject()
+    }
+
+    static func reference(_ target: String, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("$ref", target)
+        writer.endObject()
+    }
+}
+
+extension SchemaVersion {
+    /// Its name among the document's schemas. No two are alike: the last `.v` always belongs to the number.
+    fileprivate var component: String { "\(type).v\(number)" }
+
+    /// The dialect as AsyncAPI spells media types of schemas; 2020-12 where the schema names none.
+    fileprivate var format: String {
+        let named = schema.rawMember("$schema").flatMap { try? JSONDocument($0).root.string } ?? ""
+        let draft =
+            switch named.last == "#" ? named.dropLast() : named[...] {
+            case "https://json-schema.org/draft/2019-09/schema": "draft-2019-09"
+            case "http://json-schema.org/draft-07/schema": "draft-07"
+            case "http://json-schema.org/draft-06/schema": "draft-06"
+            case "http://json-schema.org/draft-04/schema": "draft-04"
+            default: "draft-2020-12"
+            }
+        return "application/schema+json;version=\(draft)"
+    }
+}

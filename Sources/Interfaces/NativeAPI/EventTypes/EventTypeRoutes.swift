@@ -1,0 +1,114 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    private static let typeMembers = ["description", "owner", "mode", "deprecated", "compatibility"]
+
+    /// `GET /v1/event-types`: the app's and the gateway's own, in the order of their names.
+    func getEventTypes(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: Listing.parameterNames + ["prefix", "built_in"])
+        let listing = try Listing(parameters, limits: limits)
+        let prefix = try parameters.text("prefix") ?? ""
+        let isBuiltIn = try parameters.text("built_in") == nil ? nil : try parameters.flag("built_in")
+        let types = try service.chat(for: caller).eventTypes().filter { type in
+            type.name.hasPrefix(prefix) && isBuiltIn ?? type.isBuiltIn == type.isBuiltIn
+        }
+        return Listing.response(try listing.page(of: types, id: \.name), to: request) { $0.print(to: &$1) }
+    }
+
+    /// `GET /v1/event-types/{type}`
+    func getEventType(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let type = try service.chat(for: caller).eventType(request.name("type"))
+        let tag = EntityTag.quoted(type.etag)
+        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: [("ETag", tag)]) }
+        return Self.shown(type)
+    }
+
+    /// `PUT /v1/event-types/{type}`: declares it, or puts other settings in the place of its present ones.
+    func putEventType(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try optionalFields(request, known: Self.typeMembers)
+        let settings = try fields.map(Self.settings) ?? EventTypeSettings()
+        let chat = service.chat(for: caller)
+        let etag = try await demandedETag(request, chat)
+        let (type, isNew) = try await chat.declare(request.name("type"), settings, ifMatch: etag)
+        return Self.shown(type, status: isNew ? 201 : 200, headers: isNew ? [("Location", request.path)] : [])
+    }
+
+    /// `DELETE /v1/event-types/{type}`
+    func deleteEventType(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let chat = service.chat(for: caller)
+        let etag = try await demandedETag(request, chat)
+        try await chat.removeEventType(request.name("type"), ifMatch: etag)
+        return .empty()
+    }
+
+    private func demandedETag(_ request: Request, _ chat: Chat) async throws -> String? {
+        try await Precondition(request.headers).etag { try chat.eventType(request.name("type")).etag }
+    }
+
+    /// What is left out takes its default: a PUT replaces.
+    private static func settings(_ fields: Fields) throws(ChatError) -> EventTypeSettings {
+        var settings = EventTypeSettings()
+        settings.description = try fields.string("description") ?? ""
+        settings.owner = try fields.string("owner") ?? ""
+        settings.deprecated = try fields.string("deprecated")
+        if let rule = try compatibility(fields) { settings.compatibility = rule }
+        if let word = try fields.string("mode") {
+            guard let mode = EventType.Mode(rawValue: word) else {
+                throw fields.fault("mode", "enum", "must be 'enforce', 'warn' or 'off'")
+            }
+            settings.mode = mode
+        }
+        return settings
+    }
+
+    static func compatibility(_ fields: Fields) throws(ChatError) -> CompatibilityRule? {
+        guard let text = try fields.string("compatibility") else { return nil }
+        guard let rule = CompatibilityRule(text) else {
+            let known = CompatibilityRule.allTexts.map { "'\($0)'" }.joined(separator: ", ")
+            throw fields.fault("compatibility", "enum", "must be one of \(known)")
+        }
+        return rule
+    }
+
+    private static func shown(
+        _ type: EventType, status: Int = 200, headers: [(name: String, value: String)] = []
+    ) -> Response {
+        .json(
+            JSONText { type.print(to: &$0) }.bytes, status: status,
+            headers: [("ETag", EntityTag.quoted(type.etag))] + headers)
+    }
+}
+
+extension EventType {
+    func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("type", name)
+        writer.member("description", settings.description)
+        writer.member("owner", settings.owner)
+        writer.member("mode", settings.mode.rawValue)
+        if let note = settings.deprecated { writer.member("deprecated", note) } else { writer.nullMember("deprecated") }
+        writer.member("compatibility", settings.compatibility.text)
+        writer.member("origin", origin.rawValue)
+        writer.member("built_in", isBuiltIn)
+        if latestVersion > 0 {
+            writer.member("latest_version", latestVersion)
+        } else {
+            writer.nullMember("latest_version")
+        }
+        if isBuiltIn {
+            writer.nullMember("created_at")
+            writer.nullMember("updated_at")
+        } else {
+            writer.member("created_at", created.timestamp)
+            writer.member("updated_at", updated.timestamp)
+        }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,99 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    private static let versionMembers = ["schema", "examples", "counter_examples", "compatibility", "force"]
+    private static let schemaMedia = MediaType("application/schema+json")
+
+    /// `GET /v1/event-types/{type}/versions`: oldest first, without the schemas, which can be large.
+    func getSchemaVersions(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), limits: limits)
+        let page = try await service.chat(for: caller)
+            .versions(of: request.name("type"), limit: listing.limit, cursor: listing.cursor)
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
+    }
+
+    /// `POST /v1/event-types/{type}/versions`
+    func postSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try schemaFields(request, known: Self.versionMembers)
+        var proposal = SchemaProposal(schema: try fields.required("schema", fields.raw("schema")))
+        proposal.examples = try Self.examples("examples", fields)
+        proposal.counterExamples = try Self.examples("counter_examples", fields)
+        proposal.compatibility = try Self.compatibility(fields)
+        proposal.forced = try fields.string("force")
+        let added = try await service.chat(for: caller).addVersion(proposal, to: request.name("type"))
+        return Self.shown(added, location: request.path + "/\(added.version.number)")
+    }
+
+    /// `GET /v1/event-types/{type}/versions/{version}`: all that was declared, or, as `Accept` asks, the schema alone,
+    /// byte for byte.
+    func getSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        // Decimal as we print it, so that a version has one address.
+        guard let number = Int(request.name("version")), String(number) == request.name("version") else {
+            throw ChatError(.notFound, "the event type has no such version")
+        }
+        let version = try await service.chat(for: caller).version(number, of: request.name("type"))
+        let json = MediaType("application/json")
+        let media = request.headers.mostAccepted(of: [json, Self.schemaMedia]) { $0 } ?? json
+        let body = media == json ? JSONText { version.print(withSchema: true, to: &$0) } : version.schema
+        let tag = EntityTag.of(body.bytes)
+        let headers = [("ETag", tag), ("Cache-Control", "private, no-cache"), ("Vary", "Accept")]
+        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: headers) }
+        return Response(
+            status: 200, headers: [("Content-Type", media.text)] + headers, body: .bytes(body.bytes))
+    }
+
+    static func shown(_ added: (version: SchemaVersion, isNew: Bool), location: String) -> Response {
+        .json(
+            JSONText { added.version.print(to: &$0) }.bytes, status: added.isNew ? 201 : 200,
+            headers: added.isNew ? [("Location", location)] : [])
+    }
+
+    /// A body that carries a schema, which may nest deeper than payloads do: how deep is the compiler's to say.
+    func schemaFields(_ request: Request, known: [String]) throws -> Fields {
+        var limits = limits
+        limits.jsonDepth = 2000
+        return try Fields(request.body.bytes, limits: limits, known: known)
+    }
+
+    private static func examples(_ name: String, _ fields: Fields) throws(ChatError) -> [JSONText] {
+        guard fields.member(name) != nil, let text = fields.raw(name) else { return [] }
+        guard let elements = text.rawElements() else {
+            throw fields.fault(name, "type", "expected array of examples", slug: "wrong_type")
+        }
+        return elements
+    }
+}
+
+extension SchemaVersion {
+    func print(withSchema: Bool = false, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("type", type)
+        writer.member("version", number)
+        writer.member("compatibility", compatibility.text)
+        if let forced { writer.member("forced", forced) } else { writer.nullMember("forced") }
+        if created == .zero {
+            writer.nullMember("created_at")
+        } else {
+            writer.member("created_at", created.timestamp)
+        }
+        if withSchema {
+            writer.member("schema", schema)
+            print(examples, as: "examples", to: &writer)
+            print(counterExamples, as: "counter_examples", to: &writer)
+        }
+        writer.endObject()
+    }
+
+    private func print(_ values: [JSONText], as name: StaticString, to writer: inout JSONWriter) {
+        writer.key(name)
+        writer.beginArray()
+        for value in values { writer.raw(value) }
+        writer.endArray()
+    }
+}
