@@ -3,7 +3,7 @@ import JSON
 extension Inclusion {
     /// The ways in which open branches can be taken. Past a few dozen the branches are left out instead, which only makes
     /// more values of it.
-    func branches(of facts: Facts) -> [Facts] {
+    mutating func branches(of facts: Facts) -> [Facts] {
         var done: [Facts] = []
         var open = [facts]
         while var next = open.popLast() {
@@ -22,7 +22,7 @@ extension Inclusion {
 
     private static let branchLimit = 48
 
-    private func taking(_ choice: Facts.Choice, _ facts: Facts) -> [Facts] {
+    private mutating func taking(_ choice: Facts.Choice, _ facts: Facts) -> [Facts] {
         switch choice {
         case .any(let rules):
             if rules.contains(where: facts.rules.contains) { return [facts] }

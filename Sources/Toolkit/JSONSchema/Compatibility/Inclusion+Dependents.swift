@@ -41,7 +41,7 @@ extension Inclusion {
     }
 
     /// The objects that have a member, with what follows from that.
-    func having(_ name: Name, _ part: Facts) -> Facts {
+    mutating func having(_ name: Name, _ part: Facts) -> Facts {
         var facts = part
         facts.require([name])
         var next = 0
@@ -50,8 +50,7 @@ extension Inclusion {
             next += 1
         }
         let present = Set(facts.required)
-        facts.take(facts.dependentRules.filter { present.contains($0.name) }.map(\.rule), pair)
-        return facts
+        return adding(facts.dependentRules.filter { present.contains($0.name) }.map(\.rule), to: facts)
     }
 
     /// Every name satisfies the rule.
@@ -72,8 +71,7 @@ extension Inclusion {
             let children = part.children(named: name)
             if !children.isEmpty, isEmpty(facts(of: children)) { continue }
             guard let text = try? JSONDocument(JSONText(string: name.text).bytes) else { continue }
-            var satisfaction = Satisfaction(pair)
-            if satisfaction.holds(text.root, rule) == true { continue }
+            if holds(text.root, rule) == true { continue }
             isSure = false
             if let sample = object(part, with: [(name, nil)]) { samples.append(sample) }
         }

@@ -5,7 +5,7 @@ import JSON
 extension Inclusion {
     /// A few values that the facts describe, of each kind.
     mutating func samples(of facts: Facts, breadth: Int = 4) -> [JSONText] {
-        guard samplingDepth < Self.samplingLimit, spend() else { return [] }
+        guard needsSamples, samplingDepth < Self.samplingLimit, spend() else { return [] }
         samplingDepth += 1
         defer { samplingDepth -= 1 }
         var samples: [JSONText] = []
@@ -13,7 +13,8 @@ extension Inclusion {
             for kind in Self.sampledKinds where !branch.kinds.isDisjoint(with: kind) {
                 let part = branch.restricted(to: kind)
                 let made = part.values.map { listed($0, part) } ?? made(part, breadth)
-                samples += made.filter { !samples.contains($0) && isPlausible($0, part) }.prefix(breadth)
+                let fresh = made.filter { !samples.contains($0) }.prefix(2 * breadth)
+                samples += fresh.filter { isPlausible($0, part) }.prefix(breadth)
             }
         }
         return samples
@@ -40,11 +41,10 @@ extension Inclusion {
     }
 
     /// Whether the rules behind the facts do not refuse it.
-    func isPlausible(_ text: JSONText, _ part: Facts) -> Bool {
+    private mutating func isPlausible(_ text: JSONText, _ part: Facts) -> Bool {
         guard let document = try? JSONDocument(text.bytes) else { return false }
-        var satisfaction = Satisfaction(pair, steps: 5_000)
-        return part.rules.allSatisfy { satisfaction.holds(document.root, $0) != false }
-            && part.nots.allSatisfy { satisfaction.holds(document.root, $0) != true }
+        return part.rules.allSatisfy { holds(document.root, $0) != false }
+            && part.nots.allSatisfy { holds(document.root, $0) != true }
     }
 
     private mutating func sample(of rules: [RuleRef]) -> JSONText? {
@@ -73,6 +73,7 @@ extension Inclusion {
     mutating func object(
         _ part: Facts, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [], count: Int = 0
     ) -> JSONText? {
+        guard needsSamples else { return nil }
         let facts = given.reduce(having(part)) { having($1.name, $0) }
         var members: [(name: Name, value: JSONText)] = []
         for name in facts.required {
@@ -100,7 +101,7 @@ extension Inclusion {
     }
 
     /// What follows from the members that must be there.
-    private func having(_ part: Facts) -> Facts { part.required.first.map { having($0, part) } ?? part }
+    private mutating func having(_ part: Facts) -> Facts { part.required.first.map { having($0, part) } ?? part }
 
     // MARK: - Arrays
 
@@ -114,6 +115,7 @@ extension Inclusion {
 
     /// An array of the smallest size, with these elements where they belong.
     mutating func array(_ part: Facts, with given: [Int: JSONText] = [:], count: Int = 0) -> JSONText? {
+        guard needsSamples else { return nil }
         var wanted: [RuleRef?] = []
         for row in part.contains { wanted += Array(repeating: row.rule, count: min(row.minimum, 1_000)) }
         let fixed = (given.keys.max() ?? -1) + 1

@@ -24,6 +24,7 @@ extension Inclusion {
 
     /// Numbers at the ends of the range, at its steps, and near what the wide side asks for.
     func numbers(_ part: Facts, near hints: [Number] = []) -> [JSONText] {
+        guard needsSamples else { return [] }
         var candidates: [Number] = []
         for end in hints + [.integer(0), .integer(part.range.lowest), .integer(part.range.highest)] {
             candidates += end.neighbours
@@ -44,6 +45,7 @@ extension Inclusion {
 
     /// Strings of about these lengths that have the formats and match the patterns, as far as that can be arranged.
     func strings(_ part: Facts, lengths: [Int]) -> [JSONText] {
+        guard needsSamples else { return [] }
         var begun: [[UInt8]] = part.patterns.first.map { $0.examples(count: 6) } ?? []
         if let format = part.formats.first { begun += format.examples }
         if part.patterns.isEmpty, part.formats.isEmpty { begun = Self.plainTexts }

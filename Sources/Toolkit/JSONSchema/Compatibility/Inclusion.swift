@@ -22,8 +22,8 @@ struct Inclusion {
     /// How deep the making of a sample is.
     var samplingDepth = 0
 
-    /// Calls of one comparison in one direction; a few microseconds each.
-    private static let stepLimit = 40_000
+    /// What one direction of a comparison may cost: rules that are gathered, compared or tried on a value.
+    private static let stepLimit = 400_000
     /// Nested questions; keeps the deepest within a stack of 512 KiB.
     private static let depthLimit = 80
     /// Questions remembered.
@@ -69,16 +69,17 @@ struct Inclusion {
 
     // MARK: - Facts
 
-    func facts(of rules: [RuleRef], kinds: KindSet = .all) -> Facts {
+    mutating func facts(of rules: [RuleRef], kinds: KindSet = .all) -> Facts {
         var facts = Facts()
         facts.kinds = kinds
-        facts.take(rules, pair)
-        return facts
+        return adding(rules, to: facts)
     }
 
-    func adding(_ rules: [RuleRef], to facts: Facts) -> Facts {
+    mutating func adding(_ rules: [RuleRef], to facts: Facts) -> Facts {
         var facts = facts
         facts.take(rules, pair)
+        // Also what was there already is copied.
+        steps -= 4 + facts.rules.count
         return facts
     }
 
@@ -138,8 +139,7 @@ struct Inclusion {
         let known: ValueSet? = if case .oneOfValues(let allowed) = check.demand { ValueSet(allowed) } else { nil }
         for value in values {
             guard spend() else { return miss(wide, "/" + check.keyword, "is too large to compare", samples: []) }
-            var satisfaction = Satisfaction(pair)
-            let holds = known.map { $0.contains(value) } ?? satisfaction.holds(value, check.demand, of: wide)
+            let holds = known.map { $0.contains(value) } ?? holds(value, check.demand, of: wide)
             guard holds != true, belongs(value, to: part) else { continue }
             isSure = isSure && holds == false
             failing.append(value)
@@ -156,18 +156,30 @@ struct Inclusion {
     }
 
     /// Whether a listed value satisfies the rest of what is known; it does as long as nothing says otherwise.
-    private func belongs(_ value: JSONValue, to part: Facts) -> Bool {
-        part.rules.allSatisfy { ref in
-            var satisfaction = Satisfaction(pair)
-            return satisfaction.holds(value, ref) != false
-        }
+    private mutating func belongs(_ value: JSONValue, to part: Facts) -> Bool {
+        part.rules.allSatisfy { holds(value, $0) != false }
     }
+
+    /// Whether a value satisfies a rule, as far as the budget allows to tell.
+    mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
+        var satisfaction = Satisfaction(pair, steps: min(steps, Self.stepsPerValue))
+        defer { steps -= satisfaction.taken }
+        return satisfaction.holds(value, ref)
+    }
+
+    mutating func holds(_ value: JSONValue, _ demand: Demand, of ref: RuleRef) -> Bool? {
+        var satisfaction = Satisfaction(pair, steps: min(steps, Self.stepsPerValue))
+        defer { steps -= satisfaction.taken }
+        return satisfaction.holds(value, demand, of: ref)
+    }
+
+    private static let stepsPerValue = 5_000
 
     // MARK: - Bounds
 
     /// Takes a step; false when there are none left.
     mutating func spend() -> Bool {
-        steps -= 1
+        steps -= 4
         return steps > 0
     }
 
@@ -182,6 +194,9 @@ struct Inclusion {
 
     /// Inside an attempt the first gap is enough.
     var isTrying: Bool { trials > 0 }
+
+    /// Inside attempts of attempts nobody hears of samples any more.
+    var needsSamples: Bool { trials <= 1 && steps > 0 }
 
     /// Asks without leaving gaps behind; gives the values that might show them.
     mutating func attempt(_ question: (inout Inclusion) -> Bool) -> (holds: Bool, samples: [JSONText]) {

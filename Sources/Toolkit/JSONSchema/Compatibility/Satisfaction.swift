@@ -7,15 +7,26 @@ import JSON
 struct Satisfaction {
     private let pair: VersionPair
     private var steps: Int
+    private let limit: Int
+    private var depth = 0
 
-    init(_ pair: VersionPair, steps: Int = 20_000) {
+    /// Rules inside each other; keeps the deepest within a stack of 512 KiB.
+    private static let depthLimit = 150
+
+    init(_ pair: VersionPair, steps: Int) {
         self.pair = pair
         self.steps = steps
+        limit = steps
     }
+
+    /// Steps that were needed.
+    var taken: Int { limit - steps }
 
     mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
         steps -= 1
-        guard steps > 0 else { return nil }
+        guard steps > 0, depth < Self.depthLimit else { return nil }
+        depth += 1
+        defer { depth -= 1 }
         let rule = pair.rule(ref)
         if rule.isFalse { return false }
         return Self.all(rule.checks.indices) { holds(value, rule.checks[$0].demand, of: ref) }
