@@ -78,11 +78,14 @@ let package = Package(
         room(
             "App", "ParleyCommands",
             uses: [
-                "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "Signing",
+                "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ]),
         .executableTarget(
-            name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict),
+            name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict,
+            // In the place of the C library's allocator, which keeps too little at hand for hundreds of requests under
+            // way: a quarter of an emit's CPU (docs/performance.md).
+            linkerSettings: [.linkedLibrary("jemalloc")]),
 
         tests(
             "ChatKitTests",

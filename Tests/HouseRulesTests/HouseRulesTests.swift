@@ -25,7 +25,7 @@ private let acquaintances: [String: Set<String>] = [
         "NativeAPI", "SQLiteEngine", "Signing", "UnixSignals", "Webhooks", "Yams",
     ],
     "App/ParleyCommands": [
-        "ArgumentParser", "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "Logging", "Signing",
+        "ArgumentParser", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Logging", "Signing",
     ],
     "App/parley": ["ParleyCommands"],
 ]

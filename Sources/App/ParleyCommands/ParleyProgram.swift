@@ -11,9 +11,12 @@ public enum ParleyProgram {
     }
 
     static func run(_ arguments: [String], in surroundings: Surroundings) async -> Int32 {
-        await Surroundings.$current.withValue(surroundings) {
+        // The codes of `schema` are its own: there 2 is a refused schema, and wrong usage a failure like others.
+        let usageCode: Int32 =
+            arguments.first == SchemaCommand._commandName ? SchemaCommand.Answer.wrongUsage.rawValue : 2
+        return await Surroundings.$current.withValue(surroundings) {
             do {
-                try Spelling.check(arguments, against: ParleyCommand.self)
+                try Spelling.check(arguments, against: ParleyCommand.self, code: usageCode)
                 var command = try ParleyCommand.parseAsRoot(arguments)
                 if var waiting = command as? any AsyncParsableCommand {
                     try await waiting.run()
@@ -22,12 +25,12 @@ public enum ParleyProgram {
                 }
                 return 0
             } catch {
-                return report(error, to: surroundings.console)
+                return report(error, to: surroundings.console, usageCode: usageCode)
             }
         }
     }
 
-    private static func report(_ error: any Error, to console: Console) -> Int32 {
+    private static func report(_ error: any Error, to console: Console, usageCode: Int32) -> Int32 {
         if let failure = error as? CommandFailure {
             console.errors.line(console.errors.style.bad("error: ") + PlainText.safe(failure.message))
             for detail in failure.details { console.errors.line("  " + PlainText.safe(detail)) }
@@ -44,7 +47,7 @@ public enum ParleyProgram {
         let rest = isPrefixed ? String(text.dropFirst(prefix.count)) : text
         if !rest.isEmpty { console.errors.line((isPrefixed ? console.errors.style.bad("error: ") : "") + rest) }
         // argument-parser reports wrong usage as 64 (sysexits.h); our contract says 2.
-        return code == .validationFailure ? 2 : code.rawValue
+        return code == .validationFailure ? usageCode : code.rawValue
     }
 }
 
@@ -58,7 +61,7 @@ struct ParleyCommand: AsyncParsableCommand {
             PARLEY_KEY (default 'dev', for a loopback address only). With --json they print JSON for programs, one value a \
             line. Colours are used on a terminal unless NO_COLOR is set.
 
-            Exit codes: 0 done, 1 failed, 2 wrong usage.
+            Exit codes: 0 done, 1 failed, 2 wrong usage; those of 'schema' are in its own help.
 
             Shell completion:
               source <(parley --generate-completion-script bash)
@@ -73,6 +76,7 @@ struct ParleyCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Resource",
                 subcommands: [WebhooksCommand.self, SourcesCommand.self, KeysCommand.self, AppsCommand.self]),
+            CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),
             CommandGroup(name: "Gateway", subcommands: [ServeCommand.self, ConfigCommand.self]),
         ])
 }

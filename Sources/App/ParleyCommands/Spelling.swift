@@ -4,7 +4,9 @@ import ArgumentParser
 /// argument.
 enum Spelling {
     /// - Throws: `CommandFailure` for a word that stands where a command should and is none.
-    static func check(_ arguments: [String], against root: any ParsableCommand.Type) throws(CommandFailure) {
+    static func check(
+        _ arguments: [String], against root: any ParsableCommand.Type, code: Int32
+    ) throws(CommandFailure) {
         var command = root
         var path = root._commandName
         for word in arguments {
@@ -15,7 +17,7 @@ enum Spelling {
                 let hint = nearest(to: word, in: names).map { "did you mean '\(path) \($0)'?" }
                 throw CommandFailure(
                     "there is no command '\(path) \(word)'; \(hint ?? "there are \(names.joined(separator: ", "))")",
-                    code: 2)
+                    code: code)
             }
             command = child
             path += " " + word

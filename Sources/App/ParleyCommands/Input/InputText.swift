@@ -12,12 +12,12 @@ enum InputText {
         return try parse(try file(String(argument.dropFirst())), what)
     }
 
-    /// The bytes of a file.
-    static func file(_ name: String) throws(CommandFailure) -> [UInt8] {
+    /// The bytes of a file, which is no longer than `limit`.
+    static func file(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
         let descriptor = open(name, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
-        return try read(descriptor, name)
+        return try read(descriptor, name, limit)
     }
 
     static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
@@ -26,7 +26,9 @@ enum InputText {
         }
     }
 
-    private static func read(_ descriptor: Int32, _ name: String) throws(CommandFailure) -> [UInt8] {
+    private static func read(
+        _ descriptor: Int32, _ name: String, _ limit: Int = limit
+    ) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

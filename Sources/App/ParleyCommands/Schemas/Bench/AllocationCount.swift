@@ -1,0 +1,86 @@
+import Glibc
+import Locking
+import Synchronization
+
+/// Counts the calls of malloc and its like on one thread, by every library of this process but the C library itself.
+///
+/// The C library has no counter. Its functions are called through tables of addresses (ELF, global offset tables), and
+/// for the time of a count these hold functions that count first. Made for `schema bench`; a gateway has no use for it.
+enum AllocationCount {
+    private typealias Allocate = @convention(c) (Int) -> UnsafeMutableRawPointer?
+    private typealias AllocateCleared = @convention(c) (Int, Int) -> UnsafeMutableRawPointer?
+    private typealias Resize = @convention(c) (UnsafeMutableRawPointer?, Int) -> UnsafeMutableRawPointer?
+    private typealias AllocateAligned =
+        @convention(c) (
+            UnsafeMutablePointer<UnsafeMutableRawPointer?>?, Int, Int
+        ) -> Int32
+
+    private static let calls = Atomic<Int>(0)
+    /// The thread that is counted.
+    private static let thread = Atomic<UInt>(0)
+    /// One count at a time.
+    private static let turn = Lock(())
+    // Set before the tables are changed, each time to the same.
+    nonisolated(unsafe) private static var malloc: Allocate = { Glibc.malloc($0) }
+    nonisolated(unsafe) private static var calloc: AllocateCleared = { Glibc.calloc($0, $1) }
+    nonisolated(unsafe) private static var realloc: Resize = { Glibc.realloc($0, $1) }
+    nonisolated(unsafe) private static var memalign: AllocateAligned = { _, _, _ in ENOMEM }
+
+    /// How often `body` allocates; nil where the tables cannot be changed, or do not show an allocation that is known.
+    static func during(_ body: () -> Void) -> Int? { turn.withLock { _ in count(during: body) } }
+
+    private static func count(during body: () -> Void) -> Int? {
+        guard let slots = countingSlots() else { return nil }
+        thread.store(pthread_self(), ordering: .relaxed)
+        for slot in slots { slot.place.pointee = slot.replacement }
+        defer { for slot in slots { slot.place.pointee = slot.original } }
+        let first = calls.load(ordering: .relaxed)
+        UnsafeMutableRawPointer.allocate(byteCount: knownSize(), alignment: 8).deallocate()
+        let start = calls.load(ordering: .relaxed)
+        guard start > first else { return nil }
+        body()
+        return calls.load(ordering: .relaxed) - start
+    }
+
+    /// Not a constant, or the compiler would put the allocation on the stack.
+    @inline(never) private static func knownSize() -> Int { 40 + calls.load(ordering: .relaxed) % 8 }
+
+    private static func countingSlots() -> [ImportTables.Slot]? {
+        guard let mallocAddress = address("malloc"), let callocAddress = address("calloc"),
+            let reallocAddress = address("realloc"), let memalignAddress = address("posix_memalign")
+        else { return nil }
+        malloc = unsafeBitCast(mallocAddress, to: Allocate.self)
+        calloc = unsafeBitCast(callocAddress, to: AllocateCleared.self)
+        realloc = unsafeBitCast(reallocAddress, to: Resize.self)
+        memalign = unsafeBitCast(memalignAddress, to: AllocateAligned.self)
+        let countingMalloc: Allocate = { size in
+            AllocationCount.note()
+            return AllocationCount.malloc(size)
+        }
+        let countingCalloc: AllocateCleared = { number, size in
+            AllocationCount.note()
+            return AllocationCount.calloc(number, size)
+        }
+        let countingRealloc: Resize = { block, size in
+            AllocationCount.note()
+            return AllocationCount.realloc(block, size)
+        }
+        let countingMemalign: AllocateAligned = { block, alignment, size in
+            AllocationCount.note()
+            return AllocationCount.memalign(block, alignment, size)
+        }
+        let slots = ImportTables.slots(of: [
+            "malloc": unsafeBitCast(countingMalloc, to: UnsafeMutableRawPointer.self),
+            "calloc": unsafeBitCast(countingCalloc, to: UnsafeMutableRawPointer.self),
+            "realloc": unsafeBitCast(countingRealloc, to: UnsafeMutableRawPointer.self),
+            "posix_memalign": unsafeBitCast(countingMemalign, to: UnsafeMutableRawPointer.self),
+        ])
+        return slots.isEmpty ? nil : slots
+    }
+
+    private static func note() {
+        if pthread_self() == thread.load(ordering: .relaxed) { calls.add(1, ordering: .relaxed) }
+    }
+
+    private static func address(_ name: String) -> UnsafeMutableRawPointer? { dlsym(nil, name) }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import JSON
+import JSONSchema
+
+extension SchemaCommand {
+    struct Compat: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say whether a new version of a schema breaks anyone, and show a document that it breaks.",
+            discussion: """
+                parley schema compat --old order-1.json --new order-2.json --mode full
+
+                backward: the new version accepts whatever the old one accepted. forward: the reverse. full: both.
+                """)
+
+        @Option(help: ArgumentHelp("The version in use.", valueName: "file"))
+        var old: String
+
+        @Option(help: ArgumentHelp("The version to come.", valueName: "file"))
+        var new: String
+
+        @Option(help: "What is asked.")
+        var mode = SchemaComparison.Mode.backward
+
+        @Flag(help: "Let a new optional member pass although the other version, being open, allows anything there.")
+        var lenient = false
+
+        @OptionGroup var reading: SchemaReading
+
+        func run() throws {
+            let options = try reading.options()
+            let before = try reading.usableSchema(old, options)
+            let after = try reading.usableSchema(new, options)
+            let comparison = SchemaComparison(old: before, new: after, mode: mode, isLenient: lenient)
+            let sink = Surroundings.current.console.output
+            if reading.isJSON { sink.line(json(comparison).bytes) } else { tell(comparison, sink) }
+            switch comparison.verdict {
+            case .yes: return
+            case .no: throw Answer.incompatible.exit
+            case .unknown: throw Answer.undecided.exit
+            }
+        }
+
+        private func tell(_ comparison: SchemaComparison, _ sink: Sink) {
+            switch comparison.verdict {
+            case .yes: sink.line("\(sink.style.good("yes")): \(mode.rawValue) compatible")
+            case .no(let witness):
+                sink.line("\(sink.style.bad("no")): not \(mode.rawValue) compatible")
+                sink.line("one version accepts and the other refuses " + PlainText.safe(witness.description))
+            case .unknown: sink.line("\(sink.style.bad("unknown")): neither a proof nor a counter-example was found")
+            }
+            guard !comparison.changes.isEmpty else { return }
+            var table = Table(["place", "change", "breaks", "may break"])
+            for change in comparison.changes {
+                table.add([change.pointer, change.change, Self.words(change.breaks), Self.words(change.undecided)])
+            }
+            for line in table.lines(sink.style) { sink.line(line) }
+        }
+
+        private static func words(_ directions: [SchemaComparison.Direction]) -> String {
+            directions.isEmpty ? "-" : directions.map(\.rawValue).joined(separator: ", ")
+        }
+
+        private func json(_ comparison: SchemaComparison) -> JSONText {
+            JSONText { writer in
+                writer.beginObject()
+                writer.member("verdict", comparison.verdict.word)
+                writer.key("changes")
+                writer.beginArray()
+                for change in comparison.changes {
+                    writer.beginObject()
+                    writer.member("pointer", change.pointer)
+                    writer.member("change", change.change)
+                    writer.member("breaks", change.breaks.map(\.rawValue))
+                    writer.member("undecided", change.undecided.map(\.rawValue))
+                    writer.endObject()
+                }
+                writer.endArray()
+                // Only a "no" has one, so that a witness that is null is still told from none.
+                if case .no(let witness) = comparison.verdict {
+                    writer.member("witness", witness)
+                } else {
+                    writer.nullMember("witness")
+                }
+                writer.endObject()
+            }
+        }
+    }
+}
+
+extension SchemaComparison.Compatibility {
+    fileprivate var word: String {
+        switch self {
+        case .yes: "yes"
+        case .no: "no"
+        case .unknown: "unknown"
+        }
+    }
+}

@@ -1,0 +1,7 @@
+public import ArgumentParser
+public import JSONSchema
+
+// The room's own words are the words of the command line.
+extension Dialect: ExpressibleByArgument {}
+extension NodeAccessChoice: ExpressibleByArgument {}
+extension SchemaComparison.Mode: ExpressibleByArgument {}
