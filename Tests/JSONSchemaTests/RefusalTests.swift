@@ -52,6 +52,20 @@ import Testing
         #expect(problem.reason == .unknownDialect)
     }
 
+    @Test("however large it is: the limits on values are not those on schemas")
+    func large() throws {
+        let members = (0..<1500).map { "\"m\($0)\":{\"type\":\"\($0 == 1400 ? "text" : "string")\"}" }
+        let problem = try problem("{\"properties\":{\(members.joined(separator: ","))}}")
+        #expect(problem.pointer == "#/properties/m1400/type")
+    }
+
+    @Test("never for its depth alone, up to the limit on that")
+    func deep() throws {
+        var text = #"{"type":"string"}"#
+        for _ in 0..<49 { text = "{\"properties\":{\"a\":\(text)}}" }
+        #expect(try refusal(of: text) == nil)
+    }
+
     @Test("also where a reference reaches what no keyword made a schema")
     func unknown() throws {
         #expect(try problem(##"{"x":{"type":"text"},"$ref":"#/x"}"##).reason == .invalid)

@@ -28,7 +28,12 @@ struct MetaschemaCheck {
         _ value: JSONValue, at pointer: String, by metaschema: Schema, excepting foreign: [String]
     ) throws(SchemaRefusal) {
         var scratch = Scratch()
-        guard metaschema.verdict(on: value, scratch: &scratch) != .valid else { return }
+        let verdict = metaschema.verdict(on: value, scratch: &scratch)
+        if verdict == .valid { return }
+        if case .exhausted(let budget) = verdict {
+            throw SchemaRefusal(
+                .limit, "holding the schema against its metaschema runs out of \(budget)", at: "#" + pointer)
+        }
         let violations = metaschema.report(on: value, limit: foreign.isEmpty ? 50 : .max).violations
         let problems = violations.filter { violation in
             let place = String(violation.pointer.dropFirst())
@@ -51,6 +56,7 @@ struct MetaschemaCheck {
         guard let document = options.library.document(at: uri) else { return Schema.metaschema(of: dialect) }
         var options = options
         options.checksMetaschema = false
+        options.limits = .forSchemas(options.limits)
         return try Schema(document, at: uri, options: options)
     }
 }

@@ -20,10 +20,21 @@ extension Schema {
         var options = SchemaOptions(dialect: dialect, formats: .annotate)
         options.checksMetaschema = false
         options.limits.compileMilliseconds = 60_000
-        options.limits.payloadBytes = .max
+        options.limits = .forSchemas(options.limits)
         guard let document = Metaschemas.document(at: dialect.metaschema),
             let schema = try? Schema(document, at: dialect.metaschema, options: options)
         else { preconditionFailure("a metaschema that came with the program does not compile") }
         return schema
+    }
+}
+
+extension SchemaLimits {
+    /// The limits of a metaschema: a schema is bounded before it is held against one, by its own limits.
+    static func forSchemas(_ limits: SchemaLimits) -> SchemaLimits {
+        var wide = limits
+        wide.payloadBytes = .max
+        wide.membersPerObject = .max
+        wide.steps = 10_000_000
+        return wide
     }
 }

@@ -237,11 +237,18 @@ extension SchemaIndex {
     /// Follows `reference`, written in the subschema `origin`.
     mutating func resolve(_ reference: String, from origin: SubschemaID) throws(SchemaRefusal) -> Target {
         let place = subschemas[origin].place
-        let base = resources[subschemas[origin].resource].uri
-        guard let (uri, fragment) = URIText.resolve(reference, against: base) else {
-            throw SchemaRefusal(.unresolved, "'\(reference.quotable)' is not a URI reference", at: display(place))
+        let origin = subschemas[origin].resource
+        // Most references stay in their resource, and its URI need not be taken apart for them.
+        if reference.starts(withASCII: "#") {
+            if let target = try follow(String(Substring(reference.utf8.dropFirst())), in: origin) { return target }
+        } else {
+            guard let (uri, fragment) = URIText.resolve(reference, against: resources[origin].uri) else {
+                throw SchemaRefusal(.unresolved, "'\(reference.quotable)' is not a URI reference", at: display(place))
+            }
+            if let resource = try resource(at: uri), let target = try follow(fragment ?? "", in: resource) {
+                return target
+            }
         }
-        if let resource = try resource(at: uri), let target = try follow(fragment ?? "", in: resource) { return target }
         throw SchemaRefusal(
             .unresolved, "the reference '\(reference.quotable)' leads nowhere (nothing is fetched)",
             at: display(place))
