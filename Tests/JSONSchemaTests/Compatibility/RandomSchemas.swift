@@ -24,7 +24,9 @@ struct RandomSchemas {
         case 4: return pick(["0.5", "1.0", "-1.5", "2.0", "3.5", "1e3"])
         case 5, 6, 7: return "\"\(pick(Self.strings))\""
         case 8, 9:
-            return "[" + (0..<number(0...3)).map { _ in value(depth: depth - 1) }.joined(separator: ",") + "]"
+            var elements = (0..<number(0...3)).map { _ in value(depth: depth - 1) }
+            if let last = elements.last, chance(30) { elements.append(last) }
+            return "[" + elements.joined(separator: ",") + "]"
         default:
             let names = Self.names.shuffled(using: &draw).prefix(number(0...4))
             return "{" + names.map { "\"\($0)\":" + value(depth: depth - 1) }.joined(separator: ",") + "}"
@@ -57,8 +59,10 @@ struct RandomSchemas {
     mutating func draft(depth: Int) -> Draft {
         var keywords: Set<String> = []
         var draft = Draft(members: [])
+        // Keywords that speak of one type meet too rarely when all are drawn from.
+        let related = chance(40) ? pick(Self.related) : depth > 0 ? Self.flat + Self.nested : Self.flat
         for _ in 0..<number(1...4) {
-            let keyword = pick(depth > 0 ? Self.flat + Self.nested : Self.flat)
+            let keyword = pick(depth > 0 ? related : related.filter(Self.flat.contains))
             if keywords.insert(keyword).inserted { draft.members.append((keyword, text(of: keyword, depth))) }
         }
         return draft
@@ -68,6 +72,15 @@ struct RandomSchemas {
         "type", "type", "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
         "multipleOf", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems",
         "minProperties", "maxProperties", "required", "dependentRequired", "title",
+    ]
+    private static let related = [
+        ["type", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+        ["type", "minLength", "maxLength", "pattern", "format", "const"],
+        ["minItems", "maxItems", "uniqueItems", "items", "prefixItems", "contains", "unevaluatedItems"],
+        [
+            "minProperties", "maxProperties", "required", "dependentRequired", "properties", "patternProperties",
+            "additionalProperties", "propertyNames", "dependentSchemas", "unevaluatedProperties",
+        ],
     ]
     private static let nested = [
         "properties", "properties", "properties", "patternProperties", "additionalProperties", "propertyNames", "items",

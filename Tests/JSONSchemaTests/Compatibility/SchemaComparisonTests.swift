@@ -103,6 +103,8 @@ private let table = [
     Row(
         "a tuple", #"{"prefixItems":[{"type":"string"}],"items":false}"#, #"{"prefixItems":[{"type":"string"}]}"#, .yes,
         .no),
+    Row("a pair that may repeat", #"{"maxItems":2}"#, #"{"maxItems":2,"uniqueItems":true}"#, .no, .yes),
+    Row("one element cannot repeat", #"{"maxItems":1}"#, #"{"maxItems":1,"uniqueItems":true}"#, .yes, .yes),
     Row("unique elements", #"{"type":"array","uniqueItems":true}"#, #"{"type":"array"}"#, .yes, .no),
     Row(
         "contains", #"{"type":"array","contains":{"const":1}}"#, #"{"type":"array","contains":{"type":"integer"}}"#,
