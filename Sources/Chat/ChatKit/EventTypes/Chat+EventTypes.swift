@@ -34,10 +34,7 @@ extension Chat {
             let old = try await types.stored(name, in: space)
             if let etag, old?.etag != etag { throw old == nil ? EventTypes.unknown : EventTypes.stale }
             let type = try await types.declaring(name, settings, origin: .api, over: old, in: space)
-            let compiled =
-                old == nil && type.latestVersion > 0
-                ? try await types.compiled(type.latestVersion, of: name, in: space) : nil
-            let change = types.change(type, from: old, compiled: compiled, in: space)
+            let change = try await types.change(type, from: old, in: space)
             let record = try await types.write(change.records, change.prepared)[0]
             return (EventType(record) ?? type, old == nil)
         }

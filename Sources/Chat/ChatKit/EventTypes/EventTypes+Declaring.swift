@@ -58,13 +58,23 @@ extension EventTypes {
         return try await directory.list(query).items.first.flatMap { SchemaVersion($0) }?.number ?? 0
     }
 
-    /// The record of a type as it is to be, with the newest version compiled where it stays the newest.
-    func change(_ type: EventType, from old: EventType?, compiled: CompiledVersion?, in space: SpaceID) -> Change {
+    /// A type with the newest version it has; one that was removed takes up its versions again. In the workshop.
+    func change(_ type: EventType, from old: EventType?, in space: SpaceID) async throws(ChatError) -> Change {
+        let known = entry(type.name, in: space)?.compiled
+        guard known?.number != type.latestVersion else { return change(type, from: old, compiled: known, in: space) }
+        let compiled = try await compiled(type.latestVersion, of: type.name, in: space)
+        return change(type, from: old, compiled: compiled, in: space)
+    }
+
+    /// The record of a type as it is to be, and the version that it is checked by from then on.
+    private func change(
+        _ type: EventType, from old: EventType?, compiled: CompiledVersion?, in space: SpaceID
+    ) -> Change {
         let key = EventType.recordKey(type.name, in: space)
         let body = type.body
         var change = Change()
         change.records = [RecordChange(key, body: body, demand: old.map { .etag($0.etag) } ?? .absent)]
-        change.prepared.versions[key] = (body, compiled ?? entry(type.name, in: space)?.compiled)
+        change.prepared.versions[key] = (body, compiled)
         return change
     }
 

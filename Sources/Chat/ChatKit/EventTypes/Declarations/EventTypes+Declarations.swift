@@ -1,0 +1,63 @@
+public import ChatModel
+import Locking
+
+/// What a file's declaration came to.
+public struct AppliedDeclaration: Sendable, Equatable {
+    public var name: String
+    /// The newest version; zero when there is no schema.
+    public var version: Int
+    public var isNewVersion: Bool
+}
+
+extension EventTypes {
+    /// Brings an app's event types in line with what files declare: all of them or, when one is refused, none. Doing it
+    /// again changes nothing.
+    ///
+    /// Types of other origins, and those whose file is gone, stay as they are.
+    /// - Throws: `DeclarationError` naming the file and the place in it.
+    public func apply(
+        _ declarations: [TypeDeclaration], to space: SpaceID
+    ) async throws(DeclarationError) -> [AppliedDeclaration] {
+        // Which file was at work when the registry said no.
+        let file = Lock<String?>(nil)
+        do throws(ChatError) {
+            return try await settling(ifMatch: nil) { () async throws(ChatError) in
+                var change = Change()
+                var applied: [AppliedDeclaration] = []
+                var added = 0
+                for declaration in declarations {
+                    file.withLock { $0 = declaration.file }
+                    let one = try await self.changing(declaration, others: added, in: space)
+                    change.records += one.change.records
+                    change.prepared.versions.merge(one.change.prepared.versions) { _, new in new }
+                    applied.append(one.applied)
+                    added += one.isNew ? 1 : 0
+                }
+                file.withLock { $0 = nil }
+                _ = try await self.write(change.records, change.prepared)
+                return applied
+            }
+        } catch {
+            guard let file = file.withLock({ $0 }) else {
+                throw DeclarationError("the declarations", "cannot be stored: \(error.message)")
+            }
+            throw DeclarationError(file, error)
+        }
+    }
+
+    private func changing(
+        _ declaration: TypeDeclaration, others: Int, in space: SpaceID
+    ) async throws(ChatError) -> (change: Change, applied: AppliedDeclaration, isNew: Bool) {
+        let old = try await stored(declaration.name, in: space)
+        let type = try await declaring(
+            declaration.name, declaration.settings, origin: .file, over: old, others: others, in: space)
+        guard let proposal = declaration.proposal else {
+            let applied = AppliedDeclaration(name: type.name, version: type.latestVersion, isNewVersion: false)
+            return (try await change(type, from: old, in: space), applied, old == nil)
+        }
+        let proposed = try await proposing(proposal, for: type, from: old, in: space)
+        let applied = AppliedDeclaration(
+            name: type.name, version: proposed.type.latestVersion, isNewVersion: proposed.version != nil)
+        return (proposed.change, applied, old == nil)
+    }
+}
