@@ -107,18 +107,19 @@ private final class Job {
 private func onSmallStack<Result>(_ body: @escaping () -> Result?) -> Result? {
     var result: Result?
     let job = Job { result = body() }
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setstacksize(&attributes, 512 * 1_024)
-    var thread = pthread_t()
+    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+    defer { attributes.deallocate() }
+    pthread_attr_init(attributes)
+    pthread_attr_setstacksize(attributes, 512 * 1_024)
+    var thread: pthread_t = 0
     let context = Unmanaged.passRetained(job).toOpaque()
     let code = pthread_create(
-        &thread, &attributes,
+        &thread, attributes,
         { context in
             if let context { Unmanaged<Job>.fromOpaque(context).takeRetainedValue().run() }
             return nil
         }, context)
     if code == 0 { pthread_join(thread, nil) }
-    pthread_attr_destroy(&attributes)
+    pthread_attr_destroy(attributes)
     return result
 }
