@@ -46,7 +46,7 @@ import Testing
 
     @Test("cannot buy more pattern matching than its bytes pay for")
     func patterns() throws {
-        let patterns = (0..<10_000).map { "{\"pattern\":\"x\($0)$\"}" }.joined(separator: ",")
+        let patterns = (0..<2_000).map { "{\"pattern\":\"x\($0)$\"}" }.joined(separator: ",")
         let schema = try? compiled("{\"allOf\":[\(patterns)]}") {
             $0.limits.schemaNodes = 40_000; $0.limits.schemaBytes = 1 << 20
         }
@@ -67,11 +67,11 @@ import Testing
         #expect(try schema.verdict(on: "{\"prefix__9999999__suffix\":1}") == .invalid)
     }
 
-    @Test("may chain 5,000 references")
+    @Test("may chain 3,000 references")
     func chain() throws {
         for sibling in ["", ",\"minLength\":1"] {
-            var defs = (0..<5000).map { "\"d\($0)\":{\"$ref\":\"#/$defs/d\($0 + 1)\"\(sibling)}" }
-            defs.append("\"d5000\":{\"type\":\"string\"}")
+            var defs = (0..<3000).map { "\"d\($0)\":{\"$ref\":\"#/$defs/d\($0 + 1)\"\(sibling)}" }
+            defs.append("\"d3000\":{\"type\":\"string\"}")
             let schema = try compiled("{\"$ref\":\"#/$defs/d0\",\"$defs\":{\(defs.joined(separator: ","))}}") {
                 $0.limits.schemaBytes = 1 << 20
             }
