@@ -50,6 +50,7 @@ lint:
 ## Figures of docs/performance.md, on this machine.
 bench: build
 	@Benchmarks/run $(BINARY)
+	@Benchmarks/schemas/run $(BINARY)
 
 dependencies:
 	@scripts/install-dependencies
