@@ -26,10 +26,16 @@ public enum GatewayProcess {
                 if configuration.isDevelopment { Greeting.lines(url: url).forEach(Terminal.say) }
                 Terminal.say("listening on \(url)")
             },
-            until: {
+            reloadingUntil: { takeOver in
                 for await signal in signals {
                     guard signal == .sighup else { break }
-                    do { apply(try reload().configuration) } catch { logger.error("not reloaded: \(error)") }
+                    do {
+                        let fresh = try reload().configuration
+                        apply(fresh)
+                        await takeOver(fresh)
+                    } catch {
+                        logger.error("not reloaded: \(error)")
+                    }
                 }
                 // A second one ends the process at once: whoever sends it has waited long enough.
                 Glibc.signal(SIGTERM, SIG_DFL)

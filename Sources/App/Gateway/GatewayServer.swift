@@ -34,6 +34,17 @@ public struct GatewayServer: Sendable {
     public func run(
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, until stop: @escaping @Sendable () async -> Void
     ) async throws {
+        try await run(whenListening: whenListening, reloadingUntil: { _ in await stop() })
+    }
+
+    /// Takes a configuration read again over into the running gateway, as far as that goes.
+    typealias Reload = @Sendable (Configuration) async -> Void
+    /// Waits for the reason to stop; meanwhile it may reload.
+    typealias Stop = @Sendable (_ reload: @escaping Reload) async -> Void
+
+    func run(
+        whenListening: @escaping @Sendable (String) -> Void = { _ in }, reloadingUntil stop: @escaping Stop
+    ) async throws {
         seedJSON()
         let loop = try Loop(name: "parley-loop")
         try loop.start()
@@ -58,8 +69,7 @@ public struct GatewayServer: Sendable {
     ///
     /// The first part that fails ends the gateway with its error, at whatever point of its life.
     private func serve(
-        _ house: Assembly, _ whenListening: @escaping @Sendable (String) -> Void,
-        _ stop: @escaping @Sendable () async -> Void
+        _ house: Assembly, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
     ) async throws {
         // In this order, each waiting for the one before.
         let (chat, app, sources, hooks) = (StartGate(), StartGate(), StartGate(), StartGate())
@@ -74,9 +84,10 @@ public struct GatewayServer: Sendable {
                 try await house.webhooks.run(whenReady: hooks.open)
             }
             parts.addTask {
-                try await untilAsked(to: stop) {
+                try await untilAsked(to: { await stop { await reload($0, house) } }) {
                     try await chat.wait()
                     try await establishFirstApp(house)
+                    try await declareTypes(configuration, house)
                     app.open()
                     try await hooks.wait()
                     let server = try await house.listen()
@@ -119,6 +130,22 @@ public struct GatewayServer: Sendable {
             group.cancelAll()
         }
         await house.client.shutdown()
+    }
+
+    /// Reads the files that declare event types, if there are any.
+    private func declareTypes(_ configuration: Configuration, _ house: Assembly) async throws(DeclarationError) {
+        guard !configuration.schemaDirectory.isEmpty else { return }
+        try await SchemaFolder(path: configuration.schemaDirectory, limits: house.service.limits)
+            .apply(to: house.service, logger: Logger(label: "schemas"))
+    }
+
+    /// What can be taken over while it runs. What is wrong stands in the log, and everything stays as it was.
+    private func reload(_ configuration: Configuration, _ house: Assembly) async {
+        do {
+            try await declareTypes(configuration, house)
+        } catch {
+            logger.error("event types not reloaded", metadata: ["error": "\(error)"])
+        }
     }
 
     private func establishFirstApp(_ house: Assembly) async throws {

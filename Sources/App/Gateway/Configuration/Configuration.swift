@@ -6,6 +6,8 @@ public struct Configuration: Sendable {
     public var listenHost = "127.0.0.1"
     public var listenPort = 8080
     public var dataDirectory = "parley-data"
+    /// Where event types are declared by files (`TypeDeclaration`); empty: nowhere.
+    public var schemaDirectory = ""
     /// Fast for trying: fixed keys, loopback only (`product.md` 4).
     public var isDevelopment = false
     /// The address the world sees, without a slash at its end; empty: the address listened on.

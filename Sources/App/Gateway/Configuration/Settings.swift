@@ -12,6 +12,7 @@ public enum Settings {
     private static let general: [Setting] = [
         listen,
         .text("data", \.dataDirectory, "directory of the database; made when missing"),
+        schemas,
         .flag("dev", \.isDevelopment, "fixed keys for trying, on a loopback address only"),
         publicURL,
         secret(
@@ -138,6 +139,14 @@ public enum Settings {
         show: {
             $0.listenHost.contains(":") ? "[\($0.listenHost)]:\($0.listenPort)" : "\($0.listenHost):\($0.listenPort)"
         })
+
+    private static let schemas: Setting = {
+        var setting = Setting.text(
+            "schemas", \.schemaDirectory,
+            "directory of event types to declare in the first app, a file TYPE.json each; SIGHUP reads it again")
+        setting.isReloadable = true
+        return setting
+    }()
 
     private static let publicURL = Setting(
         name: "public_url", unit: "URL", summary: "the address the world sees; empty: the address listened on",

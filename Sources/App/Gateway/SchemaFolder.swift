@@ -1,0 +1,68 @@
+import ChatKit
+import ChatModel
+import Glibc
+import Logging
+
+/// The directory whose files declare event types (`TypeDeclaration`): read at the start, and again on SIGHUP.
+struct SchemaFolder {
+    let path: String
+    let limits: Limits
+
+    /// Brings the first app in line with the files.
+    ///
+    /// - Throws: `DeclarationError` naming the file and the place in it; then nothing has changed.
+    func apply(to service: ChatService, logger: Logger) async throws(DeclarationError) {
+        guard let app = service.keyring.apps.first(where: \.isFirst) else { return }
+        let applied = try await service.eventTypes.apply(try declarations(), to: app.space)
+        for one in applied where one.isNewVersion {
+            logger.notice("schema declared", metadata: ["type": "\(one.name)", "version": "\(one.version)"])
+        }
+        logger.info("event types read", metadata: ["path": "\(path)", "types": "\(applied.count)"])
+    }
+
+    /// Every `.json` file, in the order of the names; others and those that begin with a dot are passed over.
+    func declarations() throws(DeclarationError) -> [TypeDeclaration] {
+        let files = try names().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
+        guard files.count <= limits.typesPerApp else {
+            throw DeclarationError(path, "an app may declare at most \(limits.typesPerApp) event types")
+        }
+        var declarations: [TypeDeclaration] = []
+        for file in files {
+            declarations.append(try TypeDeclaration(file: file, try read(file), limits: limits))
+        }
+        return declarations
+    }
+
+    private func names() throws(DeclarationError) -> [String] {
+        guard let handle = opendir(path) else { throw failure(path) }
+        defer { closedir(handle) }
+        var names: [String] = []
+        while let entry = readdir(handle) {
+            // Not by copying `d_name`: an entry is as long as its name, and the type is longer.
+            guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
+            names.append(String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)))
+        }
+        return names
+    }
+
+    private func read(_ file: String) throws(DeclarationError) -> [UInt8] {
+        let descriptor = open(path + "/" + file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(file) }
+        defer { close(descriptor) }
+        let most = TypeDeclaration.mostBytes(limits)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(file) }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= most else { throw DeclarationError(file, "is longer than \(most) bytes") }
+        }
+    }
+
+    private func failure(_ file: String) -> DeclarationError {
+        DeclarationError(file, "cannot be read: \(String(cString: strerror(errno)))")
+    }
+}
