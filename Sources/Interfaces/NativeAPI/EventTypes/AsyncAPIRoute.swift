@@ -46,7 +46,7 @@ struct AsyncAPIDocument {
         return Base64.encodeURL(sha256(Array(texts.joined().utf8)))
     }()
 
-    /// Schemas and examples printed in full; what comes after is named by its address.
+    /// Schemas and examples printed in full; of what comes after the schemas are named by their addresses.
     private static let mostBytes = 16 * 1024 * 1024
 
     /// - Parameter newest: reads the newest version of a type that has one.
@@ -62,11 +62,11 @@ struct AsyncAPIDocument {
                 print(type, nil, to: &messages)
                 continue
             }
-            var version = try await newest(type)
-            if messages.bytes.count + schemas.bytes.count > Self.mostBytes { version = outlined(version) }
+            let version = try await newest(type)
             print(type, version, to: &messages)
             schemas.key(text: version.component)
-            print(version, to: &schemas)
+            let isFull = messages.bytes.count + schemas.bytes.count > Self.mostBytes
+            print(version, isFull ? nil : embedded(version), to: &schemas)
         }
         messages.endObject()
         schemas.endObject()
@@ -75,15 +75,10 @@ struct AsyncAPIDocument {
         return writer.bytes
     }
 
-    private func outlined(_ version: SchemaVersion) -> SchemaVersion {
-        var version = version
-        version.schema = JSONText { writer in
-            writer.beginObject()
-            writer.member("$ref", "\(publicURL)/v1/event-types/\(version.type)/versions/\(version.number)")
-            writer.endObject()
-        }
-        version.examples = []
-        return version
+    /// The schema as tools can read it inside the document; nil when they cannot.
+    private func embedded(_ version: SchemaVersion) -> JSONText? {
+        guard version.isReadableAsDraft07 else { return nil }
+        return EmbeddedSchema.text(version.schema, at: "#/components/schemas/\(version.component)/schema")
     }
 }
 
@@ -108,7 +103,7 @@ extension AsyncAPIDocument {
             Self.reference("#/components/schemas/\(version.component)", to: &writer)
             writer.key("examples")
             writer.beginArray()
-            for example in version.examples {
+            for example in version.examples where !EmbeddedSchema.holdsReference(example) {
                 writer.beginObject()
                 writer.member("payload", example)
                 writer.endObject()
@@ -121,11 +116,21 @@ extension AsyncAPIDocument {
         writer.endObject()
     }
 
-    private func print(_ version: SchemaVersion, to writer: inout JSONWriter) {
+    /// Tools refuse documents with any format but this and AsyncAPI's own, and so each schema that draft 07 can read is
+    /// said to be of it; its `$schema` stays, and `x-dialect` says what it was written in.
+    private func print(_ version: SchemaVersion, _ embedded: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("schemaFormat", version.format)
+        writer.member("schemaFormat", "application/schema+json;version=draft-07")
         writer.key("schema")
-        EmbeddedSchema(place: "#/components/schemas/\(version.component)/schema").print(version.schema, to: &writer)
+        if let embedded {
+            writer.raw(embedded)
+        } else {
+            writer.beginObject()
+            let address = "\(publicURL)/v1/event-types/\(version.type)/versions/\(version.number)"
+            writer.member("description", "Cannot stand inside this document; read it at \(address)")
+            writer.endObject()
+        }
+        writer.member("x-dialect", version.dialect)
         writer.endObject()
     }
 
@@ -147,17 +152,9 @@ extension SchemaVersion {
     /// Its name among the document's schemas. No two are alike: the last `.v` always belongs to the number.
     fileprivate var component: String { "\(type).v\(number)" }
 
-    /// The dialect as AsyncAPI spells media types of schemas; 2020-12 where the schema names none.
-    fileprivate var format: String {
-        let named = schema.rawMember("$schema").flatMap { try? JSONDocument($0).root.string } ?? ""
-        let draft =
-            switch named.last == "#" ? named.dropLast() : named[...] {
-            case "https://json-schema.org/draft/2019-09/schema": "draft-2019-09"
-            case "http://json-schema.org/draft-07/schema": "draft-07"
-            case "http://json-schema.org/draft-06/schema": "draft-06"
-            case "http://json-schema.org/draft-04/schema": "draft-04"
-            default: "draft-2020-12"
-            }
-        return "application/schema+json;version=\(draft)"
+    /// The dialect it names, or else the one it is read as.
+    fileprivate var dialect: String {
+        let named = schema.rawMember("$schema").flatMap { try? JSONDocument($0).root.string }
+        return named ?? "https://json-schema.org/draft/2020-12/schema"
     }
 }

@@ -1256,7 +1256,10 @@ enum OpenAPIText {
               description: |
                 An AsyncAPI 3.0 document of the event types the credential reaches, the gateway's own among them: each a message
                 with the newest version of its schema as payload and the envelope as header fields. Made anew for each request;
-                `info.version` changes with every change of the types. Schemas beyond 16 MiB in all are named by their address.
+                `info.version` changes with every change of the types.
+
+                AsyncAPI tools read JSON Schema as of draft 07: `schemaFormat` says so of each, `x-dialect` says what it was
+                written in. Schemas that such tools cannot read, and those beyond 16 MiB in all, are named by their address.
                 Needs the scope `read`, `emit` or `manage`.
               parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
               responses:
