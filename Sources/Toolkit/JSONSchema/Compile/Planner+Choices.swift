@@ -36,7 +36,7 @@ extension Planner {
     ) -> Instruction {
         var rows: [(name: Name, slot: Slot)] = []
         for (rule, values) in zip(rules, told.values) {
-            let program = program([rule])
+            let program = program(told.isEnough ? .told(rule, told.member) : .all([rule]))
             for value in values {
                 var slot = Slot()
                 slot.program = program
@@ -57,37 +57,48 @@ struct Discriminator {
     let member: Name
     /// For each branch.
     let values: [[Name]]
+    /// Whether the branches ask nothing of the member but to be one of these.
+    let isEnough: Bool
 
     init?(_ branches: [Rule.ID], _ planner: Planner) {
         guard branches.count > 1 else { return nil }
-        var listed: [[Name: [Name]]] = []
+        var listed: [[Name: Strings]] = []
         for branch in branches {
             let strings = Self.strings(of: branch, planner)
             guard !strings.isEmpty else { return nil }
             listed.append(strings)
         }
         for candidate in listed[0].keys.sorted() {
-            let values = listed.compactMap { $0[candidate] }
-            guard values.count == branches.count else { continue }
-            let all = values.flatMap(\.self)
+            let strings = listed.compactMap { $0[candidate] }
+            guard strings.count == branches.count else { continue }
+            let all = strings.flatMap(\.names)
             guard Set(all).count == all.count else { continue }
-            self.member = candidate
-            self.values = values
+            member = candidate
+            values = strings.map(\.names)
+            isEnough = strings.allSatisfy(\.isAll)
             return
         }
         return nil
     }
 
+    /// What a member may be, and whether that is all that is asked of it.
+    private struct Strings {
+        let names: [Name]
+        let isAll: Bool
+    }
+
     /// The required members of a branch that take nothing but listed strings.
-    private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: [Name]] {
+    private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: Strings] {
         let all = gathered([branch], planner)
         let required = Set(all.required)
-        var strings: [Name: [Name]] = [:]
+        var strings: [Name: Strings] = [:]
         for part in all.objects {
             for (name, rules) in part.names where required.contains(name) && strings[name] == nil {
-                guard let values = gathered(rules, planner).enums.first else { continue }
+                let member = gathered(rules, planner)
+                guard let values = member.enums.first else { continue }
                 let texts = values.compactMap(\.string)
-                if texts.count == values.count { strings[name] = Set(texts.map(Name.init)).sorted() }
+                guard texts.count == values.count else { continue }
+                strings[name] = Strings(names: Set(texts.map(Name.init)).sorted(), isAll: member.onlyListsStrings)
             }
         }
         return strings
@@ -96,5 +107,26 @@ struct Discriminator {
     private static func gathered(_ rules: [Rule.ID], _ planner: Planner) -> Conjunction {
         var gatherer = Gatherer(rules: planner.rules, shapes: planner.shapes, evaluated: planner.evaluated)
         return gatherer.gather(rules)
+    }
+}
+
+extension Conjunction {
+    /// Whether a string passes exactly when it is listed.
+    fileprivate var onlyListsStrings: Bool {
+        enums.count == 1 && kinds.contains(.string) && !isFalse && minLength == 0 && maxLength == .max
+            && patterns.isEmpty && formats.isEmpty && contents.isEmpty && choices.isEmpty && calls.isEmpty
+            && regions.isEmpty
+    }
+
+    /// Without asking again what a switch on the member has found out. Only where one part speaks of the member: another's
+    /// demands have not been looked at.
+    func trusting(_ member: Name) -> Conjunction {
+        var trusting = self
+        let speaking = objects.indices.filter { part in objects[part].names.contains { $0.name == member } }
+        guard speaking.count == 1, let part = speaking.first,
+            let place = objects[part].names.firstIndex(where: { $0.name == member })
+        else { return self }
+        trusting.objects[part].names[place].rules = []
+        return trusting
     }
 }

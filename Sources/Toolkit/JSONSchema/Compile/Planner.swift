@@ -27,6 +27,8 @@ struct Planner {
         case marked(Rule.ID)
         /// The rule with its `unevaluated*` last, inside fresh marks.
         case body(Rule.ID)
+        /// The rule, of a value whose member of that name is known to hold what the rule lists for it.
+        case told(Rule.ID, Name)
         /// One of the rules, exactly one if `exclusive`, without telling them apart.
         case choice([Rule.ID], exclusive: Bool)
     }
@@ -101,6 +103,9 @@ struct Planner {
         case .all(let rules):
             var gatherer = Gatherer(rules: self.rules, shapes: shapes, evaluated: evaluated)
             code = try instructions(for: gatherer.gather(rules))
+        case .told(let rule, let member):
+            var gatherer = Gatherer(rules: rules, shapes: shapes, evaluated: evaluated)
+            code = try instructions(for: gatherer.gather([rule]).trusting(member))
         case .marked(let rule): code = try marked(rule)
         case .body(let rule): code = try body(rule)
         case .choice(let rules, let exclusive): code = [generalChoice(rules, exclusive: exclusive)]

@@ -45,7 +45,7 @@ extension Evaluator {
                 if !Self.leaf(plan, first, Access.element(at, of: node)) { return false }
                 at &+= 1
             }
-        case .array, .run:
+        case .array, .selectBranch, .run:
             while at < end {
                 if !run(program, Access.element(at, of: node)) { return false }
                 at &+= 1

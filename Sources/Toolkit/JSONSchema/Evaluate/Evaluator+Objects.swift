@@ -28,6 +28,7 @@ extension Evaluator {
                 case .integer: if !Self.isInteger(plan, plan.code(slot.pointee.program).pointee, value) { return false }
                 case .object: if !nested(object: slot.pointee.program, value) { return false }
                 case .array: if !nested(array: slot.pointee.program, value) { return false }
+                case .selectBranch: if !nested(switch: slot.pointee.program, value) { return false }
                 case .leaf: if !Self.leaf(plan, plan.code(slot.pointee.program), value) { return false }
                 case .run: if !run(slot.pointee.program, value) { return false }
                 }
@@ -52,6 +53,12 @@ extension Evaluator {
     @inline(__always) mutating func nested(array program: UInt32, _ node: Node) -> Bool {
         guard node.kind == .array, enter() else { return false }
         return leave(elements(plan.row(plan.code(program).pointee.a), node))
+    }
+
+    /// A program that is one switch.
+    @inline(__always) private mutating func nested(switch program: UInt32, _ node: Node) -> Bool {
+        guard enter() else { return false }
+        return leave(select(plan.code(program).pointee, node))
     }
 
     /// The names a table knows: its first field.

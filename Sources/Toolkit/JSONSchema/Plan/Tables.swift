@@ -40,6 +40,8 @@ enum Way: UInt8 {
     case leaf
     /// A single table for values of one kind.
     case object, array
+    /// A single switch on a member's string.
+    case selectBranch
     case run
 
     init(_ first: Instruction) {
@@ -51,6 +53,7 @@ enum Way: UInt8 {
         case .integer: self = .integer
         case .object where first.isTyped: self = .object
         case .array where first.isTyped: self = .array
+        case .selectBranch: self = .selectBranch
         default: self = first.isSimple ? .leaf : .run
         }
     }
