@@ -8,6 +8,8 @@ disagree is printed, made as small as it goes; the exit code is 1 when there are
 
 Doubles beyond 64-bit integers are left out, because there the two differ and both can say why: 1e300 is an integer of draft-04
 for parley and not for jsonschema-rs, and a multiple of 1.5 as the double that it is, but not as the decimal that was written.
+So is `contains` beside `unevaluatedItems` in 2019-09, where parley takes no item for evaluated because it was contained:
+2019-09 names only `items` and `additionalItems` there (core 9.3.1.3).
 """
 
 import argparse
@@ -41,6 +43,9 @@ class Maker:
         self.age = ORDER.index(dialect)
         self.dialect = dialect
         self.definitions = draw.randint(0, 3)
+        # Not both in a schema of 2019-09.
+        self.contains = dialect != "2019-09" or draw.random() < 0.5
+        self.unevaluated_items = dialect != "2019-09" or not self.contains
         # Set while a definition is made: it may name only later ones in place, or there would be no end.
         self.current = -1
 
@@ -179,11 +184,11 @@ class Maker:
             schema[bound] = draw.randint(0, 3)
         if draw.random() < 0.2:
             schema["uniqueItems"] = draw.random() < 0.9
-        if self.since("06") and draw.random() < 0.25:
+        if self.since("06") and self.contains and draw.random() < 0.25:
             schema["contains"] = self.schema(below, False)
             if self.since("2019-09") and draw.random() < 0.5:
                 schema[draw.choice(["minContains", "maxContains"])] = draw.randint(0, 3)
-        if self.since("2019-09") and draw.random() < 0.2:
+        if self.since("2019-09") and self.unevaluated_items and draw.random() < 0.2:
             schema["unevaluatedItems"] = draw.random() < 0.2 if draw.random() < 0.7 else self.schema(below, False)
 
     def branches(self, schema, depth):
