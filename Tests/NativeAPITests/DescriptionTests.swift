@@ -180,6 +180,7 @@ import Yams
             .post, "/v1/event-types/order.paid/candidate/promote", #"{"force":"agreed with all shops"}"#,
             as: "/v1/event-types/{type}/candidate/promote"),
         Exchange(.delete, "/v1/event-types/order.paid/candidate", as: "/v1/event-types/{type}/candidate"),
+        Exchange(.post, "/v1/event-types/order.paid/infer", #"{"last":5}"#, as: "/v1/event-types/{type}/infer"),
         Exchange(.get, "/v1/asyncapi.json", as: "/v1/asyncapi.json"),
         Exchange(.delete, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
         Exchange(.patch, "/v1/apps/default", #"{"require_declared_types":true}"#, as: "/v1/apps/{id}"),

@@ -116,4 +116,23 @@ import Testing
             #expect(await api.call(.delete, path).status == 404)
         }
     }
+
+    @Test("are drafted into a schema that accepts them, and can be declared as it is")
+    func inference() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/event-types/order.paid/infer").status == 404)
+            for amount in 1...3 {
+                #expect(await api.emit(#"{"amount":\#(amount),"at":"2024-05-01T10:00:00Z"}"#).status == 201)
+            }
+            #expect(await api.emit(#""other""#, type: "order.sent").status == 201)
+            let draft = await api.call(.post, "/v1/event-types/order.paid/infer", #"{"last":2,"closed":true}"#)
+            #expect(draft.status == 200 && draft["events"]?.integer == 2)
+            #expect(draft["schema"]?["properties"]?["amount"]?["type"]?.string == "integer")
+            let schema = try #require(draft.raw("schema"))
+            await api.declare(schema.description)
+            #expect(await api.emit(#"{"amount":9,"at":"2024-05-01T10:00:00Z"}"#).status == 201)
+            #expect(await api.emit(#"{"amount":9,"at":"2024-05-01T10:00:00Z","new":1}"#).status == 422)
+            #expect(await api.call(.post, "/v1/event-types/order.paid/infer", #"{"last":0}"#).status == 400)
+        }
+    }
 }

@@ -132,6 +132,7 @@ public struct NativeAPI: Sendable {
         router.add(.post, "/v1/event-types/{type}/versions", body: schemaBody, handler: asCaller(postSchemaVersion))
         router.add(.get, "/v1/event-types/{type}/versions/{version}", handler: asCaller(getSchemaVersion))
         router.add(.post, "/v1/event-types/{type}/validate", body: smallBody, handler: asCaller(postTypeValidation))
+        router.add(.post, "/v1/event-types/{type}/infer", body: smallBody, handler: asCaller(postInference))
         router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(getCandidate))
         router.add(.put, "/v1/event-types/{type}/candidate", body: schemaBody, handler: asCaller(putCandidate))
         router.add(.delete, "/v1/event-types/{type}/candidate", handler: asCaller(deleteCandidate))

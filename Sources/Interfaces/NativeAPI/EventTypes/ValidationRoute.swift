@@ -19,6 +19,25 @@ extension NativeAPI {
         }
         return .json(JSONText(capacity: 512) { validation.print(withBasic: output != nil, to: &$0) }.bytes)
     }
+
+    /// `POST /v1/event-types/{type}/infer`: a first draft of a schema from the last events. An empty body, or
+    /// `{"last": …, "closed": …}`.
+    func postInference(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try optionalFields(request, known: ["last", "closed"])
+        let last = try fields?.integer("last", in: 1...Chat.draftEventsMost) ?? 100
+        let isClosed = try fields?.boolean("closed") ?? false
+        let draft = try await service.chat(for: caller)
+            .draftSchema(of: request.name("type"), last: last, closesObjects: isClosed)
+        let body = JSONText(capacity: draft.schema.count + 64) { writer in
+            writer.beginObject()
+            writer.member("type", request.name("type"))
+            writer.member("events", draft.events)
+            writer.member("schema", draft.schema)
+            writer.endObject()
+        }
+        return .json(body.bytes)
+    }
 }
 
 extension Validation {

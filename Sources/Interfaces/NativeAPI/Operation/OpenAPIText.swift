@@ -1168,6 +1168,43 @@ enum OpenAPIText {
                 '413': {$ref: '#/components/responses/TooLarge'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/event-types/{type}/infer:
+            parameters: [{$ref: '#/components/parameters/eventType'}]
+            post:
+              operationId: postInference
+              tags: [event types]
+              summary: Draft a schema from the last events of a type
+              description: |
+                The draft accepts every event it was drawn from; read it before you declare it. The type need not be declared.
+                Needs the scope `read`.
+              requestBody:
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      additionalProperties: false
+                      properties:
+                        last: {type: integer, minimum: 1, maximum: 1000, default: 100, description: Events to draw it from.}
+                        closed: {type: boolean, default: false, description: Refuse members that appeared in no event.}
+              responses:
+                '200':
+                  description: The draft, in the dialect 2020-12
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [type, events, schema]
+                        properties:
+                          type: {type: string}
+                          events: {type: integer, description: How many events it was drawn from.}
+                          schema: {$ref: '#/components/schemas/Schema'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /v1/event-types/{type}/candidate:
             parameters: [{$ref: '#/components/parameters/eventType'}]
             get:
