@@ -126,6 +126,8 @@ import Testing
         #expect(try schema.verdict(on: deep) == .exhausted(.depth))
         let usual = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
         #expect(try schema.verdict(on: usual) == .valid)
+        let narrow = try compiled(##"{"items":{"$ref":"#"}}"##) { $0.limits.nesting = 63 }
+        #expect(try narrow.verdict(on: usual) == .exhausted(.depth))
     }
 
     @Test("stop a report")

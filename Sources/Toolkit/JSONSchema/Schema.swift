@@ -25,6 +25,7 @@ public final class Schema: Sendable {
     private let way: Way
     private let steps: Int
     private let patternSteps: Int
+    private let nesting: Int
     private let membersPerObject: Int
     private let payloadBytes: Int
     private let readsLayout: Bool
@@ -44,6 +45,7 @@ public final class Schema: Sendable {
         way = Way(compiled.plan.base.code(compiled.entry).pointee)
         steps = options.limits.steps
         patternSteps = options.limits.patternSteps
+        nesting = options.limits.nesting
         membersPerObject = options.limits.membersPerObject
         payloadBytes = options.limits.payloadBytes
         readsLayout = options.access.readsLayout
@@ -76,15 +78,13 @@ public final class Schema: Sendable {
         _ access: Access.Type, _ node: Node, _ bytes: Int, _ scratch: UnsafeMutablePointer<Scratch>
     ) -> Verdict {
         var evaluator = Evaluator<Access>(
-            plan: plan, scratch: scratch, steps: 10 * bytes + steps, patternSteps: patternSteps, depth: Self.nesting,
+            plan: plan, scratch: scratch, steps: 10 * bytes + steps, patternSteps: patternSteps, depth: nesting,
             membersPerObject: membersPerObject)
         let isValid = evaluator.begin(entry, way, node)
         if let exhausted = evaluator.exhausted { return .exhausted(exhausted) }
         return isValid ? .valid : .invalid
     }
 
-    /// Calls of one evaluation inside each other. Keeps the deepest within a stack of 512 KiB.
-    static let nesting = 400
 }
 
 extension Schema {

@@ -25,8 +25,9 @@ public struct SchemaLimits: Sendable, Equatable {
     public var compileMilliseconds = 200
     /// Values in all `enum`s together.
     public var enumValues = 10_000
-    /// Nested arrays and objects in a value.
-    public var depth = 64
+    /// Calls of an evaluation inside each other: what the depth of the value comes to, times what schemas nest on one
+    /// value. The default keeps the deepest within a stack of 512 KiB. The parser bounds the depth of a value by itself.
+    public var nesting = 400
     /// Members of one object of a value.
     public var membersPerObject = 1_000
     /// Bytes of a value's text.
@@ -35,8 +36,6 @@ public struct SchemaLimits: Sendable, Equatable {
     public var steps = 100_000
     /// Steps of all backtracking patterns on one value.
     public var patternSteps = 100_000
-    /// Scratch memory of one evaluation, in bytes.
-    public var scratchBytes = 16 * 1024 * 1024
 
     public init() {}
 }
