@@ -9,7 +9,6 @@ struct SchemaCheck: Sendable {
     var options: SchemaOptions {
         var options = SchemaOptions()
         options.limits.schemaBytes = limits.schemaBytes
-        options.limits.depth = limits.jsonDepth
         // A payload is judged where it stands in its request's body.
         options.limits.payloadBytes = max(
             limits.emitBodyBytes, limits.batchBodyBytes, limits.inboundBodyBytes, limits.dataBytes)
