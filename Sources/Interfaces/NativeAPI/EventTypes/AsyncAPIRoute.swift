@@ -11,16 +11,16 @@ extension NativeAPI {
     func getAsyncAPI(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = service.chat(for: caller)
-        let document = AsyncAPIDocument(
-            title: service.keyring.app(caller.space)?.name ?? caller.space.name, publicURL: publicURL,
-            types: try chat.eventTypes())
-        let tag = EntityTag.quoted(document.version)
-        let headers = [(name: "ETag", value: tag), (name: "Cache-Control", value: "private, no-cache")]
-        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: headers) }
+        // A thousand types are more than others should wait for.
         return try await Self.awayFromTheLoop(if: true) {
-            .json(
-                try await document.printed { type in try await chat.version(type.latestVersion, of: type.name) },
-                headers: headers)
+            let document = AsyncAPIDocument(
+                title: service.keyring.app(caller.space)?.name ?? caller.space.name, publicURL: publicURL,
+                types: try chat.eventTypes())
+            let tag = EntityTag.quoted(document.version)
+            let headers = [(name: "ETag", value: tag), (name: "Cache-Control", value: "private, no-cache")]
+            if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: headers) }
+            let body = try await document.printed { try await chat.version($0.latestVersion, of: $0.name) }
+            return .json(body, headers: headers)
         }
     }
 }
@@ -32,13 +32,17 @@ struct AsyncAPIDocument {
     let title: String
     let publicURL: String
     let types: [EventType]
-
-    /// Changes whenever the document does: names the address, every type's version, and the gateway's own types, which
+    /// Changes whenever the document does: made of the address, every type's version, and the gateway's own types, which
     /// change with a release.
-    var version: String {
+    let version: String
+
+    init(title: String, publicURL: String, types: [EventType]) {
+        self.title = title
+        self.publicURL = publicURL
+        self.types = types
         var parts = [title, publicURL] + types.map { $0.name + "\0" + $0.etag }
         if types.contains(where: \.isBuiltIn) { parts.append(Self.catalogueDigest) }
-        return Base64.encodeURL(Array(sha256(Array(parts.joined(separator: "\n").utf8)).prefix(12)))
+        version = Base64.encodeURL(Array(sha256(Array(parts.joined(separator: "\n").utf8)).prefix(12)))
     }
 
     private static let catalogueDigest: String = {
