@@ -22,6 +22,14 @@ struct Assembly: Sendable {
         self.configuration = configuration
         self.loop = loop
         service = ChatService(engine: engine, limits: configuration.limits, executor: loop)
+        service.eventTypes.observeUnusable { version in
+            logger.error(
+                "schema cannot be used: its event type is not checked, or refused",
+                metadata: [
+                    "app": "\(version.space.name)", "type": "\(version.type)", "version": "\(version.number)",
+                    "reason": "\(version.fault)",
+                ])
+        }
         let guarding = AddressGuard(allowing: try Self.allowedNetworks(configuration))
         let userAgent = "Parley/\(GatewayServer.version)"
         client = try Client(options: ClientOptions(userAgent: userAgent, addressGuard: guarding))

@@ -74,7 +74,7 @@ extension Chat {
         }
         let text = try await version(wanted, of: name).schema
         return try await types.workshop.run { () async throws(ChatError) in
-            let schema = try types.check.compile(text)
+            let schema = try types.storedCheck.compile(text)
             return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
         }
     }

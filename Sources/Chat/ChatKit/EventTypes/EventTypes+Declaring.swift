@@ -86,11 +86,12 @@ extension EventTypes {
     ) async throws(ChatError) -> (change: Change, type: EventType, version: SchemaVersion?) {
         var type = type
         if let rule = proposal.compatibility { type.settings.compatibility = rule }
-        let schema = try check.compile(proposal.schema)
-        try check.tryExamples(of: proposal, on: schema)
         let newest = try await version(type.latestVersion, of: type.name, in: space)
-        if let newest, newest.schema == proposal.schema {
-            let compiled = CompiledVersion(number: newest.number, schema: schema)
+        let isKnown = newest?.schema == proposal.schema
+        let schema = try (isKnown ? storedCheck : check).compile(proposal.schema)
+        try check.tryExamples(of: proposal, on: schema)
+        if isKnown {
+            let compiled = CompiledVersion(number: type.latestVersion, schema: schema)
             return (change(type, from: old, compiled: compiled, in: space), type, nil)
         }
         let number = type.latestVersion + 1
@@ -125,15 +126,13 @@ extension EventTypes {
         for number in (oldest...type.latestVersion).reversed() {
             guard let earlier = try await version(number, of: type.name, in: space) else { continue }
             do {
-                try comparison.demand(schema, follows: try check.compile(earlier.schema), number: number)
+                try comparison.demand(schema, follows: try storedCheck.compile(earlier.schema), number: number)
             } catch {
-                guard error.slug == "incompatible_schema" else {
-                    throw ChatError(
-                        .conflict, "version \(number) of '\(type.name)' cannot be compared: \(error.message)",
-                        slug: "incompatible_schema")
-                }
-                guard let reason = proposal.forced else { throw error }
-                return reason
+                if let reason = proposal.forced { return reason }
+                guard error.slug != "incompatible_schema" else { throw error }
+                throw ChatError(
+                    .conflict, "version \(number) of '\(type.name)' cannot be compared: \(error.message)",
+                    slug: "incompatible_schema")
             }
         }
         return nil

@@ -130,9 +130,16 @@ extension EventTypes {
     func compiled(_ number: Int, of name: String, in space: SpaceID) async throws(ChatError) -> CompiledVersion? {
         let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: space))
         guard let record else { return nil }
-        // What was accepted once and cannot be compiled now, by another release for instance, refuses events loudly.
-        let schema = SchemaVersion(record).flatMap { try? check.compile($0.schema) }
-        return CompiledVersion(number: number, schema: schema)
+        do throws(ChatError) {
+            guard let version = SchemaVersion(record) else {
+                throw ChatError(.malformed, "its record cannot be understood")
+            }
+            return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
+        } catch {
+            // Another release wrote it, for instance. Nothing passes unchecked because of it.
+            await tell(of: UnusableVersion(space: space, type: name, number: number, fault: error.message))
+            return CompiledVersion(number: number, schema: nil)
+        }
     }
 
     private func settleCandidate(_ key: RecordKey) async throws(ChatError) {
@@ -141,7 +148,7 @@ extension EventTypes {
             // Looked at again after it was taken: it may have been dropped meanwhile.
             guard contents.withLock({ $0[key.space]?.candidates[name]?.body }) != record.body else { return }
             let candidate = try await workshop.run { () async throws(ChatError) in
-                Candidate(record, check: self.check)
+                Candidate(record, check: self.storedCheck)
             }
             contents.withLock { $0[key.space, default: AppTypes()].put(candidate, for: name) }
         }

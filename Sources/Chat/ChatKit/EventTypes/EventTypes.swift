@@ -41,6 +41,7 @@ public final class EventTypes: Sendable {
     let workshop = Workshop()
     let contents = Lock<[SpaceID: AppTypes]>([:])
     let violations = ViolationTally()
+    let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
 
     init(engine: any Engine, keyring: Keyring, limits: Limits, clock: WallClock) {
         directory = engine.directory
@@ -51,7 +52,10 @@ public final class EventTypes: Sendable {
         mirror = RecordMirror([.app, .eventType, .setting], of: engine.directory)
     }
 
+    /// For what is to be declared.
     var check: SchemaCheck { SchemaCheck(limits: limits) }
+    /// For what was declared.
+    var storedCheck: SchemaCheck { SchemaCheck(limits: limits, isOfStored: true) }
 
     // MARK: Reading
 

@@ -5,10 +5,16 @@ import JSONSchema
 /// What a schema must pass before it becomes a version: it compiles, and its examples come out as they should.
 struct SchemaCheck: Sendable {
     let limits: Limits
+    /// Whether the schema passed before: then it is refused neither for its length, since the limit may have been lowered,
+    /// nor for the time it takes, since the machine may have become slower. Events of its type would be refused with it.
+    var isOfStored = false
+
+    private static let storedMilliseconds = 20_000
 
     var options: SchemaOptions {
         var options = SchemaOptions()
-        options.limits.schemaBytes = limits.schemaBytes
+        options.limits.schemaBytes = isOfStored ? .max : limits.schemaBytes
+        if isOfStored { options.limits.compileMilliseconds = Self.storedMilliseconds }
         // A payload is judged where it stands in its request's body.
         options.limits.payloadBytes = max(
             limits.emitBodyBytes, limits.batchBodyBytes, limits.inboundBodyBytes, limits.dataBytes)
@@ -18,7 +24,7 @@ struct SchemaCheck: Sendable {
     /// - Throws: `.tooLarge`; `.malformed` for what is no JSON; `.invalid` with the slug `schema_invalid` and faults that
     ///   point into the schema.
     func compile(_ text: JSONText) throws(ChatError) -> Schema {
-        guard text.count <= limits.schemaBytes else {
+        guard isOfStored || text.count <= limits.schemaBytes else {
             throw ChatError(.tooLarge, "a schema may have at most \(limits.schemaBytes) bytes")
         }
         let document: JSONDocument

@@ -93,6 +93,18 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"event_type":"order.paid"}"#, #"{"event_type":"order.paid","errors":["expected integer"]}"#]),
         BuiltInType(
+            "schema.unusable", .kept, "A stored schema cannot be used: events of its type cannot be checked.",
+            members: """
+                "required": ["event_type", "schema_version", "reason"],
+                "properties": {
+                  "event_type": {"type": "string", "minLength": 1, "description": "The type; in mode `enforce` it is refused."},
+                  "schema_version": {"$ref": "#/$defs/count", "description": "The version that cannot be used."},
+                  "reason": {"type": "string", "description": "Why, in a sentence."}
+                }
+                """,
+            accepts: [#"{"event_type":"order.paid","schema_version":3,"reason":"its record cannot be understood"}"#],
+            refuses: [#"{"event_type":"order.paid","schema_version":3}"#, #"{"reason":"unknown"}"#]),
+        BuiltInType(
             "key.expiring", .kept, "An API key will expire soon.",
             members: """
                 "required": ["key", "expires_at"],
