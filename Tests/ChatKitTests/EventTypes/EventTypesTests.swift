@@ -143,6 +143,11 @@ import Testing
             try await chat.emit(orderPaid("1", type: "t"))
             #expect(try await chat.setCandidate(json("true"), for: "t").accepted == 0)
             try await expect(.forbidden) { _ = try await chat.with(.read).setCandidate(json("{}"), for: "t") }
+            // What others sent shows in it.
+            for scopes in [Scopes.emit, .read] {
+                try await expect(.forbidden) { _ = try chat.with(scopes).candidateReport(of: "t") }
+            }
+            #expect(try chat.with(.manage).candidateReport(of: "t").accepted == 0)
             try await chat.dropCandidate(of: "t")
             try await expect(.notFound) { _ = try chat.candidateReport(of: "t") }
         }

@@ -25,9 +25,11 @@ extension Chat {
 
     /// What the candidate of a type would have done. Counts are this node's.
     ///
-    /// - Throws: `.forbidden`; `.notFound` when the type has none.
+    /// For those who may set one: faults quote what others sent.
+    /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has none.
     public func candidateReport(of name: String) throws(ChatError) -> CandidateReport {
-        try demandReading(name)
+        try caller.demand(.manage)
+        try caller.demand(type: name)
         guard let candidate = types.candidate(of: name, in: space) else { throw EventTypes.unknownCandidate }
         return candidate.report(of: name)
     }

@@ -1212,7 +1212,8 @@ enum OpenAPIText {
               tags: [event types]
               summary: Say what a schema on trial would have done
               description: |
-                Counted since it was set, or since this node of the gateway started. Needs the scope `read`, `emit` or `manage`.
+                Counted since it was set, or since this node of the gateway started. Needs the scope `manage`: the samples quote
+                what others sent.
               responses:
                 '200': {$ref: '#/components/responses/Candidate'}
                 '400': {$ref: '#/components/responses/BadRequest'}
