@@ -131,6 +131,27 @@ import Testing
         }
     }
 
+    @Test("becomes a version and ends in one commit, unless it has ended or another one has its place")
+    func promotedOnce() async throws {
+        try await withChat { chat in
+            let types = chat.service.eventTypes
+            _ = try await chat.declare("t", settings(rule: "none"))
+            _ = try await chat.setCandidate(json(#"{"maximum":1}"#), for: "t")
+            let first = try #require(types.candidate(of: "t", in: chat.space))
+            let revision = try await types.directory.revision()
+            #expect(try await chat.promoteCandidate(of: "t").isNew)
+            #expect(try await types.directory.revision() == revision + 1)
+            try await expect(.notFound) { _ = try chat.candidateReport(of: "t") }
+            // Its node did not know yet that it had ended.
+            #expect(try await !chat.add(proposal(#"{"maximum":1}"#), to: "t", ending: first).isNew)
+            _ = try await chat.setCandidate(json(#"{"maximum":3}"#), for: "t")
+            #expect(try await chat.add(proposal(#"{"maximum":2}"#), to: "t", ending: first).version.number == 2)
+            #expect(try chat.candidateReport(of: "t").schema == json(#"{"maximum":3}"#))
+            let key = Candidate.recordKey(of: "t", in: chat.space)
+            #expect(try await types.directory.read(key) != nil)
+        }
+    }
+
     @Test("must be a schema, of a declared type, and goes when it is dropped")
     func lifetime() async throws {
         try await withChat { chat in

@@ -48,24 +48,34 @@ extension Chat {
         }
     }
 
-    /// Makes the candidate the newest version of its type, and ends the trial.
+    /// Makes the candidate the newest version of its type, and ends the trial in the same commit. A candidate that others
+    /// have set in its place meanwhile stays.
     ///
     /// - Parameter forced: as `SchemaProposal.forced`.
     /// - Throws: as `addVersion`; `.notFound` when there is no candidate.
     public func promoteCandidate(
         of name: String, forced: String? = nil
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
-        var proposal = SchemaProposal(schema: try candidateReport(of: name).schema)
+        try demandManaging(name)
+        guard let candidate = types.candidate(of: name, in: space) else { throw EventTypes.unknownCandidate }
+        var proposal = SchemaProposal(schema: candidate.text)
         proposal.forced = forced
-        let added = try await addVersion(proposal, to: name)
-        try await dropCandidate(of: name)
-        return added
+        return try await add(proposal, to: name, ending: candidate)
     }
 }
 
 extension EventTypes {
     func candidate(of name: String, in space: SpaceID) -> Candidate? {
         contents.withLock { $0[space]?.candidates[ExactText(name)] }
+    }
+
+    /// The removal of a candidate's record; nothing when it is gone, or that of another candidate.
+    func ending(
+        _ candidate: Candidate, of name: String, in space: SpaceID
+    ) async throws(ChatError) -> [RecordChange] {
+        let key = Candidate.recordKey(of: name, in: space)
+        guard let record = try await directory.read(key), record.body == candidate.body else { return [] }
+        return [RecordChange(key, body: nil, demand: .etag(record.etag))]
     }
 
     static let unknownCandidate = ChatError(.notFound, "the event type has no candidate")

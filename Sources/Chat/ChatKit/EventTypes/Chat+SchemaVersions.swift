@@ -47,11 +47,25 @@ extension Chat {
         _ proposal: SchemaProposal, to name: String
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         try demandManaging(name)
+        return try await add(proposal, to: name)
+    }
+
+    /// - Parameter candidate: ends in the same commit, if it is still there.
+    func add(
+        _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil
+    ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         if let reason = proposal.forced { try Self.check(reason: reason) }
         return try await types.settling(ifMatch: nil) { [types, space] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
             let proposed = try await types.proposing(proposal, for: old, from: old, in: space)
-            _ = try await types.write(proposed.change.records, proposed.change.prepared)
+            var records = proposed.change.records
+            if let candidate { records += try await types.ending(candidate, of: name, in: space) }
+            do throws(ChatError) {
+                _ = try await types.write(records, proposed.change.prepared)
+            } catch {
+                // The type or the candidate went since it was read: another look.
+                throw error.code == .notFound ? EventTypes.stale : error
+            }
             if let version = proposed.version { return (version, true) }
             guard let newest = try await types.version(old.latestVersion, of: name, in: space) else {
                 throw EventTypes.unknownVersion
