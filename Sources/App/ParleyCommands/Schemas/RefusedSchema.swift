@@ -33,7 +33,7 @@ struct RefusedSchema: Error {
             writer.beginObject()
             writer.member("title", "The schema is refused")
             writer.member("code", "schema_invalid")
-            writer.member("detail", message)
+            writer.member("detail", problems.first?.detail ?? message)
             writer.key("errors")
             printProblems(into: &writer)
             writer.endObject()
