@@ -60,6 +60,8 @@ public struct Limits: Sendable {
     public var versionsPerType = 1000
     /// Examples of one version, and as many counter-examples.
     public var schemaExamples = 100
+    /// How long a new version is compared with earlier ones, where the rule asks for all of them.
+    public var schemaComparison: Duration = .seconds(5)
 
     public init() {}
 }

@@ -55,6 +55,23 @@ import Testing
         }
     }
 
+    @Test("count here although many others declare here", .timeLimit(.minutes(1)))
+    func busy() async throws {
+        try await withTwoNodes { here, there in
+            let door = Door()
+            async let held: Void = there.service.eventTypes.workshop.run(for: there.space) {
+                () async throws(ChatError) in await door.pass()
+            }
+            await door.arrival()
+            try await here.declareOrder()
+            try await there.until { $0.isRefused(#"{"amount":"1"}"#) }
+            _ = try await here.setCandidate(json("false"), for: "order.paid")
+            try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
+            door.open()
+            try await held
+        }
+    }
+
     @Test("number their versions without gaps although two nodes declare at once")
     func twoNodes() async throws {
         try await withTwoNodes { here, there in

@@ -168,6 +168,31 @@ import Testing
         }
     }
 
+    @Test("is compared with earlier ones for a bounded time, with the newest in any case")
+    func comparisonTime() async throws {
+        var limits = Limits()
+        limits.schemaComparison = .zero
+        try await withChat(limits: limits) { chat in
+            _ = try await chat.declare("t", settings(rule: "none"))
+            for number in 1...3 { _ = try await chat.addVersion(proposal(#"{"maximum":\#(number)}"#), to: "t") }
+            let next = #"{"maximum":4}"#
+            let error = try await refusal {
+                _ = try await chat.addVersion(proposal(next, rule: "backward_transitive"), to: "t")
+            }
+            #expect(error.code == .conflict)
+            #expect(error.slug == "incompatible_schema")
+            #expect(error.message.contains("version 2 and those before it within 0 seconds"))
+            #expect(Dictionary(uniqueKeysWithValues: error.members)["compared_with"] == json("2"))
+            let narrower = try await refusal {
+                _ = try await chat.addVersion(proposal("false", rule: "backward_transitive"), to: "t")
+            }
+            #expect(Dictionary(uniqueKeysWithValues: narrower.members)["compared_with"] == json("3"))
+            let forced = proposal(next, rule: "backward_transitive", forced: "all are known to be wider")
+            #expect(try await chat.addVersion(forced, to: "t").version.forced != nil)
+            _ = try await chat.addVersion(proposal(#"{"maximum":5}"#, rule: "backward"), to: "t")
+        }
+    }
+
     @Test("has a bounded size, a bounded number of examples, and bounded siblings")
     func limits() async throws {
         var limits = Limits()

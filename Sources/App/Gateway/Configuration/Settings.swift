@@ -123,6 +123,9 @@ public enum Settings {
         .integer(
             "limits.schema_examples", \.limits.schemaExamples, in: 0...10_000, unit: "examples",
             "examples of one version, and as many counter-examples"),
+        .seconds(
+            "limits.schema_comparison_seconds", \.limits.schemaComparison, in: 1...300,
+            "how long a new version is compared with earlier ones"),
     ]
 
     private static let listen = Setting(

@@ -12,7 +12,7 @@ extension Chat {
     ///   slug `schema_invalid`.
     public func setCandidate(_ schema: JSONText, for name: String) async throws(ChatError) -> CandidateReport {
         try demandManaging(name)
-        return try await types.workshop.run { [types, space] () async throws(ChatError) in
+        return try await types.workshop.run(for: space) { [types, space] () async throws(ChatError) in
             _ = try types.type(name, in: space)
             let candidate = Candidate(schema, try types.check.compile(schema), created: types.clock.now)
             let key = Candidate.recordKey(of: name, in: space)

@@ -30,7 +30,7 @@ extension Chat {
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
         try demandManaging(name)
         try Names.check(type: name)
-        return try await types.settling(ifMatch: etag) { [types, space] () async throws(ChatError) in
+        return try await types.settling(ifMatch: etag, in: space) { [types, space] () async throws(ChatError) in
             let old = try await types.stored(name, in: space)
             if let etag, old?.etag != etag { throw old == nil ? EventTypes.unknown : EventTypes.stale }
             let type = try await types.declaring(name, settings, origin: .api, over: old, in: space)
@@ -48,7 +48,7 @@ extension Chat {
     /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try demandManaging(name)
-        try await types.settling(ifMatch: etag) { [types, space] () async throws(ChatError) in
+        try await types.settling(ifMatch: etag, in: space) { [types, space] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
             if let etag, old.etag != etag { throw EventTypes.stale }
             guard etag != nil || old.latestVersion == 0 else {

@@ -73,7 +73,7 @@ extension Chat {
             return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
         }
         let text = try await version(wanted, of: name).schema
-        return try await types.workshop.run { () async throws(ChatError) in
+        return try await types.workshop.run(for: space) { () async throws(ChatError) in
             let schema = try types.storedCheck.compile(text)
             return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
         }

@@ -12,11 +12,11 @@ extension EventTypes {
 
     /// Does `work` in the workshop; again when another node wrote in between, unless the caller demanded a version.
     func settling<Result: Sendable>(
-        ifMatch etag: String?, _ work: @Sendable () async throws(ChatError) -> Result
+        ifMatch etag: String?, in space: SpaceID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         for _ in 0..<8 {
             do {
-                return try await workshop.run(work)
+                return try await workshop.run(for: space, work)
             } catch {
                 let isOvertaken = error.code == .stale || (error.code == .conflict && error.current != nil)
                 guard isOvertaken, etag == nil else { throw error }
@@ -123,19 +123,31 @@ extension EventTypes {
         guard rule.mode != .none, type.latestVersion > 0 else { return nil }
         let comparison = VersionComparison(rule: rule, type: type.name, number: type.latestVersion + 1)
         let oldest = rule.isTransitive ? 1 : type.latestVersion
+        let end = ContinuousClock.now + limits.schemaComparison
         for number in (oldest...type.latestVersion).reversed() {
+            guard !Task.isCancelled else { throw Workshop.abandoned }
             guard let earlier = try await version(number, of: type.name, in: space) else { continue }
-            do {
-                try comparison.demand(schema, follows: try storedCheck.compile(earlier.schema), number: number)
+            do throws(ChatError) {
+                // The newest has its turn always.
+                if number < type.latestVersion, ContinuousClock.now >= end {
+                    throw comparison.unfinished(at: number, limit: limits.schemaComparison)
+                }
+                try comparison.demand(schema, follows: try compiled(earlier, in: space), number: number)
             } catch {
                 if let reason = proposal.forced { return reason }
-                guard error.slug != "incompatible_schema" else { throw error }
-                throw ChatError(
-                    .conflict, "version \(number) of '\(type.name)' cannot be compared: \(error.message)",
-                    slug: "incompatible_schema")
+                throw comparison.explained(error, at: number)
             }
         }
         return nil
+    }
+
+    private func compiled(_ version: SchemaVersion, in space: SpaceID) throws(ChatError) -> Schema {
+        if let known = entry(version.type, in: space)?.compiled, known.number == version.number,
+            let schema = known.schema
+        {
+            return schema
+        }
+        return try storedCheck.compile(version.schema)
     }
 
     /// A stored version; nil when there is none.

@@ -108,7 +108,7 @@ extension EventTypes {
 
     private func settleVersion(of name: String, in space: SpaceID) async throws(ChatError) {
         guard let wanted = wantedVersion(of: name, in: space) else { return }
-        let compiled = try await workshop.run { () async throws(ChatError) in
+        let compiled = try await Workshop.aside { () async throws(ChatError) in
             try await self.compiled(wanted, of: name, in: space)
         }
         guard let compiled else { return }
@@ -126,7 +126,7 @@ extension EventTypes {
         return latest > 0 && entry.compiled?.number != latest ? latest : nil
     }
 
-    /// A stored version, compiled; nil when there is no such record. In the workshop.
+    /// A stored version, compiled; nil when there is no such record.
     func compiled(_ number: Int, of name: String, in space: SpaceID) async throws(ChatError) -> CompiledVersion? {
         let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: space))
         guard let record else { return nil }
@@ -147,7 +147,7 @@ extension EventTypes {
         while let record = try await directory.read(key) {
             // Looked at again after it was taken: it may have been dropped meanwhile.
             guard contents.withLock({ $0[key.space]?.candidates[name]?.body }) != record.body else { return }
-            let candidate = try await workshop.run { () async throws(ChatError) in
+            let candidate = try await Workshop.aside { () async throws(ChatError) in
                 Candidate(record, check: self.storedCheck)
             }
             contents.withLock { $0[key.space, default: AppTypes()].put(candidate, for: name) }

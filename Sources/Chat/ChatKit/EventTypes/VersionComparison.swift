@@ -21,6 +21,32 @@ struct VersionComparison {
         }
     }
 
+    /// The time for comparing was over before this version and the ones before it.
+    func unfinished(at earlier: Int, limit: Duration) -> ChatError {
+        undecided(
+            "version \(number) of '\(type)' could not be compared with version \(earlier) and those before it within "
+                + "\(limit.components.seconds) seconds", earlier)
+    }
+
+    /// An error met with an earlier version: also one that says why that cannot be compared with.
+    func explained(_ error: ChatError, at earlier: Int) -> ChatError {
+        guard error.slug != "incompatible_schema" else { return error }
+        return undecided("version \(earlier) of '\(type)' cannot be compared: \(error.message)", earlier)
+    }
+
+    private func undecided(_ message: String, _ earlier: Int) -> ChatError {
+        var error = ChatError(.conflict, message, slug: "incompatible_schema")
+        error.members = members(earlier)
+        return error
+    }
+
+    private func members(_ earlier: Int) -> [(name: String, value: JSONText)] {
+        [
+            ("event_type", JSONText(string: type)), ("compatibility", JSONText(string: rule.text)),
+            ("compared_with", JSONText { $0.integer(earlier) }),
+        ]
+    }
+
     private func refusal(_ comparison: SchemaComparison, _ earlier: Int, _ witness: JSONText?) -> ChatError {
         let asked: [SchemaComparison.Direction] =
             switch rule.mode {
@@ -44,10 +70,7 @@ struct VersionComparison {
         var error = ChatError(
             .conflict, "\(claim) with version \(earlier)\(place)", slug: "incompatible_schema")
         error.faults = faults
-        error.members = [
-            ("event_type", JSONText(string: type)), ("compatibility", JSONText(string: rule.text)),
-            ("compared_with", JSONText { $0.integer(earlier) }),
-        ]
+        error.members = members(earlier)
         if let witness { error.members.append(("witness", witness)) }
         return error
     }
