@@ -21,6 +21,7 @@ extension Collector {
         case .unevaluatedItems(let other):
             var outcome = Outcome()
             for position in 0..<count where !parts.contains(position) {
+                if isFull(outcome) || !spend() { break }
                 outcome.takeBelow(element(other, position, check, rule, value, place))
             }
             outcome.parts.all = true
@@ -32,7 +33,7 @@ extension Collector {
     private mutating func prefix(_ rules: [Rule.ID], _ value: JSONValue, _ place: Place) -> Outcome {
         var outcome = Outcome()
         for (position, rule) in rules.enumerated() {
-            guard let element = value[position] else { break }
+            guard !isFull(outcome), let element = value[position] else { break }
             let below = place.keyword(String(position)).element(position)
             outcome.takeBelow(apply(rule, element, below))
         }
@@ -45,7 +46,7 @@ extension Collector {
     ) -> Outcome {
         var outcome = Outcome()
         for position in places {
-            if outcome.found.count > options.limit { break }
+            if isFull(outcome) { break }
             outcome.takeBelow(element(other, position, check, rule, value, place))
         }
         outcome.parts.all = true

@@ -8,6 +8,7 @@ extension Collector {
         case .allOf(let rules):
             var outcome = Outcome()
             for (position, rule) in rules.enumerated() {
+                if isFull(outcome) { break }
                 outcome.take(apply(rule, value, place.keyword(String(position))))
             }
             return outcome
@@ -21,6 +22,7 @@ extension Collector {
         case .dependentSchemas(let dependents), .dependencies(_, let dependents):
             var outcome = Outcome()
             for (name, rule) in dependents where value.kind == .object && value[name.text] != nil {
+                if isFull(outcome) { break }
                 outcome.take(apply(rule, value, place.keyword(name.text.pointerToken)))
             }
             return outcome

@@ -32,19 +32,19 @@ extension Collector {
         }
     }
 
-    private func missing(
+    private mutating func missing(
         _ names: [Name], _ check: Check, _ rule: Rule, _ members: [(name: String, value: JSONValue)],
-        _ value: JSONValue,
-        _ place: Place
+        _ value: JSONValue, _ place: Place
     ) -> Outcome {
         var outcome = Outcome()
         let given = Set(members.map { Name($0.name) })
-        let known = knownNames(rule)
+        var strangers: Likeness?
         for name in names where !given.contains(name) {
+            if isFull(outcome) || !spend() { break }
             var detail = "missing property \(name.text.quotable)"
-            // Only a member that the schema does not know can be a misspelling.
-            let strangers = members.map(\.name).filter { !known.contains(Name($0)) }
-            if let near = Likeness.nearest(to: name.text, among: strangers) {
+            let others = strangers ?? self.strangers(among: members, to: rule)
+            strangers = others
+            if let near = nearest(to: name.text, among: others) {
                 detail += "; \(near) is there, did you mean \(name.text)?"
             }
             outcome.take(violation(rule, check.keyword, value, place, detail, expected: name.text.quotable))
@@ -52,7 +52,7 @@ extension Collector {
         return outcome
     }
 
-    private func missingDependents(
+    private mutating func missingDependents(
         _ needs: [(name: Name, needs: [Name])], _ check: Check, _ rule: Rule,
         _ members: [(name: String, value: JSONValue)], _ value: JSONValue, _ place: Place
     ) -> Outcome {
@@ -60,6 +60,7 @@ extension Collector {
         let given = Set(members.map { Name($0.name) })
         for (name, needed) in needs where given.contains(name) {
             for other in needed where !given.contains(other) {
+                if isFull(outcome) || !spend() { return outcome }
                 let place = place.keyword(name.text.pointerToken)
                 let detail = "missing property \(other.text.quotable), which \(name.text.quotable) asks for"
                 outcome.take(violation(rule, check.keyword, value, place, detail, expected: other.text.quotable))
@@ -68,8 +69,26 @@ extension Collector {
         return outcome
     }
 
-    /// The names a rule and what it applies in place say something about.
-    func knownNames(_ rule: Rule) -> Set<Name> {
+    // MARK: - Names that may be misspelt
+
+    /// The members a schema does not know: only they can be misspellings of one that is missing.
+    private mutating func strangers(among members: [(name: String, value: JSONValue)], to rule: Rule) -> Likeness {
+        guard comparisons > 0 else { return Likeness([]) }
+        let known = knownNames(rule)
+        return Likeness(members.lazy.map(\.name).filter { !known.contains(Name($0)) })
+    }
+
+    /// The names a schema knows and an object does not have.
+    private mutating func freeNames(
+        of rule: Rule, beside members: [(name: String, value: JSONValue)]
+    ) -> Likeness {
+        guard comparisons > 0 else { return Likeness([]) }
+        let given = Set(members.map { Name($0.name) })
+        return Likeness(knownNames(rule).subtracting(given).sorted().lazy.map(\.text))
+    }
+
+    /// The names a rule and what it applies in place say something about. Gathering them counts as comparing.
+    private mutating func knownNames(_ rule: Rule) -> Set<Name> {
         var names: Set<Name> = []
         var waiting = [rule]
         var left = 64
@@ -80,6 +99,7 @@ extension Collector {
                 waiting += check.demand.inPlace.map { rules[$0] }
             }
         }
+        comparisons -= names.count / 2
         return names
     }
 
@@ -91,6 +111,7 @@ extension Collector {
         var outcome = Outcome()
         let ruleFor = Dictionary(known.map { ($0.name, $0.rule) }, uniquingKeysWith: { first, _ in first })
         for (position, member) in members.enumerated() {
+            if isFull(outcome) { break }
             guard let rule = ruleFor[Name(member.name)] else { continue }
             outcome.parts.places.insert(position)
             let below = place.keyword(member.name.pointerToken)
@@ -105,6 +126,7 @@ extension Collector {
     ) -> Outcome {
         var outcome = Outcome()
         for (position, member) in members.enumerated() {
+            if isFull(outcome) { break }
             for row in rows where spend() && matches(row.pattern, member.name) {
                 outcome.parts.places.insert(position)
                 let below = place.keyword(patternSources[row.pattern].pointerToken)
@@ -126,10 +148,12 @@ extension Collector {
     ) -> Outcome {
         var outcome = Outcome()
         let known = Set(names)
+        var free: Likeness?
         for (position, member) in members.enumerated() where !known.contains(Name(member.name)) {
+            if isFull(outcome) { break }
             if patterns.contains(where: { matches($0, member.name) }) { continue }
             outcome.parts.places.insert(position)
-            outcome.takeBelow(stranger(other, check, rule, member, position, members, place))
+            outcome.takeBelow(stranger(other, check, rule, member, position, members, &free, place))
         }
         return outcome
     }
@@ -139,24 +163,28 @@ extension Collector {
         _ parts: EvaluatedParts
     ) -> Outcome {
         var outcome = Outcome()
+        var free: Likeness?
         for (position, member) in members.enumerated() where !parts.contains(position) {
-            outcome.takeBelow(stranger(other, check, rule, member, position, members, place))
+            if isFull(outcome) { break }
+            outcome.takeBelow(stranger(other, check, rule, member, position, members, &free, place))
         }
         outcome.parts.all = true
         return outcome
     }
 
     /// A member the schema does not know. Where none is allowed the sentence says so, with the name that was meant.
+    ///
+    /// - Parameter free: what it may be a misspelling of, put together once for the object.
     private mutating func stranger(
         _ other: Rule.ID, _ check: Check, _ rule: Rule, _ member: (name: String, value: JSONValue), _ position: Int,
-        _ members: [(name: String, value: JSONValue)], _ place: Place
+        _ members: [(name: String, value: JSONValue)], _ free: inout Likeness?, _ place: Place
     ) -> Outcome {
         let below = place.member(member.name, position, redacted: options.redacted)
         guard rules[other].isFalse else { return apply(other, member.value, below) }
         var detail = "property \(member.name.quotable) is not allowed"
-        let given = Set(members.map { Name($0.name) })
-        let free = knownNames(rule).filter { !given.contains($0) }.sorted().map(\.text)
-        if let near = Likeness.nearest(to: member.name, among: free) { detail += "; did you mean \(near)?" }
+        let others = free ?? freeNames(of: rule, beside: members)
+        free = others
+        if let near = nearest(to: member.name, among: others) { detail += "; did you mean \(near)?" }
         return violation(rule, check.keyword, member.value, below, detail)
     }
 
@@ -165,6 +193,7 @@ extension Collector {
     ) -> Outcome {
         var outcome = Outcome()
         for (position, member) in members.enumerated() {
+            if isFull(outcome) { break }
             // A name the parser gave is a string it takes back.
             guard let name = try? JSONDocument(JSONText(string: member.name)) else { continue }
             let below = place.member(member.name, position, redacted: options.redacted)

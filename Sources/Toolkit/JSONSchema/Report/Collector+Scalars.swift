@@ -16,6 +16,7 @@ extension Collector {
             if PublicAccess.areEqual(wanted.node, value.node) { return nil }
             return listed([wanted], value, place)
         case .oneOfValues(let wanted):
+            guard spend(wanted.count >> 3) else { return nil }
             if wanted.contains(where: { PublicAccess.areEqual($0.node, value.node) }) { return nil }
             return listed(wanted, value, place)
         case .minimum, .maximum, .multipleOf: return numberFailure(demand, value, place)
@@ -110,6 +111,7 @@ extension Collector {
     }
 
     mutating func matches(_ pattern: Int, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        _ = spend(text.count >> 8)
         let verdict = patterns[pattern].matches(text, steps: &patternSteps)
         if verdict == .exhausted { isExhausted = true }
         return verdict == .match

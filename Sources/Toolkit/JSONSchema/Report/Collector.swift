@@ -11,6 +11,9 @@ struct Collector {
     let options: ReportOptions
     var steps: Int
     var patternSteps: Int
+    /// Names that may still be compared with misspelt ones: it is the dearest thing a report does, so the first
+    /// violations get it and the others do without.
+    var comparisons = 2_000
     private var depth = 0
     var isExhausted = false
 
@@ -89,6 +92,16 @@ struct Collector {
         return !isExhausted
     }
 
+    /// Whether what else there is would not be listed. The answer is known then.
+    func isFull(_ outcome: Outcome) -> Bool { outcome.found.count > options.limit }
+
+    /// Which of some names was probably meant; nil also when enough were compared.
+    mutating func nearest(to given: String, among names: Likeness) -> String? {
+        guard names.count <= comparisons, spend(names.count) else { return nil }
+        comparisons -= names.count
+        return names.nearest(to: given)
+    }
+
     mutating func apply(_ id: Rule.ID, _ value: JSONValue, _ place: Place) -> Outcome {
         depth += 1
         defer { depth -= 1 }
@@ -100,8 +113,7 @@ struct Collector {
             return violation(rule, "", value, place, "nothing is allowed here")
         }
         for check in rule.checks {
-            // The rest would not be listed, and the answer is known.
-            if outcome.found.count > options.limit { break }
+            if isFull(outcome) { break }
             let place = place.keyword(check.keyword)
             outcome.take(judge(check, of: rule, value, place, outcome.parts))
         }
