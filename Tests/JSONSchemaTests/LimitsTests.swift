@@ -102,6 +102,35 @@ import Testing
         }
     }
 
+    @Test(
+        "count the members and elements that unevaluated keywords look at",
+        arguments: [
+            (#"{"if":{"properties":{"a":true}},"unevaluatedProperties":{"type":"integer"}}"#, true),
+            (#"{"if":{"prefixItems":[true]},"unevaluatedItems":{"type":"integer"}}"#, false),
+        ])
+    func unevaluated(_ text: String, _ isObject: Bool) throws {
+        let value =
+            isObject
+            ? "{" + (0..<1_000).map { "\"b\($0)\":1" }.joined(separator: ",") + "}"
+            : "[" + [String](repeating: "1", count: 1_000).joined(separator: ",") + "]"
+        for (steps, verdict) in [(1_500, Verdict.exhausted(.steps)), (2_500, .valid)] {
+            let schema = try compiled(text) { $0.limits.steps = steps - 10 * value.utf8.count }
+            #expect(try schema.verdict(on: value) == verdict)
+        }
+    }
+
+    @Test("count the bytes of texts whose content is read")
+    func content() throws {
+        let value = #""{\"a\":["# + String(repeating: " ", count: 1_000) + #"]}""#
+        for (steps, verdict) in [(500, Verdict.exhausted(.steps)), (1_500, .valid)] {
+            let schema = try compiled(#"{"contentMediaType":"application/json"}"#) {
+                $0.assertsContent = true
+                $0.limits.steps = steps - 10 * value.utf8.count
+            }
+            #expect(try schema.verdict(on: value) == verdict)
+        }
+    }
+
     @Test("are the steps of backtracking patterns")
     func patternSteps() throws {
         let schema = try compiled(#"{"pattern":"^(?=(a+)+$)(a+)+$"}"#) { $0.limits.patternSteps = 1000 }

@@ -156,6 +156,7 @@ extension Evaluator {
 
     private mutating func unevaluatedMembers(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .object, let marks, !marks.pointee.all else { return true }
+        guard spend(Access.size(ofObject: node)) else { return false }
         var place = 0
         var next = Access.firstEntry(in: node)
         while let entry = next {
@@ -169,6 +170,7 @@ extension Evaluator {
 
     private mutating func unevaluatedElements(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .array, let marks, !marks.pointee.all else { return true }
+        guard spend(Access.count(ofArray: node)) else { return false }
         for index in 0..<Access.count(ofArray: node) where !marks.pointee.contains(index) {
             if !check(now.a, Access.element(index, of: node)) { return false }
         }

@@ -70,7 +70,7 @@ struct Evaluator<Access: PlanAccess> {
         case .multipleOf: return isMultiple(now, node)
         case .pattern: return node.kind != .string || matches(now.a, Access.text(ofString: node))
         case .format: return node.kind != .string || isFormat(now.a, Access.text(ofString: node))
-        case .content: return node.kind != .string || Content.accepts(Access.text(ofString: node), now.a)
+        case .content: return node.kind != .string || isContent(now.a, Access.text(ofString: node))
         case .inValues: return isListed(now, node)
         case .object: return node.kind == .object ? members(plan.row(now.a), node) : !now.isTyped
         case .array: return node.kind == .array ? elements(plan.row(now.a), node) : !now.isTyped
@@ -121,6 +121,12 @@ struct Evaluator<Access: PlanAccess> {
     @inline(never) mutating func isFormat(_ number: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count >> 4) else { return false }
         return Format(rawValue: UInt8(truncatingIfNeeded: number)).map { $0.accepts(text) } ?? true
+    }
+
+    /// Reads the text as often as the schema asks for it.
+    @inline(never) private mutating func isContent(_ demand: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard spend(text.count) else { return false }
+        return Content.accepts(text, demand)
     }
 
     @inline(never) private mutating func isListed(_ now: Instruction, _ node: Node) -> Bool {
