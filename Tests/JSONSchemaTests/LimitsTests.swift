@@ -102,6 +102,23 @@ import Testing
         }
     }
 
+    @Test("are measured by the text of the value, not by the document around it")
+    func part() throws {
+        let schema = try compiled(#"{"items":{"type":"string"}}"#) {
+            ($0.limits.steps, $0.limits.payloadBytes) = (0, 500)
+        }
+        let value = "[" + [String](repeating: "1", count: 100).joined(separator: ",") + "]"
+        let around = try document("{\"value\":\(value),\"rest\":\"" + String(repeating: "x", count: 10_000) + "\"}")
+        let part = try #require(around.root["value"])
+        var scratch = Scratch()
+        #expect(schema.verdict(on: part, scratch: &scratch) == .exhausted(.bytes))
+        #expect(schema.verdict(on: part, bytes: value.utf8.count, scratch: &scratch) == .invalid)
+        #expect(schema.verdict(on: part, bytes: 9, scratch: &scratch) == .exhausted(.steps))
+        #expect(schema.report(on: part, bytes: value.utf8.count).violations.count == 50)
+        // Two for each byte: not enough for fifty elements.
+        #expect((1..<20).contains(schema.report(on: part, bytes: 9).violations.count))
+    }
+
     @Test(
         "count the members and elements that unevaluated keywords look at",
         arguments: [

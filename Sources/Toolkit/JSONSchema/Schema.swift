@@ -52,8 +52,10 @@ public final class Schema: Sendable {
     }
 
     /// Whether a value satisfies the schema. Allocates nothing once `scratch` has seen its usual documents.
-    public func verdict(on value: JSONValue, scratch: inout Scratch) -> Verdict {
-        verdict(on: value.node, value.document.text.bytes.count, &scratch)
+    ///
+    /// - Parameter bytes: the length of the value's own text, which pays for its steps; nil for that of its document.
+    public func verdict(on value: JSONValue, bytes: Int? = nil, scratch: inout Scratch) -> Verdict {
+        verdict(on: value.node, bytes ?? value.document.text.bytes.count, &scratch)
     }
 
     @inline(__always) private func verdict(on node: Node, _ bytes: Int, _ scratch: inout Scratch) -> Verdict {

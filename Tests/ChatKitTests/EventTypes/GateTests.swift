@@ -62,6 +62,21 @@ import Testing
         }
     }
 
+    @Test("checks an event of a batch with the budget of its own bytes")
+    func batch() async throws {
+        try await withChat { chat in
+            _ = try await chat.declare("t", settings())
+            let branches = (1...150).map { "{\"multipleOf\":\($0 + 1_000)}" }.joined(separator: ",")
+            _ = try await chat.addVersion(proposal("{\"items\":{\"anyOf\":[\(branches)]}}"), to: "t")
+            let data = "[" + [String](repeating: "1150", count: 1_000).joined(separator: ",") + "]"
+            let rest = String(repeating: "x", count: 500_000)
+            var emission = orderPaid(data, type: "t")
+            emission.value = try JSONDocument(Array("{\"data\":\(data),\"rest\":\"\(rest)\"}".utf8)).root["data"]
+            let error = try await refusal { try await chat.emit(emission) }
+            #expect(error.faults.map(\.keyword) == ["limit"])
+        }
+    }
+
     @Test("refuses integers beyond 64 bits where there is a schema, and only there", arguments: EventType.Mode.allCases)
     func numbers(_ mode: EventType.Mode) async throws {
         try await withChat { chat in

@@ -32,19 +32,20 @@ final class Gate: Sendable {
     func admit(_ data: JSONText, parsed value: JSONValue?) throws(ChatError) -> SchemaReference? {
         guard mode != .off else { return nil }
         let value = try exact(data, value)
-        guard let schema, ScratchPool.shared.verdict(on: value, by: schema) == .valid else {
-            guard mode == .enforce, let refusal = refusal(of: value) else { return nil }
+        // What a batch is checked with depends on each payload, not on the body they come in.
+        guard let schema, ScratchPool.shared.verdict(on: value, bytes: data.count, by: schema) == .valid else {
+            guard mode == .enforce, let refusal = refusal(of: value, bytes: data.count) else { return nil }
             throw refusal
         }
         return marksEvents ? reference : nil
     }
 
     /// Why a payload is refused, as its sender is told; nil when it is not.
-    func refusal(of value: JSONValue) -> ChatError? {
+    func refusal(of value: JSONValue, bytes: Int) -> ChatError? {
         guard let schema else {
             return error("version \(reference.version) of '\(reference.type)' cannot be read by this gateway", [])
         }
-        switch Judgement(of: value, by: schema) {
+        switch Judgement(of: value, bytes: bytes, by: schema) {
         case .valid: return nil
         case .invalid(let report):
             let faults = report.violations.map { ChatError.Fault($0) }

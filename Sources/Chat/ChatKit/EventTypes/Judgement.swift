@@ -9,10 +9,11 @@ enum Judgement {
     case invalid(Report)
     case exhausted(Verdict.Budget)
 
-    init(of value: JSONValue, by schema: Schema) {
-        switch ScratchPool.shared.verdict(on: value, by: schema) {
+    /// - Parameter bytes: the length of the payload's own text, when the value is a part of a larger body.
+    init(of value: JSONValue, bytes: Int? = nil, by schema: Schema) {
+        switch ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema) {
         case .valid: self = .valid
-        case .invalid: self = .invalid(schema.report(on: value))
+        case .invalid: self = .invalid(schema.report(on: value, bytes: bytes))
         case .exhausted(let budget): self = .exhausted(budget)
         }
     }
@@ -54,13 +55,13 @@ final class ScratchPool: Sendable {
     /// Each behind a lock that nobody else has meanwhile, so taking it never waits.
     private let free = Lock<[Lock<Memory>]>([])
 
-    func verdict(on value: JSONValue, by schema: Schema) -> Verdict {
+    func verdict(on value: JSONValue, bytes: Int? = nil, by schema: Schema) -> Verdict {
         let memory = free.withLock { $0.popLast() } ?? Lock(Memory())
         defer {
             free.withLock { free in
                 if free.count < Self.mostKept { free.append(memory) }
             }
         }
-        return memory.withLock { schema.verdict(on: value, scratch: &$0.scratch) }
+        return memory.withLock { schema.verdict(on: value, bytes: bytes, scratch: &$0.scratch) }
     }
 }

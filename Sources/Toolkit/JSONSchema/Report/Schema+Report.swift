@@ -3,18 +3,20 @@ public import JSON
 extension Schema {
     /// Why a value fails; no violations when it does not. Meant for values whose verdict is `invalid`: it costs far more than
     /// the verdict.
-    public func report(on value: JSONValue, limit: Int = 50) -> Report {
+    ///
+    /// - Parameter bytes: as for the verdict.
+    public func report(on value: JSONValue, bytes: Int? = nil, limit: Int = 50) -> Report {
         var options = ReportOptions()
         options.limit = limit
-        return report(on: value, options: options)
+        return report(on: value, bytes: bytes, options: options)
     }
 
     /// The same with a say in what is listed.
-    public func report(on value: JSONValue, options: ReportOptions) -> Report {
+    public func report(on value: JSONValue, bytes: Int? = nil, options: ReportOptions) -> Report {
         var scratch = Scratch()
-        let verdict = verdict(on: value, scratch: &scratch)
+        let verdict = verdict(on: value, bytes: bytes, scratch: &scratch)
         if verdict == .valid { return Report(violations: []) }
-        let report = collected(on: value, options: options)
+        let report = collected(on: value, bytes: bytes, options: options)
         if report.violations.isEmpty, verdict == .invalid {
             return Report(violations: [Self.unplaced], isTruncated: true)
         }
@@ -22,9 +24,11 @@ extension Schema {
     }
 
     /// What the rules say, whatever the plan says: tests hold one against the other.
-    package func collected(on value: JSONValue, options: ReportOptions = ReportOptions()) -> Report {
+    package func collected(
+        on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
+    ) -> Report {
         var collector = Collector(
-            compiled, options, limits: self.options.limits, bytes: value.document.text.count)
+            compiled, options, limits: self.options.limits, bytes: bytes ?? value.document.text.count)
         let outcome = collector.apply(0, value, Collector.Place())
         let isTruncated = collector.isExhausted || outcome.found.count > options.limit
         // Stable: those of one place stay in the order of the schema.
