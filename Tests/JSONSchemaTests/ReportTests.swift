@@ -129,6 +129,16 @@ import Testing
         }
     }
 
+    @Test("does not ask again for a verdict that is known")
+    func known() throws {
+        let schema = try compiled(#"{"type":"string"}"#)
+        #expect(schema.reasons(on: try document("1").root).violations.map(\.keyword) == ["type"])
+        // Told that a valid value is invalid it must believe it.
+        let report = schema.reasons(on: try document(#""x""#).root)
+        #expect(report.violations.map(\.pointer) == ["#"])
+        #expect(report.isTruncated)
+    }
+
     @Test("is empty for a valid value")
     func valid() throws {
         #expect(try compiled(#"{"type":"string"}"#).violations(on: #""x""#).isEmpty)

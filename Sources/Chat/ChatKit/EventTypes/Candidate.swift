@@ -56,7 +56,7 @@ final class Candidate: Sendable {
     func look(at event: Event, depth: Int) {
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
         guard let schema, let value else { return counts.withLock { $0.undecided += 1 } }
-        switch Judgement(of: value, by: schema) {
+        switch Judgement(of: value, by: schema, limit: 1) {
         case .valid: counts.withLock { $0.accepted += 1 }
         case .invalid(let report): note(report, event)
         case .exhausted: counts.withLock { $0.undecided += 1 }

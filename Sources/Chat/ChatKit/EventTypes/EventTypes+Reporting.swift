@@ -34,7 +34,7 @@ extension EventTypes {
     private func report(on tally: ViolationTally.Tally) -> JSONText? {
         let event = tally.last
         guard let gate = entry(event.type, in: event.channel.space)?.gate,
-            let value = try? gate.exact(event.data, nil), let refusal = gate.refusal(of: value, bytes: event.data.count)
+            let refusal = gate.refusal(of: event.data)
         else { return nil }
         return JSONText(capacity: 512) { writer in
             writer.beginObject()

@@ -32,20 +32,31 @@ final class Gate: Sendable {
     func admit(_ data: JSONText, parsed value: JSONValue?) throws(ChatError) -> SchemaReference? {
         guard mode != .off else { return nil }
         let value = try exact(data, value)
-        // What a batch is checked with depends on each payload, not on the body they come in.
-        guard let schema, ScratchPool.shared.verdict(on: value, bytes: data.count, by: schema) == .valid else {
-            guard mode == .enforce, let refusal = refusal(of: value, bytes: data.count) else { return nil }
-            throw refusal
-        }
-        return marksEvents ? reference : nil
+        let verdict = verdict(on: value, data.count)
+        if verdict == .valid { return marksEvents ? reference : nil }
+        guard mode == .enforce, let refusal = refusal(verdict, of: value, data.count) else { return nil }
+        throw refusal
     }
 
-    /// Why a payload is refused, as its sender is told; nil when it is not.
-    func refusal(of value: JSONValue, bytes: Int) -> ChatError? {
-        guard let schema else {
+    /// Nil where there is nothing to ask.
+    ///
+    /// - Parameter bytes: what the check is paid with: the payload's own, not those of the body it came in.
+    private func verdict(on value: JSONValue, _ bytes: Int) -> Verdict? {
+        schema.map { ScratchPool.shared.verdict(on: value, bytes: bytes, by: $0) }
+    }
+
+    /// Why a stored payload would be refused; nil when nothing is wrong with it any more.
+    func refusal(of data: JSONText) -> ChatError? {
+        guard let value = try? exact(data, nil) else { return nil }
+        return refusal(verdict(on: value, data.count), of: value, data.count)
+    }
+
+    /// What the sender is told of a verdict.
+    private func refusal(_ verdict: Verdict?, of value: JSONValue, _ bytes: Int) -> ChatError? {
+        guard let schema, let verdict else {
             return error("version \(reference.version) of '\(reference.type)' cannot be read by this gateway", [])
         }
-        switch Judgement(of: value, bytes: bytes, by: schema) {
+        switch Judgement(verdict, of: value, bytes: bytes, by: schema) {
         case .valid: return nil
         case .invalid(let report):
             let faults = report.violations.map { ChatError.Fault($0) }
@@ -53,15 +64,19 @@ final class Gate: Sendable {
             let more = report.isTruncated ? " (and more)" : faults.count > 1 ? " (and \(faults.count - 1) more)" : ""
             return error(
                 "data does not match version \(reference.version) of '\(reference.type)': \(first)\(more)", faults)
-        case .exhausted(let budget):
-            return error(
-                "data cannot be held against version \(reference.version) of '\(reference.type)': \(budget.sentence)",
-                [ChatError.Fault(pointer: "#", keyword: "limit", detail: budget.sentence)])
+        case .exhausted(let budget): return undecided(budget.sentence, keyword: "limit")
         }
     }
 
+    /// Neither accepted nor refused by the schema.
+    private func undecided(_ detail: String, keyword: String) -> ChatError {
+        error(
+            "data cannot be held against version \(reference.version) of '\(reference.type)': \(detail)",
+            [ChatError.Fault(pointer: "#", keyword: keyword, detail: detail)])
+    }
+
     /// The payload with its integers as they are: a body that was read leniently has them all as doubles.
-    func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
+    private func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
         if let value, value.document.hasExactIntegers { return value }
         do {
             return try JSONDocument(data.bytes, limits: JSONLimits(depth: depth)).root

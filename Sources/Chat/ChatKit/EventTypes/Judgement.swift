@@ -9,11 +9,22 @@ enum Judgement {
     case invalid(Report)
     case exhausted(Verdict.Budget)
 
-    /// - Parameter bytes: the length of the payload's own text, when the value is a part of a larger body.
-    init(of value: JSONValue, bytes: Int? = nil, by schema: Schema) {
-        switch ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema) {
+    /// - Parameters:
+    ///   - bytes: the length of the payload's own text, when the value is a part of a larger body.
+    ///   - limit: how many reasons are wanted.
+    init(of value: JSONValue, bytes: Int? = nil, by schema: Schema, limit: Int = 50) {
+        let verdict = ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema)
+        self.init(verdict, of: value, bytes: bytes, by: schema, limit: limit)
+    }
+
+    /// The same for a verdict that is there already.
+    init(_ verdict: Verdict, of value: JSONValue, bytes: Int?, by schema: Schema, limit: Int = 50) {
+        switch verdict {
         case .valid: self = .valid
-        case .invalid: self = .invalid(schema.report(on: value, bytes: bytes))
+        case .invalid:
+            var options = ReportOptions()
+            options.limit = limit
+            self = .invalid(schema.reasons(on: value, bytes: bytes, options: options))
         case .exhausted(let budget): self = .exhausted(budget)
         }
     }

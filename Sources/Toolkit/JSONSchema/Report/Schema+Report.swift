@@ -14,13 +14,19 @@ extension Schema {
     /// The same with a say in what is listed.
     public func report(on value: JSONValue, bytes: Int? = nil, options: ReportOptions) -> Report {
         var scratch = Scratch()
-        let verdict = verdict(on: value, bytes: bytes, scratch: &scratch)
-        if verdict == .valid { return Report(violations: []) }
-        let report = collected(on: value, bytes: bytes, options: options)
-        if report.violations.isEmpty, verdict == .invalid {
-            return Report(violations: [Self.unplaced], isTruncated: true)
+        switch verdict(on: value, bytes: bytes, scratch: &scratch) {
+        case .valid: return Report(violations: [])
+        case .invalid: return reasons(on: value, bytes: bytes, options: options)
+        case .exhausted: return collected(on: value, bytes: bytes, options: options)
         }
-        return report
+    }
+
+    /// Why a value fails that is known to fail: spares asking for its verdict once more.
+    public func reasons(
+        on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
+    ) -> Report {
+        let report = collected(on: value, bytes: bytes, options: options)
+        return report.violations.isEmpty ? Report(violations: [Self.unplaced], isTruncated: true) : report
     }
 
     /// What the rules say, whatever the plan says: tests hold one against the other.
