@@ -77,15 +77,26 @@ import Testing
         }
     }
 
-    @Test("refuses integers beyond 64 bits where there is a schema, and only there", arguments: EventType.Mode.allCases)
+    @Test(
+        "refuses integers beyond 64 bits where a schema is enforced, and only there", arguments: EventType.Mode.allCases
+    )
     func numbers(_ mode: EventType.Mode) async throws {
-        try await withChat { chat in
+        try await withTypes { types, chat in
             _ = try await chat.declare("order.paid", settings(mode))
             _ = try await chat.addVersion(proposal("true"), to: "order.paid")
             let wide = #"{"amount":9223372036854775808}"#
             try await chat.emit(orderPaid(wide, type: "order.other"))
-            guard mode != .off else {
-                try await chat.emit(orderPaid(wide))
+            guard mode == .enforce else {
+                let event = try await chat.emit(orderPaid(wide)).event
+                #expect(event.draft.schema == nil)
+                await types.tellViolations()
+                let told = try await chat.kept(on: ChannelID.systemName)
+                #expect(told.map(\.type) == (mode == .warn ? ["schema.violated"] : []))
+                guard let told = told.first else { return }
+                try types.admit(report: told.type, told.data)
+                let data = try JSONDocument(told.data).root
+                #expect(data["event"]?.string == event.id)
+                #expect(data["errors"]?[0]?["keyword"]?.string == "number")
                 return
             }
             let error = try await refusal { try await chat.emit(orderPaid(wide)) }

@@ -27,14 +27,21 @@ final class Gate: Sendable {
     ///
     /// - Parameter value: the payload as its interface has parsed it; nil lets the gate parse the text.
     /// - Returns: what accepted it; nil when it is not checked, or refused and the mode lets it pass.
-    /// - Throws: `.malformed` for a number outside 64 bits, which a schema could not be held against; `.invalid` with the
-    ///   slug `schema_violation` under `enforce`.
+    /// - Throws: under `enforce`: `.malformed` for a number outside 64 bits, which a schema could not be held against;
+    ///   `.invalid` with the slug `schema_violation`.
     func admit(_ data: JSONText, parsed value: JSONValue?) throws(ChatError) -> SchemaReference? {
         guard mode != .off else { return nil }
-        let value = try exact(data, value)
-        let verdict = verdict(on: value, data.count)
+        let exact: JSONValue
+        do throws(ChatError) {
+            exact = try self.exact(data, value)
+        } catch {
+            // It is stored; what is wrong is told with the other violations.
+            if mode == .warn { return nil }
+            throw error
+        }
+        let verdict = verdict(on: exact, data.count)
         if verdict == .valid { return marksEvents ? reference : nil }
-        guard mode == .enforce, let refusal = refusal(verdict, of: value, data.count) else { return nil }
+        guard mode == .enforce, let refusal = refusal(verdict, of: exact, data.count) else { return nil }
         throw refusal
     }
 
@@ -47,8 +54,12 @@ final class Gate: Sendable {
 
     /// Why a stored payload would be refused; nil when nothing is wrong with it any more.
     func refusal(of data: JSONText) -> ChatError? {
-        guard let value = try? exact(data, nil) else { return nil }
-        return refusal(verdict(on: value, data.count), of: value, data.count)
+        do throws(ChatError) {
+            let value = try exact(data, nil)
+            return refusal(verdict(on: value, data.count), of: value, data.count)
+        } catch {
+            return undecided(error.message, keyword: error.slug == "number_out_of_range" ? "number" : "json")
+        }
     }
 
     /// What the sender is told of a verdict.
