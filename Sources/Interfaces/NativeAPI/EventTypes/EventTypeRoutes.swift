@@ -22,7 +22,7 @@ extension NativeAPI {
     func getEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let type = try service.chat(for: caller).eventType(request.name("type"))
-        let tag = EntityTag.quoted(type.etag)
+        let tag = Self.tag(of: type)
         if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: [("ETag", tag)]) }
         return Self.shown(type)
     }
@@ -82,7 +82,12 @@ extension NativeAPI {
     ) -> Response {
         .json(
             JSONText { type.print(to: &$0) }.bytes, status: status,
-            headers: [("ETag", EntityTag.quoted(type.etag))] + headers)
+            headers: [("ETag", tag(of: type))] + headers)
+    }
+
+    /// The gateway's own types have no record, and change with a release.
+    private static func tag(of type: EventType) -> String {
+        type.isBuiltIn ? EntityTag.of(JSONText { type.print(to: &$0) }.bytes) : EntityTag.quoted(type.etag)
     }
 }
 
