@@ -99,6 +99,13 @@ import Testing
             // Events name versions, so those stay.
             #expect(await api.call(.get, "/v1/event-types/t/versions/1").status == 200)
             #expect(await api.call(.put, "/v1/event-types/t")["latest_version"]?.integer == 1)
+            let own = await api.call(.get, "/v1/event-types/message.created")
+            let ownTag = try #require(own.header("ETag"))
+            // Made of what is shown: a release may change that.
+            #expect(ownTag == EntityTag.of(own.bytes))
+            let known = await api.call(
+                .get, "/v1/event-types/message.created", headers: [("If-None-Match", ownTag)])
+            #expect(known.status == 304)
         }
     }
 
