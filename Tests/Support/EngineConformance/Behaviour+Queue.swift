@@ -126,11 +126,9 @@ extension Behaviour {
             #expect(recorded == [true, false, false])
             #expect(try await trial.queue.take(4, wait: .zero).map(\.delivery.event) == [3])
             #expect(try await trial.queue.finish([]).isEmpty)
-            let tooFar = trial.outcome(.retry(at: trial.clock.now.adding(.seconds(31 * 24 * 3600))))
-            await trial.refusal(.malformed) { _ = try await trial.queue.finish([(leases[1], tooFar)]) }
             #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
         },
-        Behaviour("a retry is due neither early nor late, oldest due first; 30 days ahead are accepted, more are not") {
+        Behaviour("a retry is due neither early nor late, oldest due first") {
             trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
@@ -150,11 +148,38 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(30 * 24 * 3600 - 45))
             // The leases above have run out meanwhile and are due again, in their order.
             #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [2, 3, 1, 4])
-
-            try await trial.queue.plan([trial.item(5, "wh")], cursor: CursorName("c"), from: 4, to: 5)
+        },
+        Behaviour("a retry too far ahead is due in 30 days, and what ended beside it is recorded") { trial in
+            let items = (1...3).map { trial.item(Timetoken(UInt64($0)), "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 3)
+            let leases = try await trial.queue.take(3, wait: .zero)
+            let month: Duration = .seconds(30 * 24 * 3600)
+            let verdicts: [DeliveryOutcome.Verdict] = [
+                .retry(at: trial.clock.now.adding(month + .seconds(1))), .delivered, .retry(at: .distantFuture),
+            ]
+            let recorded = try await trial.queue.finish(zip(leases, verdicts).map { ($0, trial.outcome($1)) })
+            #expect(recorded == [true, true, true])
+            trial.clock.advance(by: month - .nanoseconds(100))
+            #expect(try await trial.queue.take(3, wait: .zero).isEmpty)
+            trial.clock.advance(by: .nanoseconds(100))
+            #expect(try await trial.queue.take(3, wait: .zero).map(\.delivery.event) == [1, 3])
+        },
+        Behaviour(
+            "a retry may lie beyond the time for which finished deliveries are kept",
+            limits: {
+                var limits = Limits()
+                limits.deliveriesKept = .seconds(3600)
+                return limits
+            }()
+        ) { trial in
+            try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
             let lease = try await trial.queue.take(1, wait: .zero)[0]
-            let tooFar = trial.outcome(.retry(at: trial.clock.now.adding(.seconds(30 * 24 * 3600 + 1))))
-            await trial.refusal(.malformed) { _ = try await trial.queue.finish(lease, tooFar) }
+            let day: Duration = .seconds(24 * 3600)
+            #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now.adding(day)))))
+            trial.clock.advance(by: day - .nanoseconds(100))
+            #expect(try await trial.queue.take(1, wait: .zero).isEmpty)
+            trial.clock.advance(by: .nanoseconds(100))
+            #expect(try await trial.queue.take(1, wait: .zero).map(\.delivery.attempts) == [1])
         },
         Behaviour("a lease that ran out is void: its finish says so and changes nothing; a renewed one holds") {
             trial in

@@ -23,6 +23,10 @@ public protocol DeliveryQueue: Sendable {
 
     /// Records attempts and what follows, in one step. An attempt is no longer under way from the call on. False for a
     /// lease that was lost: nothing changed.
+    ///
+    /// A retry beyond ``DeliveryOutcome/longestRetry`` is due then. It is not refused, since that would lose the record of
+    /// all that ended beside it and have them sent again; and not dead, since a request too early costs less than a
+    /// delivery. How long finished deliveries are kept has no say in it.
     /// - Throws: nothing was recorded, and the leases hold as before.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
@@ -135,10 +139,13 @@ public struct Lease: Sendable {
 public struct DeliveryOutcome: Sendable {
     public enum Verdict: Sendable {
         case delivered
-        /// Any time up to 30 days ahead.
+        /// Not later than in `longestRetry`.
         case retry(at: Timetoken)
         case dead(reason: String)
     }
+
+    /// How far ahead a retry may lie (`engine.md` 1.4).
+    public static let longestRetry: Duration = .seconds(30 * 24 * 3600)
 
     public var verdict: Verdict
     public var attempt: DeliveryAttempt

@@ -40,11 +40,6 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
-        let latest = memory.now.adding(memory.limits.deliveriesKept)
-        for (_, outcome) in attempts {
-            guard case .retry(let due) = outcome.verdict, due > latest else { continue }
-            throw ChatError(.malformed, "a delivery can be retried within \(memory.limits.deliveriesKept) at most")
-        }
         let keys = board.beginFinish(attempts)
         guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
         do throws(ChatError) {

@@ -165,8 +165,10 @@ extension Writer {
         _ lease: Lease, _ key: DeliveryKey, _ outcome: DeliveryOutcome, board: Board
     ) throws(SQLiteFailure) -> (isThere: Bool, retryAt: UInt64?) {
         var outcome = outcome
-        if case .retry = outcome.verdict, board.standing(of: key.endpoint)?.state == .closed {
-            outcome.verdict = .dead(reason: Self.closedReason)
+        if case .retry(let due) = outcome.verdict {
+            outcome.verdict =
+                board.standing(of: key.endpoint)?.state == .closed
+                ? .dead(reason: Self.closedReason) : .retry(at: min(due, now.adding(DeliveryOutcome.longestRetry)))
         }
         var log = AttemptLog()
         if lease.delivery.attempts > 0 { log = try attempts(of: key) }
