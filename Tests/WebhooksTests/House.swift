@@ -47,6 +47,7 @@ struct House: Sendable {
 
     let clock: ManualClock
     let steps: StepLog
+    let refusals = Refusals()
     private let house: ChatHouse
     let client: Client
     let webhooks: WebhookService
@@ -82,7 +83,9 @@ struct House: Sendable {
         let engine = try await SQLiteEngine(engineSettings)
         steps = StepLog(real: engine.log)
         house = try await ChatHouse(
-            on: engine, behind: SteppedEngine(real: engine, steps: steps), limits: settings.limits, clock: clock.wall)
+            on: engine,
+            behind: RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals),
+            limits: settings.limits, clock: clock.wall)
         client = try Client(
             options: ClientOptions(maxConnections: settings.connections, addressGuard: settings.clientGuard))
         attempts = Ledger()

@@ -71,14 +71,16 @@ extension WebhookRegistry {
     /// Opens or pauses the lane as the webhook's status says.
     ///
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
-    /// after the lane was set: whoever sets it last sees the last status.
+    /// after the lane was set: whoever sets it last sees the last status. Its pace likewise.
     func settleLane(of endpoint: EndpointID) async throws(ChatError) {
         while true {
             let (state, webhook) = snapshot.withLock { ($0.laneState(of: endpoint), $0[endpoint]) }
             guard let state else { return }
+            let isSlow = health.isSlow(endpoint)
             try await queue.set(
                 state, of: endpoint, concurrency: webhook.map(concurrency) ?? service.limits.deliveryConcurrency)
-            if snapshot.withLock({ $0.laneState(of: endpoint) }) == state { return }
+            health.notePace(of: endpoint, isSlow: isSlow)
+            if snapshot.withLock({ $0.laneState(of: endpoint) }) == state, health.isSlow(endpoint) == isSlow { return }
         }
     }
 

@@ -15,7 +15,8 @@ final class HealthBoard: Sendable {
 
     func isSlow(_ endpoint: EndpointID) -> Bool { entries.withLock { $0[endpoint]?.isSlow ?? false } }
 
-    func failingSince(_ endpoint: EndpointID) -> Timetoken? { entries.withLock { $0[endpoint]?.reportedSince } }
+    /// Shown to its owner from the moment the operators are told.
+    func failingSince(_ endpoint: EndpointID) -> Timetoken? { entries.withLock { $0[endpoint]?.noticedSince } }
 
     func forget(_ endpoint: EndpointID) { entries.withLock { $0[endpoint] = nil } }
 
@@ -24,31 +25,68 @@ final class HealthBoard: Sendable {
     }
 
     func recordSuccess(of endpoint: EndpointID) -> [EndpointHealth.Effect] {
-        entries.withLock { entries in
-            guard !entries.isEmpty else { return [] }
-            return entries.removeValue(forKey: endpoint)?.recordSuccess() ?? []
-        }
+        change(endpoint) { $0.recordSuccess() } ?? []
     }
 
-    /// Writes down that an endpoint fails, or that it does no longer, together with the event that says so.
+    /// The endpoint's concurrency is now what it should be while it is slow, or while it is not.
+    func notePace(of endpoint: EndpointID, isSlow: Bool) { change(endpoint) { $0.notePace(isSlow: isSlow) } }
+
+    /// Writes down what is not written yet, each time together with the event that tells of it. Whoever comes while another
+    /// is at it leaves it to them.
     ///
-    /// - Returns: false when it was written already, by another node or an earlier run.
-    func write(failingSince: Timetoken?, of endpoint: EndpointID, event: EventDraft) async throws(ChatError) -> Bool {
-        let body = failingSince.map { since in
-            JSONText { writer in
-                writer.beginObject()
-                writer.member("failing_since", since.description)
-                writer.endObject()
+    /// - Returns: what was written; not what another node or an earlier run had written already.
+    /// - Throws: it is to be done again, after the endpoint's next attempt.
+    func write(
+        _ endpoint: EndpointID, _ event: (EndpointHealth.News) -> EventDraft
+    ) async throws(ChatError) -> [EndpointHealth.News] {
+        var written: [EndpointHealth.News] = []
+        while let news = change(endpoint, { $0.beginWriting() }) ?? nil {
+            do throws(ChatError) {
+                if try await write(news, of: endpoint, event(news)) { written.append(news) }
+            } catch {
+                change(endpoint) { $0.endWriting(nil) }
+                throw error
             }
+            change(endpoint) { $0.endWriting(news) }
         }
-        let change = RecordChange(
-            Self.recordKey(of: endpoint), body: body, demand: failingSince == nil ? .present : .absent)
+        return written
+    }
+
+    private func write(
+        _ news: EndpointHealth.News, of endpoint: EndpointID, _ event: EventDraft
+    ) async throws(ChatError) -> Bool {
+        let change =
+            switch news {
+            case .failing(let since):
+                RecordChange(Self.recordKey(of: endpoint), body: Self.body(since), demand: .absent)
+            case .recovered: RecordChange(Self.recordKey(of: endpoint), body: nil, demand: .present)
+            }
         do {
             _ = try await directory.write([change], events: [event])
             return true
         } catch {
             guard error.code == .conflict || error.code == .notFound else { throw error }
             return false
+        }
+    }
+
+    private static func body(_ since: Timetoken) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("failing_since", since.description)
+            writer.endObject()
+        }
+    }
+
+    /// Changes an entry, if there is one; nil if there is none.
+    @discardableResult
+    private func change<Result>(_ endpoint: EndpointID, _ body: (inout EndpointHealth) -> Result) -> Result? {
+        entries.withLock { entries in
+            // Most often all are well, and this is asked for each delivery.
+            guard !entries.isEmpty, let index = entries.index(forKey: endpoint) else { return nil }
+            let result = body(&entries.values[index])
+            if entries.values[index].isOver { entries.remove(at: index) }
+            return result
         }
     }
 
@@ -63,7 +101,7 @@ final class HealthBoard: Sendable {
                     let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
                 else { continue }  // no record of ours
                 let endpoint = EndpointID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: space)
-                entries.withLock { $0[endpoint] = EndpointHealth(reportedSince: since) }
+                entries.withLock { $0[endpoint] = EndpointHealth(writtenSince: since) }
             }
             guard let cursor = page.cursor else { return }
             query.cursor = cursor

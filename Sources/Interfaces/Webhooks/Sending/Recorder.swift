@@ -105,7 +105,7 @@ struct Recorder: Sendable {
             do throws(ChatError) {
                 try await perform(effect, endpoint, one.decision, one.result)
             } catch {
-                // Told again by the next attempt where it matters: disabling and reporting repeat themselves.
+                // Each attempt asks again for what is not done.
                 guard error.code != .notFound else { return }
                 logger.warning(
                     "webhook's state not written", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
@@ -123,18 +123,26 @@ struct Recorder: Sendable {
         case .disable(let reason):
             _ = try await registry.disable(endpoint, reason: reason)
             logger.warning("webhook disabled", metadata: ["webhook": "\(endpoint)", "reason": "\(reason)"])
-        case .reportFailing(let since):
-            let event = WebhookRegistry.notice("webhook.failing", of: endpoint) { writer in
+        case .tell:
+            for news in try await registry.health.write(endpoint, { notice($0, endpoint, decision, result) }) {
+                guard case .failing(let since) = news else { continue }
+                logger.warning("webhook failing", metadata: ["webhook": "\(endpoint)", "since": "\(since.timestamp)"])
+            }
+        }
+    }
+
+    private func notice(
+        _ news: EndpointHealth.News, _ endpoint: EndpointID, _ decision: DeliveryState.Decision,
+        _ result: OutboundResult
+    ) -> EventDraft {
+        switch news {
+        case .failing(let since):
+            WebhookRegistry.notice("webhook.failing", of: endpoint) { writer in
                 writer.member("failing_since", since.timestamp)
                 writer.member("error", decision.errorClass ?? "")
                 if let status = result.status { writer.member("status", status) }
             }
-            if try await registry.health.write(failingSince: since, of: endpoint, event: event) {
-                logger.warning("webhook failing", metadata: ["webhook": "\(endpoint)", "since": "\(since.timestamp)"])
-            }
-        case .reportRecovered:
-            let event = WebhookRegistry.notice("webhook.recovered", of: endpoint) { _ in }
-            _ = try await registry.health.write(failingSince: nil, of: endpoint, event: event)
+        case .recovered: WebhookRegistry.notice("webhook.recovered", of: endpoint) { _ in }
         }
     }
 

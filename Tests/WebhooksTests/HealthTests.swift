@@ -1,0 +1,168 @@
+import ChatModel
+import Locking
+import SQLiteEngine
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("An endpoint's health") struct HealthTests {
+    private static let start = ManualClock.start
+    private static func after(_ hours: Double) -> Timetoken { start.adding(.seconds(hours * 3600)) }
+
+    @Test("is told after half an hour of failures, by each attempt until it is written")
+    func told() {
+        var health = EndpointHealth()
+        #expect(health.recordFailure(at: Self.start, isSlow: false).isEmpty)
+        #expect(health.recordFailure(at: Self.after(0.49), isSlow: false).isEmpty)
+        for _ in 1...2 {
+            #expect(health.recordFailure(at: Self.after(0.5), isSlow: false) == [.tell])
+            #expect(health.beginWriting() == .failing(since: Self.start))
+            #expect(health.beginWriting() == nil, "one at a time")
+            health.endWriting(nil)
+        }
+        #expect(health.beginWriting() == .failing(since: Self.start))
+        health.endWriting(.failing(since: Self.start))
+        #expect(health.recordFailure(at: Self.after(1), isSlow: false).isEmpty)
+    }
+
+    @Test("is told once it is well again, also when trouble begins anew before that is written")
+    func recovered() {
+        var health = EndpointHealth(writtenSince: Self.start)
+        #expect(health.recordSuccess() == [.tell])
+        #expect(health.noticedSince == nil && !health.isOver)
+        #expect(health.recordFailure(at: Self.after(2), isSlow: false) == [.tell])
+        #expect(health.recordFailure(at: Self.after(3), isSlow: false) == [.tell])
+        #expect(health.beginWriting() == .recovered)
+        health.endWriting(.recovered)
+        #expect(health.beginWriting() == .failing(since: Self.after(2)))
+        health.endWriting(.failing(since: Self.after(2)))
+        #expect(health.recordSuccess() == [.tell])
+        #expect(health.beginWriting() == .recovered)
+        health.endWriting(.recovered)
+        #expect(health.isOver)
+    }
+
+    @Test("that is well again while its trouble is being written has that taken back")
+    func overtaken() {
+        var health = EndpointHealth()
+        _ = health.recordFailure(at: Self.start, isSlow: false)
+        _ = health.recordFailure(at: Self.after(1), isSlow: false)
+        #expect(health.beginWriting() == .failing(since: Self.start))
+        #expect(health.recordSuccess().isEmpty)
+        #expect(!health.isOver)
+        health.endWriting(.failing(since: Self.start))
+        #expect(health.beginWriting() == .recovered)
+    }
+
+    @Test("that an earlier run has written disables only after twelve hours of failures in this one")
+    func confirmed() {
+        var health = EndpointHealth(writtenSince: Self.start)
+        #expect(health.recordFailure(at: Self.after(200), isSlow: false).isEmpty)
+        #expect(health.recordFailure(at: Self.after(211.9), isSlow: false).isEmpty)
+        #expect(
+            health.recordFailure(at: Self.after(212), isSlow: false)
+                == [.disable(reason: "failing since \(Self.start.timestamp)")])
+        var own = EndpointHealth()
+        _ = own.recordFailure(at: Self.start, isSlow: false)
+        #expect(own.recordFailure(at: Self.after(120), isSlow: false).contains { $0 != .tell }, "five days")
+    }
+
+    @Test("asks for another pace until it is set")
+    func pace() {
+        var health = EndpointHealth()
+        for _ in 1...2 { #expect(health.recordFailure(at: Self.start, isSlow: true).isEmpty) }
+        for _ in 1...2 { #expect(health.recordFailure(at: Self.start, isSlow: true) == [.changePace]) }
+        health.notePace(isSlow: true)
+        #expect(health.recordFailure(at: Self.start, isSlow: true).isEmpty)
+        for _ in 1...2 { #expect(health.recordSuccess() == [.changePace]) }
+        #expect(!health.isOver)
+        health.notePace(isSlow: false)
+        #expect(health.isOver)
+    }
+
+    @Test("is told and taken back once each though the store refuses it at first")
+    func refused() async throws {
+        let answers = Lock(500)
+        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            try await house.emit()
+            await house.recorded(1)
+            house.refusals.refuseSettings(true)
+            house.clock.advance(by: .seconds(31 * 60))
+            await house.recorded(2)
+            #expect(house.refusals.count == 1)
+            #expect(try await house.notices().isEmpty)
+            house.refusals.refuseSettings(false)
+            for count in 3...4 {
+                try await house.emit()
+                await house.recorded(count)
+                #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+            }
+
+            answers.withLock { $0 = 200 }
+            house.refusals.refuseSettings(true)
+            try await house.emit()
+            await house.recorded(5)
+            #expect(house.refusals.count == 2)
+            #expect(try await house.registry.webhook(id, by: House.owner).failingSince == nil)
+            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+            house.refusals.refuseSettings(false)
+            for count in 6...7 {
+                try await house.emit()
+                await house.recorded(count)
+                #expect(try await house.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
+            }
+            let key = HealthBoard.recordKey(of: EndpointID(id, in: House.space))
+            let left = try await house.engine.directory.read(key)
+            #expect(left == nil)
+        }
+    }
+
+    @Test("slows an endpoint down though the store refuses that at first")
+    func refusedPace() async throws {
+        let receiver = try Receiver { _ in .status(503) }
+        try await House.with { house in
+            try await house.webhook(receiver, concurrency: 4)
+            house.refusals.refuseLanes(true)
+            for count in 1...3 {
+                try await house.emit()
+                await house.recorded(count)
+            }
+            #expect(house.refusals.count == 1)
+            house.refusals.refuseLanes(false)
+            try await house.emit()
+            await house.recorded(4)
+            #expect(house.refusals.concurrencies == [4, 1])
+        }
+    }
+
+    @Test("left behind by an earlier run does not disable a webhook at its first failure")
+    func leftBehind() async throws {
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let receiver = try Receiver { _ in .status(500) }
+        let id = Ledger<String>()
+        try await House.with(settings, clock: clock) { house in
+            id.append(try await house.webhook(receiver).webhook.id)
+            try await house.emit()
+            await house.recorded(1)
+            clock.advance(by: .seconds(3600))
+            await house.recorded(2)
+            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+        }
+        clock.advance(by: .seconds(6 * 24 * 3600))
+        try await House.with(settings, clock: clock) { house in
+            await house.recorded(1)
+            let first = try await house.registry.webhook(id.entries[0], by: House.owner)
+            #expect(first.status == .enabled)
+            clock.advance(by: .seconds(12 * 3600))
+            await house.recorded(2)
+            let second = try await house.registry.webhook(id.entries[0], by: House.owner)
+            #expect(second.status == .disabled)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import ChatModel
+import Locking
+
+/// The engine behind it, with a directory and a queue that can be made to refuse writes, as a full disk would.
+struct RefusingEngine: Engine {
+    let real: any Engine
+    let refusals: Refusals
+
+    var log: any EventLog { real.log }
+    var directory: any Directory { RefusingDirectory(real: real.directory, refusals: refusals) }
+    var deliveries: any DeliveryQueue { RefusingQueue(real: real.deliveries, refusals: refusals) }
+    func health() async -> EngineHealth { await real.health() }
+    func close() async { await real.close() }
+}
+
+/// What is refused at the moment.
+final class Refusals: Sendable {
+    private let state = Lock((settings: false, lanes: false, count: 0))
+    private let granted = Lock<[Int]>([])
+
+    /// Writes of settings, which hold the health of endpoints.
+    func refuseSettings(_ isRefused: Bool) { state.withLock { $0.settings = isRefused } }
+    /// Changes of what an endpoint's deliveries may do.
+    func refuseLanes(_ isRefused: Bool) { state.withLock { $0.lanes = isRefused } }
+    /// How many calls were refused.
+    var count: Int { state.withLock { $0.count } }
+    /// What lanes were set to, in order.
+    var concurrencies: [Int] { granted.withLock { $0 } }
+
+    fileprivate func check(_ changes: [RecordChange]) throws(ChatError) {
+        try check { $0.settings && changes.contains { $0.key.kind == .setting } }
+    }
+
+    fileprivate func checkLane(_ concurrency: Int) throws(ChatError) {
+        try check { $0.lanes }
+        granted.withLock { $0.append(concurrency) }
+    }
+
+    private func check(_ isRefused: ((settings: Bool, lanes: Bool, count: Int)) -> Bool) throws(ChatError) {
+        let refused = state.withLock { state in
+            let refused = isRefused(state)
+            state.count += refused ? 1 : 0
+            return refused
+        }
+        if refused { throw ChatError(.unavailable, "the disk is full") }
+    }
+}
+
+struct RefusingDirectory: Directory {
+    let real: any Directory
+    let refusals: Refusals
+
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] { try await real.read(keys) }
+
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
+        try refusals.check(changes)
+        return try await real.write(changes, events: events)
+    }
+
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { try await real.list(query) }
+    func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
+    func revision() async throws(ChatError) -> Revision { try await real.revision() }
+}
+
+struct RefusingQueue: DeliveryQueue {
+    let real: any DeliveryQueue
+    let refusals: Refusals
+
+    func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
+        try refusals.checkLane(concurrency)
+        try await real.set(state, of: endpoint, concurrency: concurrency)
+    }
+
+    func plan(
+        _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
+    ) async throws(ChatError) { try await real.plan(items, cursor: cursor, from: from, to: to) }
+
+    func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { try await real.cursor(name) }
+
+    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
+        try await real.take(limit, capacity: capacity, wait: wait)
+    }
+
+    func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
+        try await real.finish(attempts)
+    }
+
+    func renew(_ leases: [Lease]) async throws(ChatError) { try await real.renew(leases) }
+    func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { try await real.list(query) }
+
+    func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
+        try await real.delivery(id, in: space)
+    }
+
+    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
+        try await real.replay(selection, isDryRun: isDryRun)
+    }
+}
