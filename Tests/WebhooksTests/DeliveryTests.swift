@@ -330,6 +330,8 @@ import Testing
             #expect(attempt.error == "http_status")
             let request = try #require(receiver.requests.entries.first)
             #expect(request["webhook-event-type"] == "webhook.test")
+            let data = try #require(JSONText(trusted: request.body).rawMember("data"))
+            try await house.expectCatalogued("webhook.test", data)
             try StandardVerifier([StandardVerificationKey(issued.secret)]).verify(
                 id: try #require(request["webhook-id"]), timestamp: try #require(request["webhook-timestamp"]),
                 signature: try #require(request["webhook-signature"]), body: request.body, at: 1_700_000_000)

@@ -142,9 +142,16 @@ extension House {
 
     /// What was told on `$system`, oldest first.
     func notices() async throws -> [Event] {
-        try await engine.log.history([
+        let notices = try await engine.log.history([
             HistoryRequest(channel: ChannelID(ChannelID.systemName, in: Self.space), limit: 100)
         ])[0].items
+        for notice in notices { try await expectCatalogued(notice.type, notice.data) }
+        return notices
+    }
+
+    /// Expects the data of one of the gateway's own events to be what the catalogue says of its type.
+    func expectCatalogued(_ type: String, _ data: JSONText) async throws {
+        #expect(try await chat.validate(data, as: type).faults == [])
     }
 
     /// Waits for the number of recorded attempts.
