@@ -86,6 +86,7 @@ final class ScriptedLog: EventLog {
     }
 
     func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome { throw .unscripted }
+    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { throw .unscripted }
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { throw .unscripted }
     func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? { throw .unscripted }

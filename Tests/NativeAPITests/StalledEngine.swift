@@ -20,6 +20,7 @@ private struct StalledLog: EventLog {
         throw ChatError(.unavailable, "cancelled")
     }
 
+    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
     func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.floor(of: space) }
 

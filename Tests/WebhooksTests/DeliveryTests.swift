@@ -101,7 +101,8 @@ import Testing
         try await House.with { house in
             try await house.webhook(all)
             try await house.webhook(named, channels: [.exact(ChannelID.systemName)])
-            try await house.service.report("system.disk_low", data: .emptyObject, in: House.space)
+            try await house.service.report(
+                "system.disk_low", data: JSONText(trusted: Array(#"{"free_bytes":1}"#.utf8)), in: House.space)
             try await house.emit()
             await house.recorded(2)
             #expect(all.requests.entries.compactMap { $0["webhook-event-type"] } == ["order.paid"])

@@ -39,6 +39,7 @@ final class StepLog: EventLog {
         try await real.append(drafts, claim: claim)
     }
 
+    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
     func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.floor(of: space) }
 

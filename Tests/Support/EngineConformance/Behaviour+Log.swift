@@ -158,6 +158,25 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(3601))
             #expect(try await trial.log.append([trial.draft("a")], claim: claim(3)).repeatedNote == nil)
         },
+        Behaviour("a claim's earlier append is told without appending, events that are gone as such") { trial in
+            func claim(_ fingerprint: UInt8) -> Claim {
+                Claim(
+                    space: trial.space, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
+                    until: trial.clock.now.adding(.seconds(3600)))
+            }
+            let none = try await trial.log.earlier(claim(1))
+            #expect(none == nil)
+            let first = try await trial.log.append([trial.draft("a"), trial.draft("b")], claim: claim(1))
+            let places = first.events.map(\.event.timetoken)
+            _ = try await trial.log.delete(
+                after: .zero, before: Timetoken(places[0].rawValue + 1), in: ChannelID("a", in: trial.space))
+            let earlier = try #require(try await trial.log.earlier(claim(1)))
+            #expect(earlier.timetokens == places)
+            #expect(earlier.events.map { $0?.timetoken } == [nil, places[1]])
+            #expect(earlier.note == trial.json(#"{"n":1}"#))
+            await trial.refusal(.conflict) { _ = try await trial.log.earlier(claim(2)) }
+            #expect(try await trial.readAll(trial.everything).count == 1)
+        },
         Behaviour("keys and claims are known after a restart, and free after their window", needsRestart: true) {
             trial in
             let claim = Claim(

@@ -4,12 +4,37 @@ import JSON
 extension Chat {
     /// Puts events into their channels, all or none. When it returns, they are durable (ephemeral ones: visible).
     ///
-    /// - Parameter claim: makes the whole call repeatable with one answer (`Idempotency-Key`).
+    /// - Parameter claim: makes the whole call repeatable with one answer (`Idempotency-Key`): also when the repeat
+    ///   would be refused by rights or schemas that have changed since.
     /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what
     ///   `EventLog.append` throws.
     @discardableResult
     public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
-        service.eventTypes.seen(try await log.append(try admit(emissions), claim: claim))
+        do throws(ChatError) {
+            return try await emit(admitted: try admit(emissions), claim: claim)
+        } catch {
+            guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
+            return outcome(of: earlier, asking: emissions)
+        }
+    }
+
+    /// The same for drafts that `admit(_:)` gave.
+    public func emit(admitted drafts: [EventDraft], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
+        service.eventTypes.seen(try await log.append(drafts, claim: claim))
+    }
+
+    /// What an emit with this claim stored; see `EventLog.earlier(_:)`.
+    public func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await log.earlier(claim) }
+
+    /// The outcome of that emit for who asks with the same emissions: they stand in for events that are gone.
+    public func outcome(of earlier: EarlierAppend, asking emissions: [Emission]) -> AppendOutcome {
+        var events: [Appended] = []
+        for (index, emission) in emissions.enumerated() where index < earlier.timetokens.count {
+            let draft = EventDraft(channel: channel(emission.channel), type: emission.type, data: emission.data)
+            let event = earlier.events[index] ?? Event(timetoken: earlier.timetokens[index], draft: draft)
+            events.append(Appended(event: event, isDuplicate: true))
+        }
+        return AppendOutcome(events: events, repeatedNote: earlier.note)
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
@@ -25,7 +50,7 @@ extension Chat {
     /// One event; see `emit(_:claim:)`.
     @discardableResult
     public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
-        service.eventTypes.seen(try await log.append(try admit([emission]), claim: nil)).events[0]
+        try await emit(admitted: try admit([emission])).events[0]
     }
 
     /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type. Every way in
@@ -76,6 +101,18 @@ extension Chat {
     private static func check(_ text: JSONText, _ what: String, _ limit: Int) throws(ChatError) {
         guard text.count <= limit else {
             throw ChatError(.tooLarge, "\(what) is \(text.count) bytes of JSON; at most \(limit) are accepted")
+        }
+    }
+}
+
+extension ChatError {
+    /// Whether the event itself was refused, before the log was asked.
+    fileprivate var isRefusal: Bool {
+        switch code {
+        case .malformed, .forbidden, .tooLarge, .invalid: true
+        case .unauthorized, .notFound, .conflict, .gone, .stale, .tooMany, .overloaded, .unavailable, .outcomeUnknown,
+            .storageFull:
+            false
         }
     }
 }

@@ -10,6 +10,11 @@ public protocol EventLog: Sendable {
     ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint.
     func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
 
+    /// What an append with this claim's key stored within the window; nil when there was none. For a repeat that could
+    /// not be appended now, because rights or schemas have changed since.
+    /// - Throws: `.conflict` when the key was used with another fingerprint.
+    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend?
+
     /// The position up to which everything in `space` is visible. Cheap: callers ask per request.
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken
 
@@ -54,6 +59,21 @@ public struct AppendOutcome: Sendable {
     public init(events: [Appended], repeatedNote: JSONText? = nil) {
         self.events = events
         self.repeatedNote = repeatedNote
+    }
+}
+
+/// What an append with a claim stored.
+public struct EarlierAppend: Sendable {
+    public var timetokens: [Timetoken]
+    /// In the same order; nil for one that is gone (deleted, expired, passing).
+    public var events: [Event?]
+    /// The claim's note of that time.
+    public var note: JSONText
+
+    public init(timetokens: [Timetoken], events: [Event?], note: JSONText) {
+        self.timetokens = timetokens
+        self.events = events
+        self.note = note
     }
 }
 

@@ -35,34 +35,27 @@ extension NativeAPI {
         let chat = service.chat(for: caller)
         let emissions = try elements.map { try Self.emission($0) }
         if try isDryRun(request) { return try await dryRun(emissions.map { .success($0) }, chat) }
-        // The emit asks this as well; here is known which of the events it is.
-        for (emission, element) in zip(emissions, elements) {
-            do { _ = try chat.admit(emission) } catch { throw error.placed(at: element.pointer) }
-        }
-        return try await emitBatch(emissions, refusals: .null, request, chat)
+        let read = emissions.map { ReadEmission.success($0) }
+        return try await emitBatch(read, elements, isAtomic: true, request, chat)
     }
 
     private func emitEach(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
         let read = elements.map { element in ReadEmission { () throws(ChatError) in try Self.emission(element) } }
         if try isDryRun(request) { return try await dryRun(read, chat) }
-        let items = zip(read, elements).map { read, element in Self.admitted(read, element, chat) }
-        let emissions = items.compactMap { try? $0.get() }
-        guard emissions.count < items.count else {
-            return try await emitBatch(emissions, refusals: .null, request, chat)
-        }
-        return try await emitBatch(emissions, refusals: printed(refusalsOf: items, request), request, chat)
+        return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
     private static func admitted(
-        _ read: ReadEmission, _ element: BatchElements.Element, _ chat: Chat
-    ) -> ReadEmission {
-        guard case .success(let emission) = read else { return read }
-        do throws(ChatError) {
-            _ = try chat.admit(emission)
-            return read
-        } catch {
-            return .failure(error.faults.isEmpty ? error.placed(at: element.pointer) : error)
+        _ read: ReadEmission, _ element: BatchElements.Element, isAtomic: Bool, _ chat: Chat
+    ) -> Result<EventDraft, ChatError> {
+        read.flatMap { emission in
+            do throws(ChatError) {
+                return .success(try chat.admit(emission))
+            } catch {
+                // In `each` its place in the answer tells which it is, if it can be told what is wrong with it.
+                return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
+            }
         }
     }
 
@@ -70,19 +63,49 @@ extension NativeAPI {
         try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
     }
 
-    /// - Parameter refusals: an array with the result of each refused event and `null` in the place of each other; or
-    ///   `null` when none was. It is the note of a claim: with the events' places, all that the answer says.
     private func emitBatch(
-        _ emissions: [Emission], refusals: JSONText, _ request: Request, _ chat: Chat
+        _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: Chat
     ) async throws -> Response {
-        guard !emissions.isEmpty else { return Self.printed(AppendOutcome(events: []), refusals) }
+        let items = zip(read, elements).map { Self.admitted($0, $1, isAtomic: isAtomic, chat) }
         guard let key = try IdempotencyKey(request.headers) else {
-            return Self.printed(try await stored(emissions, nil, chat), refusals)
+            return try await store(items, isAtomic: isAtomic, request, chat) { _ in nil }
         }
         return try await claims.run(key, .batch, request, chat.caller) { claim in
-            let outcome = try await stored(emissions, claim(refusals), chat)
-            return Self.printed(outcome, outcome.repeatedNote ?? refusals)
+            // A repeat is answered as the first request was, whatever would be refused or accepted by now.
+            if let earlier = try await chat.earlier(claim(.null)) {
+                return Self.printed(earlier, read, chat)
+            }
+            return try await store(items, isAtomic: isAtomic, request, chat, claim)
         }
+    }
+
+    /// - Parameter claim: is given what the answer says beside the events' places: an array with the result of each
+    ///   refused event and `null` in the place of each other; or `null` when none was refused.
+    private func store(
+        _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: Chat,
+        _ claim: (JSONText) -> Claim?
+    ) async throws -> Response {
+        var drafts: [EventDraft] = []
+        for item in items {
+            switch item {
+            case .success(let draft): drafts.append(draft)
+            case .failure(let refusal): if isAtomic { throw refusal }
+            }
+        }
+        let refusals = drafts.count == items.count ? .null : printed(refusalsOf: items, request)
+        guard !drafts.isEmpty else { return Self.printed(AppendOutcome(events: []), refusals) }
+        let outcome = try await chat.emit(admitted: drafts, claim: claim(refusals))
+        metrics.countEmitted(outcome)
+        return Self.printed(outcome, outcome.repeatedNote ?? refusals)
+    }
+
+    /// The answer of an earlier request: the events that were accepted then are those without a refusal in its note.
+    private static func printed(_ earlier: EarlierAppend, _ read: [ReadEmission], _ chat: Chat) -> Response {
+        let places = earlier.note.rawElements()
+        let emissions = read.enumerated().compactMap { index, emission in
+            places.map { index < $0.count && $0[index] == .null } ?? true ? try? emission.get() : nil
+        }
+        return printed(chat.outcome(of: earlier, asking: emissions), earlier.note)
     }
 
     private static func printed(_ outcome: AppendOutcome, _ refusals: JSONText) -> Response {
@@ -107,7 +130,7 @@ extension NativeAPI {
         return .json(writer.bytes, headers: outcome.replayHeaders)
     }
 
-    private func printed(refusalsOf items: [ReadEmission], _ request: Request) -> JSONText {
+    private func printed(refusalsOf items: [Result<EventDraft, ChatError>], _ request: Request) -> JSONText {
         JSONText(capacity: items.count * 8 + 512) { writer in
             writer.beginArray()
             for item in items {

@@ -16,6 +16,10 @@ struct SQLiteLog: EventLog {
         return try result.get()
     }
 
+    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? {
+        try await writing.run { (writer) throws(SQLiteFailure) in try writer.earlier(claim) }
+    }
+
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns.
     @inline(never)
     private static func check(_ drafts: [EventDraft]) throws(ChatError) {

@@ -57,11 +57,15 @@ extension Writer {
     /// The first event of a repeat. One that is gone (deleted, expired, a passing one of long ago) is told with its
     /// timetoken and the repeat's content: the sender asks where it is, not what it said.
     private func event(at timetoken: Timetoken, insteadOf draft: EventDraft) throws(SQLiteFailure) -> Event {
+        try event(at: timetoken, in: draft.channel.space) ?? Event(timetoken: timetoken, draft: draft)
+    }
+
+    private func event(at timetoken: Timetoken, in space: SpaceID) throws(SQLiteFailure) -> Event? {
         if let event = events.event(at: timetoken) ?? memory.tail.event(at: timetoken) { return event }
         statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
         defer { statements.findEvent.reset() }
         if try statements.findEvent.step() { return try EventRow.read(statements.findEvent, names) }
-        return memory.passing.event(at: timetoken, in: draft.channel.space) ?? Event(timetoken: timetoken, draft: draft)
+        return memory.passing.event(at: timetoken, in: space)
     }
 
     // MARK: Claims
@@ -82,6 +86,15 @@ extension Writer {
         return EarlierClaim(
             fingerprint: find.bytes(0), timetokens: [Timetoken](packed: find.bytes(1)),
             note: JSONText(trusted: find.bytes(2)))
+    }
+
+    /// What was stored under the claim's key, if anything was.
+    func earlier(_ claim: Claim) throws(SQLiteFailure) -> Result<EarlierAppend?, ChatError> {
+        guard let earlier = try find(claim) else { return .success(nil) }
+        guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
+        var events: [Event?] = []
+        for timetoken in earlier.timetokens { events.append(try event(at: timetoken, in: claim.space)) }
+        return .success(EarlierAppend(timetokens: earlier.timetokens, events: events, note: earlier.note))
     }
 
     private func remember(_ claim: Claim, _ timetokens: [Timetoken]) throws(SQLiteFailure) {
