@@ -105,6 +105,45 @@ import Testing
     }
 }
 
+extension WebhookRouteTests {
+    @Test("beyond a key's reach are neither changed nor their secrets shown by it")
+    func reach() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
+            let id = try #require(made["id"]?.string)
+            let narrow = try await api.key([.manage], channels: ["orders.*"])
+            for (method, target) in [
+                (HTTPMethod.patch, "/v1/webhooks/\(id)"), (.delete, "/v1/webhooks/\(id)"),
+                (.post, "/v1/webhooks/\(id)/enable"), (.post, "/v1/webhooks/\(id)/disable"),
+                (.post, "/v1/webhooks/\(id)/rotate-secret"), (.post, "/v1/webhooks/\(id)/test"),
+            ] {
+                let answer = await api.call(method, target, method == .patch ? "{}" : "", key: narrow)
+                #expect(answer.status == 403, "\(method) \(target): \(answer.text)")
+            }
+            _ = await api.call(.post, "/v1/webhooks/\(id)/disable")
+            _ = await api.call(.post, "/v1/channels/private/events", #"{"data":1}"#)
+            let delivery = try #require(await api.firstDelivery(of: id)["data"]?[0]?["id"]?.string)
+            #expect(await api.call(.get, "/v1/deliveries/\(delivery)").status == 200)
+            #expect(await api.call(.get, "/v1/deliveries/\(delivery)", key: narrow).status == 404)
+            #expect(await api.call(.post, "/v1/deliveries/\(delivery)/retry", key: narrow).status == 404)
+            #expect(await api.call(.get, "/v1/deliveries", key: narrow)["data"]?.count == 0)
+            let source = #"{"scheme":"none","mapping":{"channel":"private","type":"t","data":{"$":"body"}}}"#
+            #expect(await api.call(.put, "/v1/sources/wide", source).status == 201)
+            #expect(await api.call(.put, "/v1/sources/wide", source, key: narrow).status == 403)
+            #expect(await api.call(.delete, "/v1/sources/wide", key: narrow).status == 403)
+        }
+    }
+
+    @Test("draw their secrets themselves")
+    func ownSecret() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(
+                .post, "/v1/webhooks", #"{"url":"https://example.com/hook","secret":"whsec_MfKQ"}"#)
+            #expect(answer.status == 400 && answer["errors"]?[0]?["pointer"]?.string == "#/secret", "\(answer.text)")
+        }
+    }
+}
+
 @Suite("Deliveries over HTTP") struct DeliveryRouteTests {
     @Test("are listed with what is known of them, filtered by status, webhook and event")
     func listing() async throws {

@@ -11,6 +11,8 @@ public enum GatewayProcess {
     public static func serve(
         _ loaded: LoadedConfiguration, reload: @escaping @Sendable () throws -> LoadedConfiguration
     ) async throws {
+        // The database holds secrets and payloads, also in a directory that was made by others.
+        umask(0o077)
         LoggingSystem.bootstrap { LineLogHandler(label: $0) }
         apply(loaded.configuration)
         let logger = Logger(label: "gateway")

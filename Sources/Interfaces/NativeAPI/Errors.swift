@@ -19,7 +19,7 @@ extension Problem {
         let code = error.slug ?? error.code.slug
         self.init(
             status: error.code.status, code: code, title: ProblemCatalogue.title(of: code) ?? error.code.title,
-            detail: error.message, isRetryable: error.code.isRetryable,
+            detail: error.message, isRetryable: error.code.isRetryable || error.retryAfter != nil,
             violations: error.faults.map { Violation($0) },
             members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers)
     }

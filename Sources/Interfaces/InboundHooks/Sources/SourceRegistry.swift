@@ -84,6 +84,7 @@ public final class SourceRegistry: Sendable {
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
+        try Self.demandReach(of: source, by: caller)
         do throws(ChatError) {
             let removal = RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)
             _ = try await mirror.write([removal, RecordChange(source.nameKey, body: nil)], take)
@@ -97,7 +98,17 @@ public final class SourceRegistry: Sendable {
 }
 
 extension SourceRegistry {
+    /// A source emits with the reach of who made it; who has less may neither change nor remove it.
+    private static func demandReach(of source: Source, by caller: Caller) throws(ChatError) {
+        let hasChannels = source.channels.allSatisfy { pattern in caller.channels.contains { $0.covers(pattern) } }
+        let hasTypes = source.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
+        guard hasChannels, hasTypes else {
+            throw ChatError(.forbidden, "this credential does not reach all that the source may emit")
+        }
+    }
+
     private func replace(_ old: Source, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
+        try Self.demandReach(of: old, by: caller)
         var source = old
         source.settings = try SourceSettings(body, replacing: old.settings)
         source.channels = caller.channels

@@ -67,6 +67,7 @@ extension NativeAPI {
         var query = HistoryQuery(limit: limit)
         query.types = try Self.types(parameters.texts("type"))
         query.user = try parameters.text("user")
+        if let user = query.user { try Names.check(user: user) }
         query.after = try parameters.timetoken("after") ?? .zero
         query.before = try parameters.timetoken("before") ?? .distantFuture
         return query

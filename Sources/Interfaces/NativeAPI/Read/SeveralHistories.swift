@@ -37,6 +37,7 @@ extension NativeAPI {
         var query = HistoryQuery(limit: limit)
         query.types = try Self.types(try fields.strings("types") ?? [])
         query.user = try fields.string("user")
+        if let user = query.user { try Names.check(user: user) }
         query.after = try timetoken("after", fields) ?? .zero
         query.before = try timetoken("before", fields) ?? .distantFuture
         if let word = try fields.string("order") {

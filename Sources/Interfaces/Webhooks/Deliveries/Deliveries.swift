@@ -3,7 +3,8 @@ public import ChatModel
 import HTTPClient
 import JSON
 
-/// What became of what was owed to webhooks. Every verb demands the scope `manage`.
+/// What became of what was owed to webhooks. Every verb demands the scope `manage`; deliveries of events beyond the
+/// caller's channels and types are not there for it.
 public struct Deliveries: Sendable {
     private let registry: WebhookRegistry
     private let client: Client
@@ -15,7 +16,7 @@ public struct Deliveries: Sendable {
 
     private var queue: any DeliveryQueue { registry.queue }
 
-    /// The app's deliveries, newest event first.
+    /// The app's deliveries, newest event first. A page may hold fewer than `limit` and still have a next one.
     /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
         webhook: String? = nil, status: DeliveryStatus? = nil, event: Timetoken? = nil, limit: Int,
@@ -27,7 +28,9 @@ public struct Deliveries: Sendable {
         query.status = status
         query.event = event
         query.cursor = cursor
-        return try await queue.list(query)
+        var page = try await queue.list(query)
+        page.items.removeAll { !caller.reaches($0) }
+        return page
     }
 
     /// One delivery with its attempts, oldest first.
@@ -36,7 +39,7 @@ public struct Deliveries: Sendable {
         _ id: String, by caller: Caller
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
         try caller.demand(.manage)
-        guard let found = try await queue.delivery(id, in: caller.space) else {
+        guard let found = try await queue.delivery(id, in: caller.space), caller.reaches(found.0) else {
             throw ChatError(.notFound, "no such delivery")
         }
         return (found.0, found.1)
@@ -58,6 +61,7 @@ public struct Deliveries: Sendable {
     /// - Throws: `.notFound`.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
+        try registry.demandReach(of: webhook.settings, by: caller)
         let start = registry.service.clock.now
         let data = JSONText { writer in
             writer.beginObject()
@@ -78,5 +82,11 @@ public struct Deliveries: Sendable {
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
         let decision = state.record(DeliveryState.Happening(result, now: start), draw: 0)
         return DeliveryAttempt(result, at: start, error: decision.errorClass, isManual: true)
+    }
+}
+
+extension Caller {
+    fileprivate func reaches(_ delivery: Delivery) -> Bool {
+        reaches(channel: delivery.channel) && types.match(delivery.type)
     }
 }

@@ -48,7 +48,8 @@ struct SettingsReader {
         case "description": readDescription(value)
         case "concurrency": readConcurrency(value)
         case _ where Self.readOnly.contains(name):
-            if readOnlyMembers == .refused {
+            // A secret that was sent and is not used would break every signature; the others come with a copied document.
+            if readOnlyMembers == .refused || name == "secret" {
                 fault(name, "readOnly", "\(name) is decided by the gateway and cannot be set here")
             }
         default: fault(name, "additionalProperties", "unknown member \(name.prefix(64))")

@@ -81,3 +81,12 @@ public struct IssuedWebhook: Sendable {
     /// `whsec_…`
     public var secret: String
 }
+
+extension Webhook {
+    /// From now on its deliveries are held. One that is disabled keeps its reason.
+    mutating func disable(_ reason: String) {
+        guard status == .enabled else { return }
+        status = .disabled
+        statusReason = reason
+    }
+}

@@ -7,18 +7,17 @@ import Locking
 extension WebhookRegistry {
     /// Holds a webhook's deliveries back and says so on `$system`, both in one commit.
     func disable(_ endpoint: EndpointID, reason: String) async throws(ChatError) -> Webhook {
-        try await change(endpoint, ifMatch: nil) { (webhook) throws(ChatError) in
-            guard webhook.status == .enabled else { return }
-            webhook.status = .disabled
-            webhook.statusReason = reason
-        }
+        try await change(endpoint, ifMatch: nil) { $0.disable(reason) }
     }
 
     func change(
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
-        try await change(EndpointID(id, in: caller.space), ifMatch: etag, alter)
+        try await change(EndpointID(id, in: caller.space), ifMatch: etag) { (webhook) throws(ChatError) in
+            try demandReach(of: webhook.settings, by: caller)
+            try alter(&webhook)
+        }
     }
 
     /// Reads, alters and writes a webhook, and again when another write came between; then brings its lane in line.
@@ -105,6 +104,11 @@ extension WebhookRegistry {
             refusal.faults = [ChatError.Fault(pointer: "#/url", keyword: "url", detail: error.message)]
             throw refusal
         }
+        try demandReach(of: settings, by: caller)
+    }
+
+    /// Who may not read what a webhook is told of may neither change it nor see its secrets.
+    func demandReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         for pattern in settings.channels {
             let isCovered =
                 pattern == .exact(ChannelID.systemName)
@@ -116,6 +120,13 @@ extension WebhookRegistry {
         for pattern in settings.types where !caller.types.contains(where: { $0.covers(pattern) }) {
             throw ChatError(.forbidden, "this credential does not reach the types '\(pattern)'")
         }
+    }
+
+    /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.
+    func demandReach(of endpoint: EndpointID, by caller: Caller) async throws(ChatError) {
+        guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
+        if let webhook = Webhook(record) { return try demandReach(of: webhook.settings, by: caller) }
+        guard caller.channels.contains(.all), caller.types.contains(.all) else { throw Self.unreadable }
     }
 
     private func news(from old: Webhook, to new: Webhook) -> [EventDraft] {

@@ -106,6 +106,7 @@ public final class WebhookRegistry: Sendable {
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
         let endpoint = EndpointID(id, in: caller.space)
+        try await demandReach(of: endpoint, by: caller)
         do {
             _ = try await directory.write([
                 RecordChange(Webhook.recordKey(of: endpoint), body: nil, demand: etag.map { .etag($0) } ?? .present),
@@ -136,7 +137,7 @@ public final class WebhookRegistry: Sendable {
         _ id: String, reason: String = "disabled by hand", by caller: Caller
     ) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
-        return try await disable(EndpointID(id, in: caller.space), reason: reason)
+        return try await change(id, ifMatch: nil, by: caller) { $0.disable(reason) }
     }
 
     /// Makes a new secret; the present one signs beside it for `overlap`, so that receivers can change over.
