@@ -197,8 +197,8 @@ enum OpenAPIText {
 
                 CloudEvents 1.0 are told by the header: structured (`application/cloudevents+json`), batch
                 (`application/cloudevents-batch+json`), or binary (`ce-…` fields). `subject` names the channel unless
-                `?channel=` does; a repeat with the same `source` and `id` gives back the first event. The attributes are
-                kept in `meta.cloudevent`. Needs the scope `emit`.
+                `?channel=` does; a repeat with the same `source` and `id` on the same channel gives back the first event. The
+                attributes are kept in `meta.cloudevent`. Needs the scope `emit`.
               parameters:
                 - {$ref: '#/components/parameters/dryRun'}
                 - {$ref: '#/components/parameters/idempotencyKey'}
@@ -297,8 +297,8 @@ enum OpenAPIText {
               tags: [read]
               summary: Say what became of an event
               description: |
-                Its schema, what is owed to webhooks for it, and who would be told of such an event now. Needs the scope
-                `manage`.
+                Its schema, what is owed to webhooks for it, and who would be told of such an event now. Needs the scopes
+                `read` and `manage`.
               responses:
                 '200':
                   description: The explanation
