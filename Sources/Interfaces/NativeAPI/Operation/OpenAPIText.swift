@@ -736,7 +736,9 @@ enum OpenAPIText {
               operationId: rotateSecret
               tags: [webhooks]
               summary: Make a new secret
-              description: The present one signs beside it for a while. Needs the scope `manage`.
+              description: |
+                The present one signs beside it for a while. Needs the scope `manage`, and as every change of a webhook a key
+                that reaches all its channels and types.
               requestBody:
                 required: false
                 content:
@@ -780,7 +782,9 @@ enum OpenAPIText {
               operationId: getDeliveries
               tags: [webhooks]
               summary: List what is and was owed to webhooks
-              description: Newest event first. Needs the scope `manage`.
+              description: |
+                Newest event first. Deliveries of channels and types that the key does not reach are left out, so a page may
+                hold fewer than `limit` and still have a next one. Needs the scope `manage`.
               parameters:
                 - {name: webhook, in: query, description: Of this webhook only., schema: {type: string}}
                 - {name: status, in: query, schema: {$ref: '#/components/schemas/DeliveryStatus'}}
@@ -897,7 +901,9 @@ enum OpenAPIText {
               operationId: deleteSource
               tags: [sources]
               summary: Remove a source
-              description: Its id is free again. Needs the scope `manage`.
+              description: |
+                Its id is free again. Needs the scope `manage`, and as every change of a source a key that reaches all the source
+                may emit.
               parameters: [{$ref: '#/components/parameters/ifMatch'}]
               responses:
                 '204': {description: Removed}
