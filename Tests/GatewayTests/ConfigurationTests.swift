@@ -87,12 +87,32 @@ import Testing
     @Test("wants certificate and key together")
     func tls() { #expect(refusal(flags: [("tls.key", "key.pem")]).contains("tls.certificate")) }
 
+    @Test(
+        "refuses what the gateway could not start with",
+        arguments: [
+            ("webhook.allow", "10.0.0.0/8,everything"), ("webhook.allow", "10.0.0.0/33"), ("demo_keys", "only:two"),
+            ("demo_keys", "a::c"),
+        ])
+    func useless(_ name: String, _ value: String) {
+        #expect(refusal(flags: [(name, value)]).contains(name))
+        #expect(refusal(flags: [(name, value), ("dev", "true")]).contains(name))
+    }
+
+    @Test("refuses an admin key that can be guessed or not be sent, except in dev mode, which has its own")
+    func adminKeys() throws {
+        for key in ["x", "fifteen-letters", "sixteen letters!", "sechzehn-zeichen-ä"] {
+            #expect(refusal(environment: ["PARLEY_ADMIN_KEY": key]).contains("at least 16"), "\(key)")
+            _ = try load(environment: ["PARLEY_ADMIN_KEY": key], flags: [("dev", "true")])
+        }
+        #expect(try load(flags: [("admin_key", "sixteen-letters!")]).configuration.adminKey == "sixteen-letters!")
+    }
+
     @Test("shows no secret")
     func secrets() throws {
-        let loaded = try load(environment: ["PARLEY_ADMIN_KEY": "hush"])
+        let loaded = try load(environment: ["PARLEY_ADMIN_KEY": "hush-hush-hush-hush"])
         let setting = try #require(Settings.named("admin_key"))
         #expect(setting.text(in: loaded.configuration) == "••••")
-        #expect(loaded.configuration.adminKey == "hush")
+        #expect(loaded.configuration.adminKey == "hush-hush-hush-hush")
     }
 
     @Test("reads back every default as it shows it")

@@ -30,7 +30,7 @@ struct Assembly: Sendable {
                     "reason": "\(version.fault)",
                 ])
         }
-        let guarding = AddressGuard(allowing: try Self.allowedNetworks(configuration))
+        let guarding = AddressGuard(allowing: try configuration.allowedNetworks())
         let userAgent = "Parley/\(GatewayServer.version)"
         client = try Client(options: ClientOptions(userAgent: userAgent, addressGuard: guarding))
         webhooks = WebhookService(
@@ -95,17 +95,4 @@ struct Assembly: Sendable {
 
     /// Zero in the settings means that there is no limit.
     private static func limit(_ setting: Int) -> Int? { setting == 0 ? nil : setting }
-
-    private static func allowedNetworks(_ configuration: Configuration) throws(SettingError) -> [AddressBlock] {
-        var networks = configuration.webhookAllow
-        if configuration.isDevelopment { networks += ["127.0.0.0/8", "::1/128"] }
-        var blocks: [AddressBlock] = []
-        for network in networks {
-            guard let block = AddressBlock(network) else {
-                throw SettingError("webhook.allow: '\(network)' is no network; write 10.20.0.0/16 or fd00::/8")
-            }
-            blocks.append(block)
-        }
-        return blocks
-    }
 }

@@ -40,13 +40,7 @@ struct FirstStart {
             secret: random.token(prefix: "sec-c-")
         )
         if configuration.isDevelopment { keys = ("demo", "demo", "demo-secret") }
-        if !configuration.demoKeys.isEmpty {
-            let parts = configuration.demoKeys.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 3, !parts.contains("") else {
-                throw SettingError("demo_keys must be publish:subscribe:secret")
-            }
-            keys = (parts[0], parts[1], parts[2])
-        }
+        if let chosen = try configuration.firstAppKeys() { keys = chosen }
         let name = configuration.isDevelopment ? Self.demoApp : "default"
         return AppRecord(
             space: SpaceID(name), name: name, publishKey: keys.publish, subscribeKey: keys.subscribe,

@@ -32,7 +32,7 @@ public enum ConfigurationLoader {
             try setting.read(&loaded.configuration, flag.value)
             loaded.origins[setting.name] = .flag
         }
-        try check(loaded.configuration)
+        try loaded.configuration.check()
         return loaded
     }
 
@@ -86,21 +86,6 @@ public enum ConfigurationLoader {
                 // Not an error: Kubernetes puts variables of this form beside every service called parley.
                 loaded.warnings.append("\(name) is no setting; it is passed over")
             }
-        }
-    }
-
-    /// What no single setting can know.
-    private static func check(_ configuration: Configuration) throws(SettingError) {
-        if configuration.isDevelopment, !isLoopback(configuration.listenHost) {
-            throw SettingError(
-                "dev mode has well-known keys, so it listens on a loopback address only, not on '\(configuration.listenHost)'; "
-                    + "drop --dev or listen on 127.0.0.1")
-        }
-        guard configuration.tlsCertificate.isEmpty == configuration.tlsKey.isEmpty else {
-            throw SettingError("tls.certificate and tls.key belong together: give both or neither")
-        }
-        guard configuration.limits.pageDefault <= configuration.limits.pageMost else {
-            throw SettingError("limits.page_default must not be above limits.page_most")
         }
     }
 

@@ -18,7 +18,7 @@ public enum Settings {
         secret(
             .text(
                 "admin_key", \.adminKey,
-                "the first app's admin key at the first start; empty: drawn, shown on a terminal or put into DATA/admin-key"
+                "the first app's admin key at the first start, 16 characters or more; empty: drawn, shown on a terminal or put into DATA/admin-key"
             )),
         secret(.text("demo_keys", \.demoKeys, "pub:sub:secret of the first app at the first start; empty: drawn")),
         .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
