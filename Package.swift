@@ -48,6 +48,7 @@ let package = Package(
         room("Toolkit", "JSON", uses: ["CJansson"]),
         room("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
         room("Toolkit", "Signing", uses: [crypto]),
+        room("Toolkit", "Templates", uses: ["JSON"]),
         room("Toolkit", "SQLite", uses: ["CSQLite"]),
         room("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),
         room("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
@@ -112,6 +113,7 @@ let package = Package(
         tests("ParleyTests", uses: ["JSON", "Locking", "ParleyCommands", "Signing"]),
         tests("SQLiteTests", uses: ["SQLite"]),
         tests("SigningTests", uses: ["Signing"]),
+        tests("TemplatesTests", uses: ["JSON", "Templates"]),
         .target(
             name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking"],
             path: "Tests/Support/EngineConformance", swiftSettings: strict),

@@ -8,6 +8,7 @@ private let acquaintances: [String: Set<String>] = [
     "Toolkit/JSON": ["CJansson"],
     "Toolkit/JSONSchema": ["CJansson", "JSON"],
     "Toolkit/Signing": ["Crypto"],
+    "Toolkit/Templates": ["JSON"],
     "Toolkit/SQLite": ["CSQLite"],
     "Toolkit/HTTPServer": ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Logging"],
     "Toolkit/HTTPClient": ["CCurl", "CLinux", "Locking"],

@@ -1,0 +1,260 @@
+public import JSON
+
+/// Compiles templates that belong together (the members of one mapping) and gathers every mistake in them.
+///
+/// Nothing it gives may be used once it has faults.
+public struct TemplateCompiler {
+    public private(set) var faults: [TemplateFault] = []
+    /// The roots that anything refers to: what nobody asks for need not be there.
+    public private(set) var rootsUsed: Set<String> = []
+    private let roots: [TemplateRoot]
+    private let limits: TemplateLimits
+    private var references = 0
+    /// The names of the elements of the repetitions around the present place, the outermost first.
+    private var variables: [String] = []
+
+    public init(roots: [TemplateRoot], limits: TemplateLimits = TemplateLimits()) {
+        self.roots = roots
+        self.limits = limits
+    }
+
+    /// Checks the length, the form and the depth of the whole text, before its parts are compiled.
+    public mutating func isReadable(_ text: JSONText) -> Bool {
+        guard text.count <= limits.bytes else {
+            fault("", "maxLength", "longer than \(limits.bytes) bytes")
+            return false
+        }
+        do throws(JSONError) {
+            _ = try JSONDocument(text.bytes, limits: JSONLimits(depth: limits.depth), numbers: .lenient)
+            return true
+        } catch {
+            fault("", "json", error.message)
+            return false
+        }
+    }
+
+    /// Compiles a whole template.
+    public mutating func template(_ text: JSONText) -> Template? {
+        isReadable(text) ? template(text, at: "") : nil
+    }
+
+    /// Compiles a part of a text that ``isReadable(_:)``; nil after a fault.
+    public mutating func template(_ text: JSONText, at pointer: String) -> Template? {
+        node(text, at: pointer).map { Template(node: $0) }
+    }
+
+    /// Compiles a condition; nil after a fault.
+    public mutating func condition(_ text: JSONText, at pointer: String) -> TemplateCondition? {
+        let objects = text.rawElements() ?? [text]
+        var alternatives: [[(reference: TemplateReference, test: TemplateCondition.Test)]] = []
+        for (index, object) in objects.enumerated() {
+            let place = objects.count == 1 && text.bytes.first == UInt8(ascii: "{") ? pointer : "\(pointer)/\(index)"
+            guard let members = object.rawMembers(), !members.isEmpty else {
+                fault(place, "type", "a condition is an object of references and what they must be, or a list of such")
+                continue
+            }
+            alternatives.append(
+                members.compactMap { member in
+                    let place = "\(place)/\(Self.escaped(member.name))"
+                    guard let reference = reference(member.name, at: place),
+                        let test = test(member.value, at: place)
+                    else { return nil }
+                    return (reference, test)
+                })
+        }
+        if objects.isEmpty { fault(pointer, "minItems", "a condition without alternatives never holds") }
+        return TemplateCondition(alternatives: alternatives)
+    }
+
+    /// Compiles a choice whose branches are of the caller's making.
+    public mutating func choice<Branch>(
+        _ members: [(name: String, value: JSONText)], at pointer: String,
+        _ branch: (inout TemplateCompiler, JSONText, String) -> Branch?
+    ) -> TemplateChoice<Branch>? {
+        refuseOthers(members, ["$switch", "cases", "default"], at: pointer)
+        let reference = reference(members.value("$switch")?.string, at: "\(pointer)/$switch")
+        guard let listed = members.value("cases")?.rawMembers(), !listed.isEmpty else {
+            fault("\(pointer)/cases", "type", "'$switch' needs 'cases': an object with a value for each text")
+            return nil
+        }
+        var cases: [String: Branch] = [:]
+        for item in listed {
+            cases[item.name] = branch(&self, item.value, "\(pointer)/cases/\(Self.escaped(item.name))")
+        }
+        let fallback = members.value("default").flatMap { branch(&self, $0, "\(pointer)/default") }
+        return reference.map {
+            TemplateChoice(reference: $0, cases: cases, fallback: fallback, pointer: pointer + "/$switch")
+        }
+    }
+
+    /// Compiles a repetition: `body` compiles what stands inside, where the element's name may be referred to.
+    public mutating func repetition<Body>(
+        over array: JSONText?, as name: JSONText?, when condition: JSONText?, at pointer: String, member: String,
+        _ body: (inout TemplateCompiler) -> Body?
+    ) -> (TemplateRepetition, Body)? {
+        let array = reference(array?.string, at: "\(pointer)/\(member)")
+        let name = name?.string ?? ""
+        if name.isEmpty || name.contains("/") || name.contains("|") || isTaken(name) {
+            fault("\(pointer)/as", "pattern", "'as' must name the element by a word that means nothing else here")
+        }
+        variables.append(name)
+        defer { variables.removeLast() }
+        let compiled = condition.flatMap { self.condition($0, at: "\(pointer)/when") }
+        guard let body = body(&self), let array else { return nil }
+        return (TemplateRepetition(array: array, condition: compiled, pointer: "\(pointer)/\(member)"), body)
+    }
+
+    public mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
+        faults.append(TemplateFault(pointer: pointer, keyword: keyword, detail: detail))
+    }
+
+    /// A reference token (RFC 6901, 3).
+    public static func escaped(_ name: String) -> String {
+        var token = ""
+        for character in name.unicodeScalars {
+            switch character {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(character)
+            }
+        }
+        return token
+    }
+}
+
+extension TemplateCompiler {
+    private mutating func node(_ text: JSONText, at pointer: String) -> TemplateNode? {
+        if let text = text.string { return self.text(text, at: pointer) }
+        if let elements = text.rawElements() {
+            return .array(elements.enumerated().compactMap { node($1, at: "\(pointer)/\($0)") })
+        }
+        guard let members = text.rawMembers() else { return .constant(text) }
+        if members.value("$") != nil { return value(members, at: pointer) }
+        if members.value("$switch") != nil {
+            return choice(members, at: pointer) { $0.node($1, at: $2) }.map { .choice($0) }
+        }
+        if members.value("$each") != nil { return each(members, at: pointer) }
+        if let parts = members.value("$join") { return join(parts, members, at: pointer) }
+        return .object(
+            members.compactMap { member in
+                node(member.value, at: "\(pointer)/\(Self.escaped(member.name))").map { (member.name, $0) }
+            })
+    }
+
+    private mutating func text(_ text: String, at pointer: String) -> TemplateNode? {
+        do throws(TextTemplate.Fault) {
+            let template = try TextTemplate(text) { name throws(TextTemplate.Fault) in
+                guard let reference = refer(name, at: pointer) else {
+                    throw TextTemplate.Fault(detail: "'{\(name.prefix(64))}' refers to nothing; \(forms)")
+                }
+                return reference
+            }
+            return template.constant.map { .constant(JSONText(string: $0)) } ?? .text(template, at: pointer)
+        } catch {
+            fault(pointer, "template", error.detail)
+            return nil
+        }
+    }
+
+    private mutating func value(_ members: [(name: String, value: JSONText)], at pointer: String) -> TemplateNode? {
+        refuseOthers(members, ["$", "default", "to"], at: pointer)
+        var conversion: TemplateConversion?
+        if let to = members.value("to") {
+            conversion = to.string.flatMap(TemplateConversion.init(rawValue:))
+            if conversion == nil {
+                let known = TemplateConversion.allCases.map(\.rawValue).joined(separator: ", ")
+                fault("\(pointer)/to", "enum", "'to' must be one of \(known)")
+            }
+        }
+        guard let reference = reference(members.value("$")?.string, at: "\(pointer)/$") else { return nil }
+        return .reference(reference, fallback: members.value("default"), conversion, at: pointer)
+    }
+
+    private mutating func each(_ members: [(name: String, value: JSONText)], at pointer: String) -> TemplateNode? {
+        refuseOthers(members, ["$each", "as", "when", "value", "default"], at: pointer)
+        guard let value = members.value("value") else {
+            fault(pointer, "required", "'$each' needs 'value': what each element becomes")
+            return nil
+        }
+        let parts = repetition(
+            over: members.value("$each"), as: members.value("as"), when: members.value("when"), at: pointer,
+            member: "$each"
+        ) { $0.node(value, at: "\(pointer)/value") }
+        return parts.map { .each($0, $1, fallback: members.value("default")) }
+    }
+
+    private mutating func join(
+        _ parts: JSONText, _ members: [(name: String, value: JSONText)], at pointer: String
+    ) -> TemplateNode? {
+        refuseOthers(members, ["$join", "separator"], at: pointer)
+        var separator = ""
+        if let given = members.value("separator") {
+            if let text = given.string {
+                separator = text
+            } else {
+                fault("\(pointer)/separator", "type", "'separator' must be a text")
+            }
+        }
+        guard let node = node(parts, at: "\(pointer)/$join") else { return nil }
+        return .join(node, separator: separator, at: "\(pointer)/$join")
+    }
+
+    private mutating func test(_ text: JSONText, at pointer: String) -> TemplateCondition.Test? {
+        if let members = text.rawMembers() {
+            if members.count == 1, let expected = members.value("exists"), ["true", "false"].contains("\(expected)") {
+                return .exists("\(expected)" == "true")
+            }
+            if members.count == 1, let inner = members.value("not") {
+                return test(inner, at: "\(pointer)/not").map { .not($0) }
+            }
+            fault(pointer, "enum", #"a test is a value, a list of values, {"exists":true|false} or {"not": …}"#)
+            return nil
+        }
+        var values: [String?] = []
+        for value in text.rawElements() ?? [text] {
+            guard value.isNull || value.scalarText != nil else {
+                fault(pointer, "type", "values are compared with texts, numbers, booleans and null")
+                return nil
+            }
+            values.append(value.scalarText)
+        }
+        return .isOneOf(values)
+    }
+
+    private mutating func reference(_ text: String?, at pointer: String) -> TemplateReference? {
+        if let reference = text.flatMap({ refer($0, at: pointer) }) { return reference }
+        fault(pointer, "reference", "'\((text ?? "").prefix(64))' refers to nothing; \(forms)")
+        return nil
+    }
+
+    private mutating func refer(_ text: some StringProtocol, at pointer: String) -> TemplateReference? {
+        guard let reference = TemplateReference(text, roots: roots, variables: variables) else { return nil }
+        references += 1
+        if let root = reference.root { rootsUsed.insert(root) }
+        if references == limits.references + 1 {
+            fault(pointer, "maxItems", "there may be at most \(limits.references) references")
+        }
+        return reference
+    }
+
+    private func isTaken(_ name: String) -> Bool { variables.contains(name) || roots.contains { $0.name == name } }
+
+    private var forms: String {
+        "there are " + (roots.map(\.spelling) + variables.map { "\($0)/json/pointer" }).joined(separator: ", ")
+    }
+
+    private mutating func refuseOthers(
+        _ members: [(name: String, value: JSONText)], _ known: [String], at pointer: String
+    ) {
+        for member in members where !known.contains(member.name) {
+            let others = known.dropFirst().map { "'\($0)'" }.joined(separator: ", ")
+            fault(
+                "\(pointer)/\(Self.escaped(member.name))", "additionalProperties",
+                "beside '\(known[0])' there may be only \(others)")
+        }
+    }
+}
+
+extension [(name: String, value: JSONText)] {
+    func value(_ name: String) -> JSONText? { first { $0.name == name }?.value }
+}

@@ -1,0 +1,68 @@
+import JSON
+
+/// A compiled template. `at` is the node's place in the template, for gaps.
+indirect enum TemplateNode: Sendable {
+    case constant(JSONText)
+    case text(TextTemplate, at: String)
+    case reference(TemplateReference, fallback: JSONText?, TemplateConversion?, at: String)
+    case object([(name: String, value: TemplateNode)])
+    case array([TemplateNode])
+    case choice(TemplateChoice<TemplateNode>)
+    case each(TemplateRepetition, TemplateNode, fallback: JSONText?)
+    case join(TemplateNode, separator: String, at: String)
+}
+
+/// One of several branches, chosen by the text of a reference: `{"$switch":"header/X-Event","cases":{…},"default":…}`.
+public struct TemplateChoice<Branch: Sendable>: Sendable {
+    let reference: TemplateReference
+    let cases: [String: Branch]
+    let fallback: Branch?
+    let pointer: String
+}
+
+/// One round for each element of an array: `{"$each":"body/commits","as":"commit","when":…,"value":…}`.
+public struct TemplateRepetition: Sendable {
+    let array: TemplateReference
+    let condition: TemplateCondition?
+    let pointer: String
+}
+
+/// What may be made of a referenced value: `{"$":"body/id","to":"text"}`.
+enum TemplateConversion: String, Sendable, CaseIterable {
+    /// A number or boolean as a text.
+    case text
+    /// A text that holds a number as that number, its digits kept.
+    case number
+    /// A text in lower case.
+    case lower
+    /// A text with everything that no event type may have in it replaced by dots: `orders/create` is `orders.create`.
+    case name
+    /// A text that holds JSON as that JSON.
+    case json
+
+    /// Nil where the value cannot be converted.
+    func apply(_ value: JSONText) -> JSONText? {
+        switch self {
+        case .text: value.scalarText.map { JSONText(string: $0) }
+        case .number: value.scalarText.flatMap { Self.parse($0) }.flatMap { $0.isNumber ? $0 : nil }
+        case .lower: value.scalarText.map { JSONText(string: $0.lowercased()) }
+        case .name: value.scalarText.map { JSONText(string: Self.name($0)) }
+        case .json: value.isString ? value.scalarText.flatMap { Self.parse($0) } : nil
+        }
+    }
+
+    private static func parse(_ text: String) -> JSONText? {
+        // What does not parse cannot be converted; that is all its reader needs to know.
+        (try? JSONDocument(Array(text.utf8), numbers: .lenient))?.text
+    }
+
+    private static func name(_ text: String) -> String {
+        let parts = text.unicodeScalars.split { scalar in
+            switch scalar {
+            case "A"..."Z", "a"..."z", "0"..."9", "_", ".", "-": false
+            default: true
+            }
+        }
+        return parts.map { String($0) }.joined(separator: ".")
+    }
+}

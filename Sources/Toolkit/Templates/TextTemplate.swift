@@ -1,0 +1,60 @@
+/// A text with references in braces: `repos.{body/repository/name}`, `{query/topic|general}`.
+///
+/// What follows `|` stands in when there is no value. `{{` and `}}` are braces themselves.
+struct TextTemplate: Sendable {
+    enum Part: Sendable {
+        case text(String)
+        case reference(TemplateReference, fallback: String?)
+    }
+
+    /// Why a template was not accepted; one sentence for its author.
+    struct Fault: Error {
+        let detail: String
+    }
+
+    let parts: [Part]
+
+    init(
+        _ text: String, _ refer: (Substring) throws(Fault) -> TemplateReference
+    ) throws(Fault) {
+        var parts: [Part] = []
+        var literal = ""
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            if scalar == "{" || scalar == "}", rest.first == scalar {
+                literal.unicodeScalars.append(scalar)
+                rest.removeFirst()
+            } else if scalar == "{" {
+                guard let close = rest.firstIndex(of: "}") else { throw Fault(detail: "a '{' is never closed") }
+                if !literal.isEmpty { parts.append(.text(literal)) }
+                literal = ""
+                parts.append(try Self.reference(Substring(rest[..<close]), refer))
+                rest = rest[rest.index(after: close)...]
+            } else if scalar == "}" {
+                throw Fault(detail: "a '}' without '{'; write '}}' for the character itself")
+            } else {
+                literal.unicodeScalars.append(scalar)
+            }
+        }
+        if !literal.isEmpty { parts.append(.text(literal)) }
+        self.parts = parts
+    }
+
+    private static func reference(
+        _ text: Substring, _ refer: (Substring) throws(Fault) -> TemplateReference
+    ) throws(Fault) -> Part {
+        let bar = text.firstIndex(of: "|")
+        let reference = try refer(text[..<(bar ?? text.endIndex)])
+        return .reference(reference, fallback: bar.map { String(text[text.index(after: $0)...]) })
+    }
+
+    /// The text when it has no references.
+    var constant: String? {
+        var text = ""
+        for part in parts {
+            guard case .text(let piece) = part else { return nil }
+            text += piece
+        }
+        return text
+    }
+}
