@@ -1,11 +1,14 @@
 public import ChatModel
 public import JSON
+public import Signing
 
 /// The chat of one gateway process: what all apps share. Interfaces take a `Chat` from it per request.
 public final class ChatService: Sendable {
     public let engine: any Engine
     public let limits: Limits
     public let clock: WallClock
+    /// Seals the secrets that are stored; whoever stores one asks it.
+    public let vault: Vault
     /// Where committed events meet their subscribers.
     public let hub: Hub
     /// Apps and API keys, readable without waiting.
@@ -15,18 +18,28 @@ public final class ChatService: Sendable {
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
     public init(
-        engine: any Engine, limits: Limits = Limits(), clock: WallClock = .system, executor: any SerialExecutor
+        engine: any Engine, limits: Limits = Limits(), clock: WallClock = .system, vault: Vault = Vault(),
+        executor: any SerialExecutor
     ) {
         self.engine = engine
         self.limits = limits
         self.clock = clock
+        self.vault = vault
         hub = Hub(log: engine.log, executor: executor)
-        keyring = Keyring(directory: engine.directory, clock: clock)
+        keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
     }
 
     /// The app as `caller` may see it. Costs nothing.
     public func chat(for caller: Caller) -> Chat { Chat(service: self, caller: caller) }
+
+    /// Brings the stored secrets under the vault's first key; before `run`.
+    ///
+    /// - Returns: how many records were written again.
+    /// - Throws: `.unavailable` when a secret was sealed with a key that is missing.
+    public func resealSecrets() async throws(ChatError) -> Int {
+        try await Resealing(directory: engine.directory, vault: vault).run()
+    }
 
     /// Loads keys and event types and starts the hub; returns when cancelled or when the engine closes.
     ///

@@ -1,5 +1,6 @@
 public import ChatModel
 import JSON
+import Signing
 
 /// One tenant: its id is the space everything of it lives in (`product.md` 2).
 public struct AppRecord: Sendable {
@@ -8,7 +9,7 @@ public struct AppRecord: Sendable {
     /// For the PubNub wire, and readable again by the app's admin.
     public var publishKey: String
     public var subscribeKey: String
-    /// Signs tickets, tokens and Sendbird webhooks, so it is stored as it is.
+    /// Signs tickets, tokens and Sendbird webhooks, so it must be readable again: stored through the vault.
     public var secretKey: String
     /// The first app: its admins are the operators (`product.md` 5).
     public var isFirst: Bool
@@ -36,13 +37,13 @@ public struct AppRecord: Sendable {
 extension AppRecord {
     var recordKey: RecordKey { RecordKey(.app, space.name, in: .gateway) }
 
-    var body: JSONText {
+    func body(sealedBy vault: Vault) -> JSONText {
         JSONText { writer in
             writer.beginObject()
             writer.member("name", name)
             writer.member("publish_key", publishKey)
             writer.member("subscribe_key", subscribeKey)
-            writer.member("secret_key", secretKey)
+            writer.member("secret_key", vault.seal(secretKey, context: recordKey.vaultContext))
             if isFirst { writer.member("first", true) }
             if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
             if requiresDeclaredTypes { writer.member("require_declared_types", true) }
@@ -52,10 +53,11 @@ extension AppRecord {
     }
 
     /// Reads what `body` printed; nil for a record that is no app of ours.
-    init?(_ record: Record) {
-        guard let root = try? JSONDocument(record.body).root, let secret = root["secret_key"]?.string else {
-            return nil
-        }
+    init?(_ record: Record, _ vault: Vault) {
+        guard let root = try? JSONDocument(record.body).root, let sealed = root["secret_key"]?.string,
+            // A key the vault has not: `resealSecrets` has said so before.
+            let secret = try? vault.openText(sealed, context: record.key.vaultContext)
+        else { return nil }
         self.init(
             space: SpaceID(record.key.id), name: root["name"]?.string ?? "",
             publishKey: root["publish_key"]?.string ?? "", subscribeKey: root["subscribe_key"]?.string ?? "",

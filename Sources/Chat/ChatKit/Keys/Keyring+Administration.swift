@@ -79,7 +79,7 @@ extension Keyring {
     func setRequiresDeclaredTypes(_ isRequired: Bool, of space: SpaceID) async throws(ChatError) {
         guard var app = app(space) else { throw ChatError(.notFound, "no such app") }
         app.requiresDeclaredTypes = isRequired
-        try await write([RecordChange(app.recordKey, body: app.body, demand: .present)])
+        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
     }
 
     /// Stores an app and its first admin key; the gateway's own way at first start.
@@ -91,7 +91,7 @@ extension Keyring {
             name: "admin", in: app.space, scopes: [.admin], channels: [.all], types: [.all], expires: nil,
             now: app.created, text: keyText)
         try await write([
-            RecordChange(app.recordKey, body: app.body, demand: .absent),
+            RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent),
             RecordChange(issued.key.recordKey, body: issued.key.body, demand: .absent),
         ])
         return IssuedApp(app: app, admin: issued)

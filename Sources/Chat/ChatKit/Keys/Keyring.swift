@@ -1,5 +1,6 @@
 public import ChatModel
 import Locking
+import Signing
 
 /// Apps and API keys, held in memory so that a request is authenticated without waiting for the store.
 ///
@@ -15,13 +16,15 @@ public final class Keyring: Sendable {
     private let directory: any Directory
     let mirror: RecordMirror
     let clock: WallClock
+    let vault: Vault
     let contents = Lock(Contents())
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
 
-    init(directory: any Directory, clock: WallClock) {
+    init(directory: any Directory, clock: WallClock, vault: Vault) {
         self.directory = directory
         mirror = RecordMirror([.app, .key], of: directory)
         self.clock = clock
+        self.vault = vault
     }
 
     /// The caller a key stands for; nil when there is no such key, or it has expired.
@@ -89,7 +92,7 @@ extension Keyring {
     func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .app:
-            if let app = record.flatMap(AppRecord.init) {
+            if let app = record.flatMap({ AppRecord($0, vault) }) {
                 put(app)
             } else {
                 contents.withLock { $0.apps[SpaceID(key.id)] = nil }

@@ -1,0 +1,122 @@
+import ChatModel
+import JSON
+import Signing
+
+/// Brings every stored secret under the vault's first key: those from before there was a vault, and those under an older
+/// key, so that the older key can be dropped after a start with both.
+///
+/// It runs before anything else reads the records. So it is also where a key that is missing shows: without it an app or a
+/// webhook would silently be gone.
+struct Resealing {
+    let directory: any Directory
+    let vault: Vault
+
+    /// - Returns: how many records were written again.
+    /// - Throws: `.unavailable` with the record and the id of the key that is missing; what the directory throws.
+    func run() async throws(ChatError) -> Int {
+        var count = try await reseal(.setting, in: .gateway)
+        var spaces: [SpaceID] = []
+        count += try await reseal(.app, in: .gateway) { spaces.append(SpaceID($0.key.id)) }
+        for space in spaces {
+            count += try await reseal(.webhook, in: space)
+            count += try await reseal(.source, in: space)
+        }
+        return count
+    }
+
+    private func reseal(
+        _ kind: RecordKind, in space: SpaceID, _ visit: (Record) -> Void = { _ in }
+    ) async throws(ChatError) -> Int {
+        var query = RecordQuery(kind, in: space, limit: 500)
+        var count = 0
+        while true {
+            let page = try await directory.list(query)
+            for record in page.items {
+                visit(record)
+                let body = try resealed(record)
+                guard body != record.body else { continue }
+                do {
+                    let change = RecordChange(record.key, body: body, parent: record.parent, demand: .etag(record.etag))
+                    _ = try await directory.write([change])
+                    count += 1
+                } catch  where error.code == .stale || error.code == .notFound {
+                    // Written or removed meanwhile, by a node that has the first key too.
+                }
+            }
+            guard let cursor = page.cursor else { return count }
+            query.cursor = cursor
+        }
+    }
+
+    private func resealed(_ record: Record) throws(ChatError) -> JSONText {
+        guard let members = record.body.rawMembers() else { return record.body }
+        var writer = JSONWriter(capacity: record.body.count * 2)
+        writer.beginObject()
+        for (name, value) in members {
+            writer.key(text: name)
+            guard let place = SecretPlace(record.key.kind, name) else {
+                writer.raw(value)
+                continue
+            }
+            do throws(VaultError) {
+                writer.raw(try resealed(value, member: nil, place, record.key.vaultContext))
+            } catch {
+                throw ChatError(
+                    .unavailable, "\(record.key.vaultContext): \(name): \(error); is a key missing in secrets_key?")
+            }
+        }
+        writer.endObject()
+        return JSONText(trusted: writer.bytes)
+    }
+
+    private func resealed(
+        _ value: JSONText, member: String?, _ place: SecretPlace, _ context: String
+    ) throws(VaultError) -> JSONText {
+        if let members = value.rawMembers() {
+            var writer = JSONWriter(capacity: value.count * 2)
+            writer.beginObject()
+            for (name, inner) in members {
+                writer.key(text: name)
+                writer.raw(try resealed(inner, member: name, place, context))
+            }
+            writer.endObject()
+            return JSONText(trusted: writer.bytes)
+        }
+        if let elements = value.rawElements() {
+            var writer = JSONWriter(capacity: value.count * 2)
+            writer.beginArray()
+            for inner in elements { writer.raw(try resealed(inner, member: member, place, context)) }
+            writer.endArray()
+            return JSONText(trusted: writer.bytes)
+        }
+        guard value.bytes.first == UInt8(ascii: "\""), let text = (try? JSONDocument(value.bytes))?.root.string,
+            !vault.isCurrent(text), Vault.isStoredForm(text) || (vault.seals && place.holdsClear(member))
+        else { return value }
+        return JSONText(string: vault.seal(try vault.open(text, context: context), context: context))
+    }
+}
+
+/// A member of a record that holds secrets, and which of its texts are secrets though they are not sealed.
+private struct SecretPlace {
+    enum ClearText { case none, all, member(String) }
+
+    private let clear: ClearText
+
+    init?(_ kind: RecordKind, _ member: String) {
+        switch (kind, member) {
+        case (.app, "secret_key"), (.source, "secrets"): clear = .all
+        case (.webhook, "secrets"): clear = .member("key")
+        case (.webhook, "headers"), (.webhook, "auth"), (.webhook, "tls"), (.setting, _): clear = .none
+        default: return nil
+        }
+    }
+
+    /// Whether an unsealed text of this member is a secret.
+    func holdsClear(_ member: String?) -> Bool {
+        switch clear {
+        case .none: false
+        case .all: true
+        case .member(let name): name == member
+        }
+    }
+}
