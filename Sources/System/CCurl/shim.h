@@ -18,11 +18,19 @@ static inline CURLcode shim_easy_set_pointer(CURL *easy, CURLoption option, void
 static inline CURLcode shim_easy_set_headers(CURL *easy, struct curl_slist *value) {
     return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, value);
 }
+// Copies the bytes; none are set without a pointer.
+static inline CURLcode shim_easy_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, bytes == NULL ? NULL : &blob);
+}
 static inline CURLcode shim_easy_on_bytes(CURL *easy, CURLoption option, curl_write_callback value) {
     return curl_easy_setopt(easy, option, value);
 }
 static inline CURLcode shim_easy_on_open_socket(CURL *easy, curl_opensocket_callback value) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+static inline CURLcode shim_easy_on_handshake(CURL *easy, curl_ssl_ctx_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 static inline CURLcode shim_easy_on_close_socket(CURL *easy, curl_closesocket_callback value) {
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
@@ -63,4 +71,5 @@ static inline CURLcode shim_message_result(const CURLMsg *message) { return mess
 static const size_t shim_pause_writing = CURL_WRITEFUNC_PAUSE;
 static const curl_socket_t shim_bad_socket = CURL_SOCKET_BAD;
 static const curl_socket_t shim_socket_timeout = CURL_SOCKET_TIMEOUT;
+static const CURLversion shim_version_now = CURLVERSION_NOW;
 static const long shim_global_default = CURL_GLOBAL_DEFAULT;

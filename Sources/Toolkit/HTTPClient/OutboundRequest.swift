@@ -16,15 +16,19 @@ public struct OutboundRequest: Sendable {
     public var body: [UInt8]
     /// Replaces ``ClientOptions/totalTimeout`` for this request.
     public var totalTimeout: Duration?
+    /// What to show and whom to trust in the TLS handshake; with an `http` URL the request fails as
+    /// ``OutboundFailure/Reason/requestInvalid``. A connection is never shared between different ones.
+    public var tls: ClientIdentity?
 
     public init(
         method: String = "GET", url: String, headers: [Field] = [], body: [UInt8] = [],
-        totalTimeout: Duration? = nil
+        totalTimeout: Duration? = nil, tls: ClientIdentity? = nil
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.totalTimeout = totalTimeout
+        self.tls = tls
     }
 }

@@ -12,12 +12,17 @@ final class EasyHandle {
     var transfer: Transfer?
     private let engine: Unmanaged<Engine>
     private let errorText: UnsafeMutablePointer<CChar>
+    /// Whether the last transfer had an identity, which then is still set.
+    private var hasIdentity = false
+    /// Of certificate authorities: the system's, unless there is a file to be trusted instead.
+    private let authorityDirectory: String?
 
     /// - Returns: `nil` when there is no memory.
     init?(engine: Engine, options: ClientOptions, multi: Multi) {
         guard let curl = curl_easy_init() else { return nil }
         self.curl = curl
         self.engine = .passUnretained(engine)
+        authorityDirectory = options.caFile == nil ? Self.systemDirectory : nil
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         guard configure(options, multi) else { return nil }
@@ -55,6 +60,10 @@ final class EasyHandle {
             setting.text(CURLOPT_CUSTOMREQUEST, transfer.image.method)
             setting.offset(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.image.bodyCount))
             setting.pointer(CURLOPT_POSTFIELDS, transfer.image.body)
+        }
+        if hasIdentity || transfer.identity != nil {
+            setting.identity(transfer.identity, directory: authorityDirectory)
+            hasIdentity = transfer.identity != nil
         }
         // Zero means "no deadline" here and "300 s" for connecting, so neither is ever rounded down to it.
         setting.long(CURLOPT_TIMEOUT_MS, transfer.totalTimeout.map { $0.milliseconds } ?? 0)
@@ -133,6 +142,9 @@ final class EasyHandle {
         setting.long(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
         setting.text(CURLOPT_USERAGENT, options.userAgent)
         if let file = options.caFile { setting.text(CURLOPT_CAINFO, file) }
+        setting.text(CURLOPT_CAPATH, authorityDirectory)
+        // Without one OpenSSL asks the terminal for the pass phrase of an encrypted key.
+        setting.text(CURLOPT_KEYPASSWD, "")
         setting.pointer(CURLOPT_ERRORBUFFER, errorText)
         setting.pointer(CURLOPT_PRIVATE, context)
         setting.pointer(CURLOPT_WRITEDATA, context)
@@ -155,6 +167,9 @@ final class EasyHandle {
         }
         return setting.code == CURLE_OK
     }
+
+    /// What libcurl was built to search.
+    private static let systemDirectory = curl_version_info(shim_version_now).pointee.capath.map { String(cString: $0) }
 
     private static func from(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         context.map { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }

@@ -24,6 +24,23 @@ struct Setting {
     /// Kept by libcurl as it is.
     mutating func headers(_ value: UnsafeMutablePointer<curl_slist>?) { note(shim_easy_set_headers(curl, value)) }
 
+    /// Copied by libcurl; `nil` for none.
+    mutating func bytes(_ option: CURLoption, _ value: [UInt8]?) {
+        guard let value else { return note(shim_easy_set_bytes(curl, option, nil, 0)) }
+        value.withUnsafeBytes { note(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
+    }
+
+    /// Everything about who we are and whom we trust in the TLS handshake.
+    ///
+    /// - Parameter directory: of certificate authorities, searched where the identity has none of its own.
+    mutating func identity(_ identity: ClientIdentity?, directory: String?) {
+        bytes(CURLOPT_SSLCERT_BLOB, identity?.pair?.certificate)
+        bytes(CURLOPT_SSLKEY_BLOB, identity?.pair?.key)
+        bytes(CURLOPT_CAINFO_BLOB, identity?.authorities)
+        // libcurl adds the directory to the authorities given, instead of preferring these.
+        text(CURLOPT_CAPATH, identity?.authorities == nil ? directory : nil)
+    }
+
     mutating func onBytes(_ option: CURLoption, _ callback: curl_write_callback) {
         note(shim_easy_on_bytes(curl, option, callback))
     }
@@ -31,6 +48,8 @@ struct Setting {
     mutating func onOpenSocket(_ callback: curl_opensocket_callback) {
         note(shim_easy_on_open_socket(curl, callback))
     }
+
+    mutating func onHandshake(_ callback: curl_ssl_ctx_callback) { note(shim_easy_on_handshake(curl, callback)) }
 
     mutating func onCloseSocket(_ callback: curl_closesocket_callback) {
         note(shim_easy_on_close_socket(curl, callback))

@@ -27,6 +27,7 @@ final class Transfer: @unchecked Sendable {
 
     let url: OutboundURL
     let image: RequestImage
+    let identity: ClientIdentity?
     /// `nil` for a stream.
     let totalTimeout: Duration?
     /// `nil` but for a stream.
@@ -59,7 +60,11 @@ final class Transfer: @unchecked Sendable {
             let isMalformed = error.reason == .malformed || !options.addressGuard.isEnabled
             throw OutboundFailure(isMalformed ? .requestInvalid : .blockedAddress, detail: error.message)
         }
+        guard request.tls == nil || url.scheme == .https else {
+            throw OutboundFailure(.requestInvalid, detail: "a client certificate or authorities need https")
+        }
         image = try RequestImage(request)
+        identity = request.tls
         self.totalTimeout = totalTimeout
         self.idleTimeout = idleTimeout
         self.sink = sink

@@ -1,0 +1,90 @@
+import CCurl
+import Glibc
+
+/// Has libcurl begin a TLS handshake with nobody, to learn whether it can read certificates and keys.
+///
+/// It reads a certificate and its key once a connection stands, and authorities when it waits for the answer to its hello
+/// (in some versions both at once). So it is given a connection, to a socket of our own, whose other end is closed before
+/// the hello. What is tried is the very code that will read them later.
+final class IdentityProbe {
+    private let curl: UnsafeMutableRawPointer
+    private let listener: Listener
+
+    /// - Returns: `nil` when there is no memory or socket.
+    init?() {
+        guard Multi.startFailure == nil, let listener = Listener(), let curl = curl_easy_init() else { return nil }
+        (self.curl, self.listener) = (curl, listener)
+        var setting = Setting(curl)
+        setting.long(CURLOPT_NOSIGNAL, 1)
+        setting.text(CURLOPT_URL, "https://127.0.0.1:\(listener.port)/")
+        setting.text(CURLOPT_PROXY, "")
+        setting.text(CURLOPT_KEYPASSWD, "")
+        setting.long(CURLOPT_TIMEOUT_MS, 1000)
+        setting.text(CURLOPT_CAPATH, nil)
+        setting.pointer(CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(listener).toOpaque())
+        setting.onHandshake { _, _, context in
+            context.map { Unmanaged<Listener>.fromOpaque($0).takeUnretainedValue().closeFirst() }
+            return CURLE_OK
+        }
+        guard setting.code == CURLE_OK else { return nil }
+    }
+
+    deinit { curl_easy_cleanup(curl) }
+
+    func read(
+        authorities: [UInt8], or reason: ClientIdentityError.Reason
+    ) throws(ClientIdentityError) {
+        try begin(nil, authorities, refusedWith: CURLE_SSL_CACERT_BADFILE, reason)
+    }
+
+    func use(_ pair: ClientIdentity.Pair) throws(ClientIdentityError) {
+        try begin(pair, pair.certificate, refusedWith: CURLE_SSL_CERTPROBLEM, .privateKey)
+    }
+
+    /// - Parameter authorities: always some, as the system's would be read in full for nothing.
+    private func begin(
+        _ pair: ClientIdentity.Pair?, _ authorities: [UInt8], refusedWith refusal: CURLcode,
+        _ reason: ClientIdentityError.Reason
+    ) throws(ClientIdentityError) {
+        var setting = Setting(curl)
+        setting.bytes(CURLOPT_SSLCERT_BLOB, pair?.certificate)
+        setting.bytes(CURLOPT_SSLKEY_BLOB, pair?.key)
+        setting.bytes(CURLOPT_CAINFO_BLOB, authorities)
+        guard setting.code == CURLE_OK else { throw ClientIdentityError(.notChecked) }
+        switch curl_easy_perform(curl) {
+        // The handshake had begun, and there was nobody.
+        case CURLE_SSL_CONNECT_ERROR: return
+        case refusal: throw ClientIdentityError(reason)
+        default: throw ClientIdentityError(.notChecked)
+        }
+    }
+}
+
+/// A socket on loopback. The kernel completes connections to it before they are accepted.
+private final class Listener {
+    private let descriptor: Int32
+    private(set) var port: UInt16 = 0
+
+    init?() {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isOpen else { return nil }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    func closeFirst() {
+        let other = accept(descriptor, nil, nil)
+        if other >= 0 { close(other) }
+    }
+}
