@@ -129,11 +129,18 @@ struct NoDeliveries: DeliveryQueue {
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
         throw .unscripted
     }
-    func renew(_ leases: [Lease]) async throws(ChatError) { throw .unscripted }
-    func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
+    func take(
+        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+    ) async throws(ChatError) -> [Lease] {
         throw .unscripted
     }
+    func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] { throw .unscripted }
+    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) { throw .unscripted }
+    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
+    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int { throw .unscripted }
+    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int { throw .unscripted }
     func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
         throw .unscripted
     }

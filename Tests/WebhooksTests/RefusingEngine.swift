@@ -66,9 +66,13 @@ struct RefusingQueue: DeliveryQueue {
     let real: any DeliveryQueue
     let refusals: Refusals
 
-    func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
-        try refusals.checkLane(concurrency)
-        try await real.set(state, of: endpoint, concurrency: concurrency)
+    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) {
+        try refusals.checkLane(settings.concurrency)
+        try await real.set(settings, of: endpoint)
+    }
+
+    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {
+        await real.pace(endpoint, concurrency: concurrency, notBefore: notBefore)
     }
 
     func plan(
@@ -81,12 +85,25 @@ struct RefusingQueue: DeliveryQueue {
         try await real.take(limit, capacity: capacity, wait: wait)
     }
 
+    func take(
+        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+    ) async throws(ChatError) -> [Lease] {
+        try await real.take(from: endpoint, limit: limit, lease: lease, wait: wait)
+    }
+
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
         try await real.finish(attempts)
     }
 
-    func renew(_ leases: [Lease]) async throws(ChatError) { try await real.renew(leases) }
+    func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
+        try await real.renew(leases, for: duration)
+    }
+
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { try await real.list(query) }
+
+    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int {
+        try await real.count(query, most: most)
+    }
 
     func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
         try await real.delivery(id, in: space)
@@ -94,5 +111,11 @@ struct RefusingQueue: DeliveryQueue {
 
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
         try await real.replay(selection, isDryRun: isDryRun)
+    }
+
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int { try await real.enqueue(items) }
+
+    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
+        try await real.purge(ids, in: space)
     }
 }

@@ -18,8 +18,20 @@ public protocol DeliveryQueue: Sendable {
     ///
     /// Nobody can take all there is to have: a space is given a lease only while it holds fewer than are free, an endpoint
     /// only while it holds fewer than its space may still take. So there is always one for who holds none.
-    /// - Parameter capacity: leases that may be out at once.
+    ///
+    /// Leases of one batch (``LaneSettings/batch``) stand together and have the same ``Lease/batch``; a batch counts as one
+    /// attempt wherever attempts are counted, here too. Who takes one of them attempts all of them at once.
+    /// - Parameters:
+    ///   - limit: attempts wanted now.
+    ///   - capacity: attempts that may be under way at once.
     func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease]
+
+    /// As ``take(_:capacity:wait:)``, of one endpoint that is pulled (``LaneSettings/isPulled``), each lease an attempt of
+    /// its own.
+    /// - Parameter lease: how long the leases last.
+    func take(
+        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+    ) async throws(ChatError) -> [Lease]
 
     /// Records attempts and what follows, in one step. An attempt is no longer under way from the call on. False for a
     /// lease that was lost: nothing changed.
@@ -30,13 +42,22 @@ public protocol DeliveryQueue: Sendable {
     /// - Throws: nothing was recorded, and the leases hold as before.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
-    /// Keeps leases that take long. A lease lasts 60 s otherwise.
-    func renew(_ leases: [Lease]) async throws(ChatError)
+    /// Makes leases last so long from now. A lease lasts 60 s otherwise. False for one that was lost.
+    @discardableResult
+    func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool]
 
-    /// Opens, pauses or closes an endpoint. Idempotent. `concurrency` bounds its leases.
-    func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError)
+    /// Settles how an endpoint's deliveries go: all of it, durable. Idempotent. What waits follows a new ordering.
+    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError)
 
+    /// Slows an endpoint down beyond its settings, in memory, until told otherwise: at most `concurrency` attempts under way
+    /// (none at zero), none begun earlier than `notBefore`. Nil: as the settings have it.
+    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async
+
+    /// Deliveries by event and endpoint. A page costs the same wherever it begins, and however many there are.
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery>
+
+    /// How many a listing would show in all; not counted further than `most`.
+    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int
 
     /// One delivery with its attempt log; nil when there is none in `space`.
     func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])?
@@ -44,12 +65,29 @@ public protocol DeliveryQueue: Sendable {
     /// Makes the selected deliveries due now, with the same id; one that is waiting for a retry has it brought forward.
     /// Deliveries under way are left alone. Returns how many; with `isDryRun` only counts.
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
+
+    /// Replay out of the log: an item that is not there is stored, one that is over is due again. Those under way or
+    /// waiting are left alone, and endpoints that are closed. Returns how many are due by it.
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int
+
+    /// Removes those of the deliveries that are dead. Returns how many.
+    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int
 }
 
 extension DeliveryQueue {
     /// Without shares: whatever is due.
     public func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
         try await take(limit, capacity: .max, wait: wait)
+    }
+
+    /// Keeps leases that take long.
+    public func renew(_ leases: [Lease]) async throws(ChatError) {
+        try await renew(leases, for: .seconds(60))
+    }
+
+    /// Opens, pauses or closes an endpoint that has no settings beside.
+    public func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
+        try await set(LaneSettings(state: state, concurrency: concurrency), of: endpoint)
     }
 
     /// Records one attempt.
@@ -127,12 +165,16 @@ public struct Lease: Sendable {
     public var body: [UInt8]?
     /// Whether a person asked for this attempt.
     public var isManual: Bool
+    /// The same for all leases of one attempt.
+    public var batch: UInt64
 
-    public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false) {
+    /// - Parameter batch: nil: alone in its attempt.
+    public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false, batch: UInt64? = nil) {
         self.delivery = delivery
         self.fence = fence
         self.body = body
         self.isManual = isManual
+        self.batch = batch ?? fence
     }
 }
 
@@ -198,13 +240,52 @@ public enum LaneState: Int, Sendable {
     case closed = 2
 }
 
+/// Which deliveries of an endpoint wait for which.
+public enum DeliveryOrdering: Int, Sendable {
+    case none = 0
+    /// As `strict`, within each channel; channels go side by side.
+    case perChannel = 1
+    /// The oldest event that is not over goes first and alone. One that waits for its retry holds back those behind it, a
+    /// dead one does not.
+    case strict = 2
+}
+
+/// How an endpoint's deliveries go.
+public struct LaneSettings: Sendable, Equatable {
+    public var state: LaneState
+    /// Attempts under way at once; with strict ordering one, whatever this says.
+    public var concurrency: Int
+    public var ordering: DeliveryOrdering = .none
+    /// Attempts begun per second, after a rest as many at once as one second has; nil: unlimited.
+    public var rate: Double?
+    /// Deliveries in one attempt at most.
+    public var batch = 1
+    /// Its items are given only to who asks for this endpoint.
+    public var isPulled = false
+    /// Attempts after which an item is dead instead of due again. Where it is set, a lease that runs out is recorded as an
+    /// attempt that failed (`ack_deadline`); nil: it is no attempt.
+    public var attempts: Int?
+
+    public init(state: LaneState = .open, concurrency: Int) {
+        self.state = state
+        self.concurrency = concurrency
+    }
+}
+
+/// Which deliveries to list. By event, and by endpoint where several are owed the same one.
 public struct DeliveryQuery: Sendable {
+    public enum Order: Sendable { case newestFirst, oldestFirst }
+
     public var space: SpaceID
     /// Within this webhook; nil: all of the space.
     public var endpoint: String?
-    public var status: DeliveryStatus?
+    /// Empty: whatever their status.
+    public var statuses: Set<DeliveryStatus> = []
     public var event: Timetoken?
-    /// Newest event first.
+    /// Events strictly between these; nil: no bound.
+    public var after: Timetoken?
+    public var before: Timetoken?
+    public var order: Order = .newestFirst
     public var limit: Int
     /// From `Page.cursor`. A cursor that is none of ours: `.malformed`.
     public var cursor: String?
@@ -212,6 +293,12 @@ public struct DeliveryQuery: Sendable {
     public init(space: SpaceID, limit: Int) {
         self.space = space
         self.limit = limit
+    }
+
+    /// A single status; nil: any.
+    public var status: DeliveryStatus? {
+        get { statuses.count == 1 ? statuses.first : nil }
+        set { statuses = newValue.map { [$0] } ?? [] }
     }
 }
 

@@ -193,12 +193,14 @@ final class Board: Sendable {
         }
     }
 
-    func renew(_ key: DeliveryKey, fence: UInt64) {
-        let until = writing.uptime() + Self.leaseSeconds * 1_000_000_000
-        state.withLock { state in
-            guard state.leases[key]?.fence == fence else { return }
+    /// - Returns: false if the lease is over.
+    func renew(_ key: DeliveryKey, fence: UInt64, for duration: Duration) -> Bool {
+        let until = writing.uptime() + duration.nanoseconds
+        return state.withLock { state in
+            guard state.leases[key]?.fence == fence else { return false }
             state.leases[key]?.until = until
             state.ends.append((until, key))
+            return true
         }
     }
 

@@ -73,17 +73,27 @@ struct DeliveryListing: Sendable {
         if let event = query.event {
             conditions.append(SQLPiece("d.tt = ?", [.integer(Int64(clamping: event.rawValue))]))
         }
-        if let status = query.status { conditions.append(SQLPiece(status.condition)) }
+        if !query.statuses.isEmpty {
+            let statuses = DeliveryStatus.allCases.filter { query.statuses.contains($0) }
+            conditions.append(SQLPiece("(" + statuses.map { "(\($0.condition))" }.joined(separator: " OR ") + ")"))
+        }
+        if let after = query.after {
+            conditions.append(SQLPiece("d.tt > ?", [.integer(Int64(clamping: after.rawValue))]))
+        }
+        if let before = query.before {
+            conditions.append(SQLPiece("d.tt < ?", [.integer(Int64(clamping: before.rawValue))]))
+        }
+        let (beyond, direction) = query.order == .newestFirst ? ("<", "DESC") : (">", "ASC")
         if let cursor = query.cursor {
             guard let values = ListCursor.values(cursor), values.count == 2 else { throw .badCursor }
-            conditions.append(SQLPiece("(d.tt, d.ep) < (?, ?)", values))
+            conditions.append(SQLPiece("(d.tt, d.ep) \(beyond) (?, ?)", values))
         }
         let condition = SQLPiece.joined(conditions, by: "AND")
         // CROSS JOIN keeps deliveries outside: they are walked newest first, each endpoint is one lookup.
         rows = SQLPiece(
             """
             SELECT \(Statement.deliveryColumns), d.ep FROM delivery d CROSS JOIN endpoint e ON e.id = d.ep
-            WHERE \(condition.text) ORDER BY d.tt DESC, d.ep DESC LIMIT ?
+            WHERE \(condition.text) ORDER BY d.tt \(direction), d.ep \(direction) LIMIT ?
             """, condition.values + [.integer(Int64(query.limit) + 1)])
     }
 }

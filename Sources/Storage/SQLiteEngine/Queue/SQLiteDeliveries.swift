@@ -53,10 +53,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         }
     }
 
-    func renew(_ leases: [Lease]) async throws(ChatError) {
-        for lease in leases {
-            if let key = key(of: lease) { board.renew(key, fence: lease.fence) }
-        }
+    func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
+        leases.map { lease in key(of: lease).map { board.renew($0, fence: lease.fence, for: duration) } ?? false }
     }
 
     private func key(of lease: Lease) -> DeliveryKey? {
@@ -64,7 +62,28 @@ struct SQLiteDeliveries: DeliveryQueue {
             .map { DeliveryKey(event: lease.delivery.event.rawValue, endpoint: $0) }
     }
 
-    func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
+    func take(
+        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+    ) async throws(ChatError) -> [Lease] {
+        throw ChatError(.unavailable, "this engine cannot be pulled from yet")
+    }
+
+    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}
+
+    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int {
+        throw ChatError(.unavailable, "this engine does not count yet")
+    }
+
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int {
+        throw ChatError(.unavailable, "this engine does not replay out of the log yet")
+    }
+
+    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
+        throw ChatError(.unavailable, "this engine does not purge yet")
+    }
+
+    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) {
+        let (state, concurrency) = (settings.state, settings.concurrency)
         let number = try await writing.run { [board] (writer) throws(SQLiteFailure) in
             .success(try writer.set(state, of: endpoint, concurrency: max(1, concurrency), board: board))
         }
