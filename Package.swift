@@ -58,7 +58,7 @@ let package = Package(
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
-        room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", logging]),
+        room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
         room(
             "Interfaces", "Webhooks",
             uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", logging]),
@@ -91,8 +91,8 @@ let package = Package(
         tests(
             "ChatKitTests",
             uses: [
-                "ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "TestHouse", "TestReceiver",
-                logging,
+                "ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
+                "TestReceiver", logging,
             ]),
         tests("GatewayTests", uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "TestHouse"]),
         tests("HouseRulesTests", uses: []),
