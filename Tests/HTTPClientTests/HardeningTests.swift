@@ -94,6 +94,100 @@ import Testing
         }
     }
 
+    /// libcurl undoes a transfer coding it knows, asked for or not, and some need a hundred megabytes to do so.
+    @Test(
+        "takes no transfer coding but chunks",
+        arguments: ["gzip", "gzip, chunked", "zstd", "chunked, br", "identity", ""])
+    func transferCoding(_ coding: String) async throws {
+        let result = try await send { peer in
+            guard peer.readRequest() != nil else { return }
+            peer.write("HTTP/1.1 200 OK\r\ntransfer-encoding: \(coding)\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+        }
+        #expect(result.failure?.reason == .responseInvalid && result.body.isEmpty)
+    }
+
+    /// Bytes that are neither header nor body are counted nowhere.
+    @Test("ends a transfer at its deadline though the extension of a chunk never ends")
+    func endlessChunkExtension() async throws {
+        let result = try await send(testOptions { $0.totalTimeout = .milliseconds(300) }) { peer in
+            guard peer.readRequest() != nil, peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
+            else {
+                return
+            }
+            let piece = [UInt8](repeating: 0x61, count: 65536)
+            while peer.write(piece) {}
+        }
+        #expect(result.failure?.reason == .timeout && result.body.isEmpty)
+    }
+
+    @Test("stops reading trailers at the limit of a header")
+    func endlessTrailers() async throws {
+        let result = try await send { peer in
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+            guard peer.readRequest() != nil, peer.write(head) else { return }
+            while peer.write(String(repeating: "X: a\r\n", count: 1000)) {}
+        }
+        #expect(result.failure?.reason == .responseInvalid)
+        #expect(result.status == 200 && result.headers["x"] == nil)
+    }
+
+    @Test("speaks no other protocol because the receiver would like to")
+    func upgrade() async throws {
+        let result = try await send { peer in
+            guard peer.readRequest() != nil else { return }
+            peer.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\nabc")
+        }
+        #expect(result.failure?.reason == .responseInvalid && result.status == nil && result.body.isEmpty)
+    }
+
+    /// The rest of a body on a connection that is used again would be the next request.
+    @Test("takes an answer that comes before the body was sent", arguments: [200, 413], [false, true])
+    func earlyAnswer(_ status: Int, _ readsOn: Bool) async throws {
+        let large = [UInt8](repeating: 0x61, count: 16 << 20)
+        let answer = "HTTP/1.1 \(status) Early\r\nContent-Length: 2\r\n\r\nok"
+        let lines = Lock<[String]>([])
+        let server = try ScriptedServer { peer in
+            while let begin = peer.read(), let head = ReceivedRequest(head: begin) {
+                lines.withLock { $0.append(head.line) }
+                guard peer.write(answer) else { return }
+                var missing = head.size + head.contentLength - begin.count
+                if missing > 0, !readsOn { return peer.waitForEndUnread() }
+                while missing > 0, let more = peer.read() { missing -= more.count }
+            }
+        }
+        try await withClient(testOptions { $0.totalTimeout = .milliseconds(500) }) { client in
+            let result = await client.send(OutboundRequest(method: "POST", url: server.url("/large"), body: large))
+            #expect(result.status == status && result.body == Array("ok".utf8))
+            // Whoever stops reading keeps the body from being sent, unless the answer says that it is not wanted.
+            #expect(result.failure?.reason == (status == 200 && !readsOn ? .timeout : nil))
+            #expect(await client.send(OutboundRequest(url: server.url("/next"))).status == status)
+        }
+        #expect(lines.withLock { $0 } == ["POST /large HTTP/1.1", "GET /next HTTP/1.1"])
+    }
+
+    @Test("ends a transfer at its deadline when the body is never read")
+    func unreadBody() async throws {
+        let server = try ScriptedServer { $0.waitForEndUnread() }
+        let result = try await withClient(testOptions { $0.totalTimeout = .milliseconds(300) }) {
+            let body = [UInt8](repeating: 0x61, count: 16 << 20)
+            return await $0.send(OutboundRequest(method: "POST", url: server.url(), body: body))
+        }
+        #expect(result.failure?.reason == .timeout && result.status == nil)
+    }
+
+    @Test("ends a handshake at the deadline for connecting though bytes keep coming")
+    func dripFeedHandshake() async throws {
+        let server = try ScriptedServer { peer in
+            // A handshake record of 16 KiB that never gets complete.
+            guard peer.read() != nil, peer.write([0x16, 3, 3, 0x40, 0]) else { return }
+            while peer.write([2]), !peer.hears(withinMilliseconds: 5) {}
+        }
+        let result = try await withClient(testOptions { $0.connectTimeout = .milliseconds(300) }) {
+            await $0.send(OutboundRequest(url: server.url(scheme: "https")))
+        }
+        #expect(result.failure?.reason == .connectTimeout)
+    }
+
     @Test(
         "calls an answer that is not HTTP invalid",
         arguments: [

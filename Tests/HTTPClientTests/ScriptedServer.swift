@@ -111,6 +111,12 @@ struct Peer: Sendable {
     /// Waits until the client closes.
     func waitForEnd() { while read() != nil {} }
 
+    /// Waits until the client closes and reads nothing meanwhile.
+    func waitForEndUnread() {
+        var interest = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
+        _ = poll(&interest, 1, 10_000)
+    }
+
     /// Whether everything went out.
     @discardableResult
     func write(_ text: String) -> Bool { write(Array(text.utf8)) }
