@@ -105,7 +105,7 @@ import Testing
 
             {"type":"bad","data":2}
             [1]
-            {"type":"good","user":"bob","data":{"a":1},"meta":{"m":1},"custom_type":"c","ephemeral":true,"id":"evt_9","channel":"x"}
+            {"type":"good","user":"bob","data":{"a":1},"meta":{"m":1},"ephemeral":true,"id":"evt_9","channel":"x"}
             """
         let run = try await parley(
             "emit", "a", "-", "--envelopes", "--user", "ana", "--json", at: gateway, input: input)
@@ -122,6 +122,74 @@ import Testing
         #expect(run.lines.count == 5)
         #expect(run.lines.first == #"{"line":1,"status":201,"id":"evt_0","timetoken":"0"}"#)
         #expect(run.lines.map { try? JSONDocument(Array($0.utf8)).root["line"]?.integer } == [1, 2, 4, 5, 6])
+    }
+
+    @Test("copies envelopes as they were, messages and signals by their own requests, in the order of the lines")
+    func copies() async throws {
+        let gateway = try LoopbackGateway { request, before in
+            guard request.target != "/v1/events/batch" else { return Self.accepted(request) }
+            guard !request.text.contains("bad") else {
+                return .answer(422, #"{"title":"Refused","code":"schema_violation"}"#)
+            }
+            return .answer(201, #"{"id":"evt_m","timetoken":"\#(before)"}"#)
+        }
+        let place = ##""id":"evt_1","timestamp":"t","timetoken":"1","channel":"x""##
+        let input = """
+            {"type":"t","data":1,\(place),"schema":{"type":"t","version":1},"cause":"c"}
+            {"type":"t","data":2,\(place),"store":false,"ttl_hours":5}
+            {"type":"message.created","data":{"text":"hi"},"user":"bob","meta":3,"custom_type":"c",\(place)}
+            {"type":"message.created","data":"bad",\(place)}
+            {"type":"signal.sent","data":4,"ephemeral":true,\(place)}
+            {"type":"t","data":5,\(place),"store":true}
+            """
+        let run = try await parley("emit", "a/b", "-", "--envelopes", "--json", at: gateway, input: input)
+        #expect(run.code == 1)
+        #expect(
+            gateway.requests.map(\.target) == [
+                "/v1/events/batch", "/v1/channels/a%2Fb/messages", "/v1/channels/a%2Fb/messages",
+                "/v1/channels/a%2Fb/signals", "/v1/events/batch",
+            ])
+        #expect(
+            gateway.requests.map(\.text) == [
+                #"{"mode":"each","events":[{"channel":"a/b","type":"t","data":1},"#
+                    + #"{"channel":"a/b","type":"t","data":2,"store":false,"ttl_hours":5}]}"#,
+                #"{"user":"bob","data":{"text":"hi"},"custom_type":"c","meta":3}"#, #"{"data":"bad"}"#, #"{"data":4}"#,
+                #"{"mode":"each","events":[{"channel":"a/b","type":"t","data":5,"store":true}]}"#,
+            ])
+        #expect(Set(gateway.requests.map { $0.headers["idempotency-key"] }).count == 5)
+        #expect(run.lines[2] == #"{"line":3,"status":201,"id":"evt_m","timetoken":"1"}"#)
+        #expect(
+            run.lines[3] == #"{"line":4,"status":422,"problem":{"title":"Refused","code":"schema_violation"}}"#)
+        #expect(run.errors.contains("line 4: Refused (422 schema_violation)"))
+        #expect(run.errors.contains("5 emitted, 1 failed"))
+    }
+
+    @Test(
+        "refuses an envelope with members it could not copy",
+        arguments: [
+            (#"{"type":"t","data":1,"dta":2}"#, "'dta' is unknown"),
+            (#"{"type":"t","data":1,"custom_type":"c"}"#, "'custom_type' is unknown"),
+            (#"{"type":"signal.sent","data":1,"meta":2}"#, "'meta' is unknown"),
+            (#"{"type":"t","data":1,"ephemeral":"yes"}"#, "'ephemeral' must be true or false"),
+        ])
+    func strangeEnvelopes(_ line: String, _ reason: String) async throws {
+        let gateway = try LoopbackGateway { request, _ in Self.accepted(request) }
+        let run = try await parley("emit", "a", "-", "--envelopes", at: gateway, input: line)
+        #expect(run.code == 1)
+        #expect(run.errors.contains(reason), "\(run.errors)")
+        #expect(gateway.requests.isEmpty)
+    }
+
+    @Test("counts what was emitted before a request that did not get through")
+    func countsBeforeFailure() async throws {
+        let gateway = try LoopbackGateway { request, before in
+            before < 2 ? .answer(201, "{}") : .answer(401, #"{"title":"Key expired"}"#)
+        }
+        let lines = String(repeating: #"{"type":"message.created","data":1}"# + "\n", count: 5)
+        let run = try await parley("emit", "a", "-", "--envelopes", at: gateway, input: lines)
+        #expect(run.code == 1)
+        #expect(run.errors.contains("stopped; until then 2 emitted"))
+        #expect(gateway.requests.count == 3)
     }
 
     @Test("with several requests under way still sends every line once")

@@ -9,12 +9,14 @@ struct Call: Sendable {
     var body: JSONText?
     /// Makes an emit safe to repeat: the gateway answers a repeat as it answered the first (`conventions.md` 6).
     var idempotencyKey: String?
+    /// Whether a refusal of what was sent is an answer like others, with its problem as the document.
+    var takesRefusals = false
 
     /// Whether sending it twice does what sending it once does.
     var isRepeatable: Bool { method == "GET" || idempotencyKey != nil }
 }
 
-/// What the gateway answered, with a status of success.
+/// What the gateway answered, with a status of success or, when asked for, a refusal of what was sent.
 struct Answer: Sendable {
     let status: Int
     /// Nil when it had no body.
@@ -61,7 +63,7 @@ final class GatewayAccess: Sendable {
         while true {
             let result = await client.send(request)
             let failure: CommandFailure
-            switch verdict(on: result) {
+            switch verdict(on: result, to: call) {
             case .answer(let answer): return answer
             case .final(let final): throw final
             case .transient(let reason): failure = reason
@@ -95,7 +97,7 @@ final class GatewayAccess: Sendable {
         case final(CommandFailure)
     }
 
-    private func verdict(on result: OutboundResult) -> Verdict {
+    private func verdict(on result: OutboundResult, to call: Call) -> Verdict {
         if let failure = result.failure {
             let told = CommandFailure(ProblemText.sentence(failure, url: url))
             switch failure.reason {
@@ -106,7 +108,7 @@ final class GatewayAccess: Sendable {
         }
         guard let status = result.status else { return .final(CommandFailure("\(url) gave no answer")) }
         hasAnswered.store(true, ordering: .relaxed)
-        guard (200..<300).contains(status) else {
+        guard (200..<300).contains(status) || call.takesRefusals && Self.refusals.contains(status) else {
             let failure = ProblemText.failure(status: status, body: result.body)
             return Self.isTransient(result, status) ? .transient(failure) : .final(failure)
         }
@@ -119,6 +121,9 @@ final class GatewayAccess: Sendable {
         }
         return .answer(Answer(status: status, document: document))
     }
+
+    /// What is said of an event; other statuses are about the key, the address or the gateway.
+    private static let refusals: Set<Int> = [400, 403, 413, 422]
 
     /// 409 with `Retry-After` is the first try of the same key, still running.
     private static func isTransient(_ result: OutboundResult, _ status: Int) -> Bool {

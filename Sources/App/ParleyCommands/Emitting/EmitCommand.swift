@@ -10,8 +10,10 @@ struct EmitCommand: AsyncParsableCommand {
             tail -f payments.ndjson | parley emit orders.eu - --type order.paid
             parley history orders.eu --all --json | parley emit orders.test - --envelopes
 
-            With '-' every line is the data of one event, or with --envelopes an event with type, user, data and meta. Lines that are refused are reported with their number and do not \
-            stop the others. Nothing is emitted twice when a connection breaks: each request carries an idempotency key.
+            With '-' every line is the data of one event, or with --envelopes an event with type, user, data, meta, \
+            custom_type, store and ttl_hours; the copy has a channel, id and time of its own. Messages and signals take a \
+            request each: --parallel helps. Lines that are refused are reported with their number and do not stop the \
+            others. Nothing is emitted twice when a connection breaks: each request carries an idempotency key.
             """)
 
     @Argument(help: "The channel.")

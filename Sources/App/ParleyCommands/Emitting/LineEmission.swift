@@ -54,17 +54,17 @@ struct LineEmission {
             var running = 0
             while let batch = try await feed.next() {
                 if running == parallel {
-                    if let outcome = try await group.next() { record(outcome) }
+                    if let outcome = try await group.next() { try record(outcome) }
                     running -= 1
                 }
-                group.addTask { try await sender.send(batch) }
+                group.addTask { await sender.send(batch) }
                 running += 1
             }
-            while let outcome = try await group.next() { record(outcome) }
+            while let outcome = try await group.next() { try record(outcome) }
         }
     }
 
-    private mutating func record(_ outcome: BatchOutcome) {
+    private mutating func record(_ outcome: BatchOutcome) throws(CommandFailure) {
         for line in outcome.lines {
             if isJSON {
                 if surroundings.console.output.isTerminal { bar.clear() }
@@ -80,6 +80,7 @@ struct LineEmission {
         }
         progress.readBytes = max(progress.readBytes, outcome.readBytes)
         bar.show(progress)
+        if let failure = outcome.failure { throw failure }
     }
 
     private var summary: String {
@@ -93,59 +94,5 @@ struct LineEmission {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return max(0, Int(status.st_size) - max(0, Int(lseek(descriptor, 0, SEEK_CUR))))
-    }
-}
-
-/// What became of a batch.
-struct BatchOutcome: Sendable {
-    /// In the order of the input.
-    var lines: [LineOutcome]
-    var readBytes: Int
-}
-
-/// Sends batches of lines.
-struct BatchSender: Sendable {
-    let form: EmissionForm
-    let isEnvelopes: Bool
-    let access: GatewayAccess
-
-    /// Emits what can be emitted.
-    ///
-    /// - Throws: when the whole request was refused, since the next one would be too, or did not get through.
-    func send(_ batch: InputBatch) async throws(CommandFailure) -> BatchOutcome {
-        var refused: [LineOutcome] = []
-        var events: [(number: Int, text: JSONText)] = []
-        for line in batch.lines {
-            do throws(CommandFailure) { events.append((line.number, try event(line))) } catch {
-                refused.append(.refused(line.number, error.message))
-            }
-        }
-        let answered = events.isEmpty ? [] : try await emit(events)
-        return BatchOutcome(
-            lines: (refused + answered).sorted { $0.number < $1.number }, readBytes: batch.readBytes)
-    }
-
-    private func event(_ line: InputLine) throws(CommandFailure) -> JSONText {
-        guard let bytes = line.bytes else { throw CommandFailure("longer than a request may be") }
-        let text: JSONText
-        do { text = try JSONDocument(bytes, numbers: .lenient).text } catch {
-            throw CommandFailure("not JSON: \(error.message) (column \(error.column))")
-        }
-        guard isEnvelopes else { return form.event(data: text, withChannel: true) }
-        guard let event = form.event(envelope: text) else { throw CommandFailure("not an event: an object is needed") }
-        return event
-    }
-
-    private func emit(_ events: [(number: Int, text: JSONText)]) async throws(CommandFailure) -> [LineOutcome] {
-        let answer = try await access.send(
-            Call(
-                method: "POST", path: RequestPath("v1", "events", "batch"),
-                body: EmissionForm.batch(events.map(\.text)), idempotencyKey: EmissionForm.freshKey()))
-        let results = answer.document?.root["results"]?.elements ?? []
-        let texts = answer.document?.text.rawMember("results")?.rawElements() ?? []
-        guard results.count == events.count, texts.count == events.count else {
-            throw CommandFailure("the gateway answered \(results.count) results for \(events.count) events")
-        }
-        return events.indices.map { .answered(events[$0].number, results[$0], texts[$0]) }
     }
 }

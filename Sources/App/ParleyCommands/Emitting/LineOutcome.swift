@@ -20,6 +20,28 @@ struct LineOutcome: Sendable {
             })
     }
 
+    /// A line that was sent in a request of its own; told as one of a batch.
+    static func answered(_ number: Int, _ answer: Answer) -> LineOutcome {
+        let isEmitted = (200..<300).contains(answer.status)
+        let members = answer.document?.text.rawMembers() ?? []
+        let report = JSONText { writer in
+            writer.beginObject()
+            writer.member("line", number)
+            writer.member("status", answer.status)
+            if isEmitted {
+                for (name, value) in members {
+                    writer.key(text: name)
+                    writer.raw(value)
+                }
+            } else if let problem = answer.document?.text {
+                writer.member("problem", problem)
+            }
+            writer.endObject()
+        }
+        let failure = isEmitted ? nil : ProblemText.failure(answer.document?.root, status: answer.status)
+        return LineOutcome(number: number, failure: failure, report: report)
+    }
+
     /// A line that was sent, with the gateway's result for it: `{"status":201,…}` or `{"status":422,"problem":{…}}`.
     static func answered(_ number: Int, _ result: JSONValue, _ text: JSONText) -> LineOutcome {
         let status = Int(result["status"]?.integer ?? 0)
