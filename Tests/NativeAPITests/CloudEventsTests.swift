@@ -41,6 +41,10 @@ import Testing
             #expect(event.text.contains(#""data":{"a":[1]}"#))
             #expect(event["meta"]?["cloudevent"]?["percent"]?.string == "100%25")
             #expect(event["meta"]?["cloudevent"]?["quoted"]?.string == #"a "b""#)
+            #expect(event["meta"]?["cloudevent"]?["datacontenttype"]?.string == "application/json")
+            let twice = await api.call(
+                .post, "/v1/events", "{}", headers: headers + [("ce-datacontenttype", "text/plain")])
+            #expect(twice.status == 400 && twice.code == "bad_cloud_event")
         }
     }
 
@@ -95,9 +99,32 @@ import Testing
             #expect(await post(#","data_base64":"eyJhIjoxfQ==""#).status == 201)
             #expect(await post(#","datacontenttype":"text/plain","data_base64":"aGVsbG8=""#).status == 201)
             #expect(await post(#","datacontenttype":"image/png","data_base64":"aGVsbG8=""#).status == 415)
+            #expect(await post(#","datacontenttype":"image/png","data":"hello""#).status == 415)
+            #expect(await post(#","datacontenttype":"","data":1"#).status == 415)
+            #expect(await post(#","datacontenttype":"text/xml","data":{"a":1}"#).code == "bad_cloud_event")
+            #expect(await post(#","datacontenttype":"text/xml","data":"<a/>""#).status == 201)
+            #expect(await post(#","datacontenttype":"application/x+json","data":{"a":1}"#).status == 201)
             #expect(await post(#","data_base64":"%%""#).status == 400)
             #expect(await post(#","data":1,"data_base64":"aGVsbG8=""#).status == 400)
-            #expect(await api.history("a").count == 3)
+            #expect(await api.history("a").count == 5)
+        }
+    }
+
+    @Test(
+        "keep their time, which must be one",
+        arguments: [
+            (#""2018-04-05T17:31:00Z""#, 201), (#""1969-07-20T20:17:40.5+01:00""#, 201), (#""yesterday""#, 400),
+            (#""2018-04-05""#, 400), (#""2018-13-05T17:31:00Z""#, 400), (#""""#, 400), ("1522949460", 400),
+            ("null", 201),
+        ])
+    func time(_ time: String, _ status: Int) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(
+                .post, "/v1/events",
+                #"{"specversion":"1.0","id":"1","source":"/s","type":"t","subject":"a","time":\#(time)}"#,
+                headers: Self.structured)
+            #expect(answer.status == status)
+            #expect(answer.code == (status == 400 ? "bad_cloud_event" : nil))
         }
     }
 

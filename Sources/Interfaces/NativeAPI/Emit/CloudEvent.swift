@@ -10,6 +10,8 @@ struct CloudEvent {
     private(set) var attributes: [(name: String, value: JSONText)] = []
     private(set) var texts: [String: String] = [:]
     var data = JSONText.null
+    /// The data as it was parsed on the way, if it was.
+    var value: JSONValue?
     /// Where it stands in the body.
     let pointer: String
 
@@ -38,6 +40,7 @@ extension CloudEvent {
         guard texts["specversion"] == "1.0" else {
             throw Fields.fault(pointer, "specversion", "specversion must be \"1.0\"", slug: "bad_cloud_event")
         }
+        try checkAttributes()
         let id = try demanded("id")
         let source = try demanded("source")
         guard let channel = named ?? texts["subject"] else {
@@ -45,11 +48,25 @@ extension CloudEvent {
                 pointer, "subject", "name the channel by 'subject' or by ?channel=", slug: "bad_cloud_event")
         }
         var emission = Emission(channel: channel, type: try demanded("type"), data: data, meta: meta)
+        emission.value = value
         // A digest, because a source is a URI of any length. The NUL can stand in neither part's JSON form unescaped
         // nor in a header, so two pairs never run together.
         emission.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
         return emission
     }
+
+    /// The attributes the specification gives a type (section 3); those of extensions may be of any.
+    private func checkAttributes() throws(ChatError) {
+        for name in Self.textAttributes where texts[name] == nil && attributes.contains(where: { $0.name == name }) {
+            throw Fields.fault(pointer, "type", "attribute '\(name)' must be a text", slug: "bad_cloud_event")
+        }
+        guard texts["time"].map(Timestamp.isTimestamp) ?? true else {
+            throw Fields.fault(
+                pointer, "format", "attribute 'time' must be an RFC 3339 timestamp", slug: "bad_cloud_event")
+        }
+    }
+
+    private static let textAttributes = ["subject", "time", "datacontenttype", "dataschema"]
 
     private func demanded(_ name: String) throws(ChatError) -> String {
         guard let text = texts[name], !text.isEmpty else {
@@ -90,12 +107,25 @@ extension CloudEvent {
             guard !fields.has("data_base64") else {
                 throw fields.fault("data", "exclusive", "send either 'data' or 'data_base64'")
             }
+            try Self.demandText(of: fields, media: media)
             self.data = data
+            value = fields.value["data"]
         } else if let encoded = try fields.string("data_base64") {
             guard let bytes = Base64.decode(encoded) else {
                 throw fields.fault("data_base64", "format", "is not Base64", slug: "bad_cloud_event")
             }
-            data = try Self.json(bytes, of: MediaType(texts["datacontenttype"] ?? "application/json"), limits)
+            try read(bytes, of: media, limits)
+        }
+    }
+
+    private var media: MediaType { MediaType(texts["datacontenttype"] ?? "application/json") }
+
+    /// Data of another type than JSON is a text in the JSON format (section 3.1.1).
+    private static func demandText(of fields: Fields, media: MediaType) throws {
+        guard !media.isJSON else { return }
+        guard media.isText else { throw Problem.unsupportedData(media) }
+        guard fields.value["data"]?.string != nil else {
+            throw fields.fault("data", "type", "data of '\(media.text)' must be a string", slug: "bad_cloud_event")
         }
     }
 
@@ -113,19 +143,32 @@ extension CloudEvent {
             }
             try add(String(name.dropFirst(3)), JSONText(string: text), text: text)
         }
-        let media = request.headers["Content-Type"] ?? "application/json"
-        data = try Self.json(request.body.bytes, of: MediaType(media), limits)
+        // HTTP binding, 3.1.1: the one attribute that has a field of HTTP's own.
+        guard texts["datacontenttype"] == nil else {
+            throw ChatError(
+                .malformed, "'datacontenttype' is said by Content-Type, not by a field of its own",
+                slug: "bad_cloud_event")
+        }
+        if let media = request.headers["Content-Type"] {
+            try add("datacontenttype", JSONText(string: media), text: media)
+        }
+        try read(request.body.bytes, of: media, limits)
     }
 
-    /// Data as JSON: JSON as it is, text as a string.
-    private static func json(_ bytes: [UInt8], of media: MediaType, _ limits: Limits) throws -> JSONText {
-        if bytes.isEmpty { return .null }
-        if media.isJSON { return try Fields.parse(bytes, limits: limits).text }
-        guard media.isText else { throw Problem.unsupportedMediaType(media.text, "CloudEvents data is JSON or text") }
+    /// Takes data as JSON: JSON as it is, text as a string.
+    private mutating func read(_ bytes: [UInt8], of media: MediaType, _ limits: Limits) throws {
+        guard !bytes.isEmpty else { return }
+        if media.isJSON {
+            let document = try Fields.parse(bytes, limits: limits)
+            data = document.text
+            value = document.root
+            return
+        }
+        guard media.isText else { throw Problem.unsupportedData(media) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ChatError(.malformed, "the data is not UTF-8", slug: "bad_cloud_event")
         }
-        return JSONText(string: text)
+        data = JSONText(string: text)
     }
 
     /// A header value, percent-decoded exactly once and without the quotes it may stand in (HTTP binding, 3.1.3.2).
@@ -167,6 +210,10 @@ extension CloudEvent {
 }
 
 extension Problem {
+    fileprivate static func unsupportedData(_ media: MediaType) -> Problem {
+        unsupportedMediaType(media.text, "CloudEvents data is JSON or text")
+    }
+
     static func unsupportedMediaType(_ type: String, _ detail: String) -> Problem {
         Problem(
             status: 415, code: "unsupported_media_type", title: "Unsupported media type",

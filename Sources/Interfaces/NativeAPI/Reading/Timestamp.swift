@@ -5,6 +5,15 @@ enum Timestamp {
     /// - Returns: nil for a text that is no timestamp, or one before 1970 or after 9999. Decimals beyond 100 ns are cut
     ///   off; a leap second counts as the next second.
     static func read(_ text: String) -> Timetoken? {
+        guard let moment = moment(text), moment.seconds >= 0 else { return nil }
+        return Timetoken(UInt64(moment.seconds) * Timetoken.ticksPerSecond + UInt64(moment.ticks))
+    }
+
+    /// Whether the text is a timestamp, of whatever year.
+    static func isTimestamp(_ text: String) -> Bool { moment(text) != nil }
+
+    /// Seconds since 1970, and what follows them in ticks of 100 ns.
+    private static func moment(_ text: String) -> (seconds: Int, ticks: Int)? {
         var reader = DigitReader(Array(text.utf8))
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
             let day = reader.digits(2), reader.skip("Tt "), let hour = reader.digits(2), reader.skip(":"),
@@ -12,9 +21,7 @@ enum Timestamp {
             let ticks = reader.fraction(), let offset = reader.offset(), reader.isAtEnd,
             let date = CivilDate(year: year, month: month, day: day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        let seconds = date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset
-        guard seconds >= 0 else { return nil }
-        return Timetoken(UInt64(seconds) * Timetoken.ticksPerSecond + UInt64(ticks))
+        return (date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset, ticks)
     }
 }
 
