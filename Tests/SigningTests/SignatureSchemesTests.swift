@@ -176,9 +176,13 @@ import Testing
 
     @Test("are not set up without a secret")
     func noSecret() {
+        var settings = SchemeSettings()
+        settings.header = "X-Sign"
         for scheme in SignatureSchemes.allCases {
-            #expect(throws: SignatureSchemeError.noSecret) { try scheme.scheme(secrets: []) }
-            #expect(throws: SignatureSchemeError.secretInvalid) { try scheme.scheme(secrets: ["topsecret", ""]) }
+            #expect(throws: SignatureSchemeError.noSecret) { try scheme.scheme(secrets: [], settings: settings) }
+            #expect(throws: SignatureSchemeError.secretInvalid) {
+                try scheme.scheme(secrets: ["topsecret", ""], settings: settings)
+            }
         }
         #expect(throws: SignatureSchemeError.secretInvalid) {
             try SignatureSchemes.standard.scheme(secrets: ["whsec_"])

@@ -24,6 +24,11 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
     SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
 }
 
+/// The SHA-512 digest of some bytes: 64 bytes.
+func sha512(_ bytes: [UInt8]) -> [UInt8] {
+    SHA512.hash(data: bytes).withUnsafeBytes { Array($0) }
+}
+
 /// A hash-based message authentication code (RFC 2104), fed piece by piece so that nobody has to join the pieces.
 ///
 /// ```swift

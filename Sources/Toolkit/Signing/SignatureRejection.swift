@@ -6,6 +6,10 @@ public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConverti
     case headerMalformed(String)
     /// The timestamp is further from now than the window; positive is in the past.
     case outsideWindow(ageSeconds: Int64)
+    /// The digest of the body that was signed is not that of this body.
+    case digestMismatch
+    /// The scheme signs the URL, and the gateway was not told its public one.
+    case urlUnknown
     /// No signature in the message was made with any of the secrets.
     case mismatch
 
@@ -14,6 +18,8 @@ public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConverti
         case .headerMissing(let name): "header \(name) is missing"
         case .headerMalformed(let name): "header \(name) is malformed"
         case .outsideWindow(let age): "timestamp is \(age) s old"
+        case .digestMismatch: "the body does not have the signed digest"
+        case .urlUnknown: "the URL is signed, and public_url is not set"
         case .mismatch: "no signature matches"
         }
     }

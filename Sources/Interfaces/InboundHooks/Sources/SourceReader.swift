@@ -72,6 +72,10 @@ struct SourceReader {
                 case .secretInvalid:
                     fault("/secrets", "pattern", "a secret is not of the form scheme \(scheme.name) has")
                 case .templateInvalid: fault("/scheme", "template", "the scheme's template is not acceptable")
+                case .settingMissing(let member):
+                    fault("", "required", "scheme \(scheme.name) needs the member \(member.rawValue)")
+                case .settingInvalid(let member):
+                    fault("/\(member.rawValue)", "format", "\(member.rawValue) is not acceptable")
                 }
             }
         }

@@ -4,6 +4,14 @@ public struct HMACScheme: SignatureScheme {
     public enum Encoding: String, Sendable, CaseIterable {
         case hex
         case base64
+
+        /// The digest; nil for what is not written so.
+        func decode(_ digits: Substring) -> [UInt8]? {
+            switch self {
+            case .hex: Hex.decode(digits)
+            case .base64: Base64.decode(digits)
+            }
+        }
     }
 
     /// The header that holds the signature; several values separated by commas are alternatives.
@@ -41,6 +49,24 @@ public struct HMACScheme: SignatureScheme {
         self.window = window
     }
 
+    /// The scheme that a source's owner describes.
+    ///
+    /// - Throws: `.settingMissing` without a signature header, and for a header whose value the template signs;
+    ///   `.templateInvalid` for one that leaves out the body, or the time that is checked: whoever can change what is not
+    ///   signed could send an old message again.
+    init(_ secrets: [Secret], _ settings: SchemeSettings) throws(SignatureSchemeError) {
+        guard let header = settings.header else { throw .settingMissing(.header) }
+        var template = settings.timestampHeader == nil ? SignedTemplate.body : .timestampDotBody
+        if let text = settings.template { template = try SignedTemplate(text) }
+        if template.signsTimestamp, settings.timestampHeader == nil { throw .settingMissing(.timestampHeader) }
+        if template.signsID, settings.idHeader == nil { throw .settingMissing(.idHeader) }
+        guard settings.timestampHeader == nil || template.signsTimestamp else { throw .templateInvalid }
+        self.init(
+            secrets, signatureHeader: header, prefix: settings.prefix ?? "", encoding: settings.encoding,
+            algorithm: settings.algorithm, template: template, timestampHeader: settings.timestampHeader,
+            idHeader: settings.idHeader, idPointer: settings.idPointer, window: settings.window)
+    }
+
     public func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         let header = try message.required(signatureHeader)
         var timestamp: String?
@@ -65,11 +91,7 @@ public struct HMACScheme: SignatureScheme {
         header.split(separator: ",").compactMap { part in
             let value = part.trimmingBlanks()
             guard value.hasPrefix(prefix) else { return nil }
-            let digits = value.dropFirst(prefix.count)
-            return switch encoding {
-            case .hex: Hex.decode(digits)
-            case .base64: Base64.decode(digits)
-            }
+            return encoding.decode(value.dropFirst(prefix.count))
         }
     }
 

@@ -20,26 +20,45 @@ public enum DeliveryIdentity: Sendable, Equatable {
 
 /// A received message as a scheme sees it.
 public struct SignedMessage {
+    public typealias Field = (name: String, value: String)
+
     /// The body as received, after transfer coding and before everything else.
     public let body: [UInt8]
     /// The URL the sender was given, from configuration; never put together from what a request says about itself.
     public let url: String?
+    /// As it stands in the request: names of methods have a case.
+    public let method: String
     private let lookUp: (String) -> String?
+    private let readForm: () -> [Field]?
 
-    /// - Parameter header: the value of the field with this name, compared case-insensitively.
-    public init(body: [UInt8], url: String? = nil, header: @escaping (String) -> String?) {
+    /// - Parameters:
+    ///   - header: the value of the field with this name, compared case-insensitively.
+    ///   - form: the body as decoded fields; nil when it is no form. Asked only by schemes that sign fields.
+    public init(
+        body: [UInt8], url: String? = nil, method: String = "POST", header: @escaping (String) -> String?,
+        form: @escaping () -> [Field]? = { nil }
+    ) {
         self.body = body
         self.url = url
+        self.method = method
         lookUp = header
+        readForm = form
     }
 
     /// A message with these header fields; a repeated name counts as one list (RFC 9110, 5.3).
-    public init(body: [UInt8], url: String? = nil, headers: [(name: String, value: String)]) {
-        self.init(body: body, url: url) { name in
+    public init(
+        body: [UInt8], url: String? = nil, method: String = "POST", headers: [Field],
+        form: @escaping () -> [Field]? = { nil }
+    ) {
+        let lookUp = { (name: String) -> String? in
             let values = headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
             return values.isEmpty ? nil : values.joined(separator: ", ")
         }
+        self.init(body: body, url: url, method: method, header: lookUp, form: form)
     }
+
+    /// The body as decoded fields; nil when it is no form.
+    var form: [Field]? { readForm() }
 
     /// The value of a header field, without white space around it; `nil` if absent or empty.
     public func header(_ name: String) -> String? {
@@ -52,6 +71,12 @@ public struct SignedMessage {
     func required(_ name: String) throws(SignatureRejection) -> String {
         guard let value = header(name) else { throw .headerMissing(name) }
         return value
+    }
+
+    /// The URL, for schemes that sign it.
+    func requiredURL() throws(SignatureRejection) -> String {
+        guard let url else { throw .urlUnknown }
+        return url
     }
 }
 

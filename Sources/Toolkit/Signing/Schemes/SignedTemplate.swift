@@ -47,20 +47,50 @@ public struct SignedTemplate: Sendable {
         }
     }
 
-    /// Feeds the template, filled in, to the code. What the template asks for and the message lacks is a rejection:
-    /// an empty piece in its place would sign something else.
+    /// Whether the time is part of what is signed.
+    var signsTimestamp: Bool {
+        parts.contains { if case .timestamp = $0 { true } else { false } }
+    }
+
+    /// Whether the sender's id of the delivery is.
+    var signsID: Bool {
+        parts.contains { if case .id = $0 { true } else { false } }
+    }
+
+    /// Feeds the template, filled in, to the code.
     func feed(
         _ code: inout MessageAuthentication, _ message: SignedMessage, id: String?, timestamp: String?
     ) throws(SignatureRejection) {
         for part in parts {
-            switch part {
-            case .text(let text): code.update(text)
-            case .body: code.update(message.body)
-            case .id: code.update(try present(id, "{id}"))
-            case .timestamp: code.update(try present(timestamp, "{ts}"))
-            case .url: code.update(try present(message.url, "{url}"))
-            case .header(let name): code.update(try message.required(name))
+            if case .body = part {
+                code.update(message.body)
+            } else {
+                code.update(try text(part, message, id, timestamp))
             }
+        }
+    }
+
+    /// The template, filled in.
+    func filled(_ message: SignedMessage, id: String?, timestamp: String?) throws(SignatureRejection) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for part in parts {
+            if case .body = part { bytes += message.body } else { bytes += try text(part, message, id, timestamp).utf8 }
+        }
+        return bytes
+    }
+
+    /// What stands for a part that is not the body. What the template asks for and the message lacks is a rejection: an
+    /// empty piece in its place would sign something else.
+    private func text(
+        _ part: Part, _ message: SignedMessage, _ id: String?, _ timestamp: String?
+    ) throws(SignatureRejection) -> String {
+        switch part {
+        case .body: ""
+        case .text(let text): text
+        case .id: try present(id, "{id}")
+        case .timestamp: try present(timestamp, "{ts}")
+        case .url: try message.requiredURL()
+        case .header(let name): try message.required(name)
         }
     }
 
@@ -71,6 +101,12 @@ public struct SignedTemplate: Sendable {
 }
 
 extension SignedTemplate {
+    /// Discord's: `{ts}{body}`.
+    static let timestampAndBody = SignedTemplate(parts: [.timestamp, .body])
+
+    /// What senders that say the time mostly sign: `{ts}.{body}`.
+    static let timestampDotBody = SignedTemplate(parts: [.timestamp, .text("."), .body])
+
     /// Slack's: `v0:{ts}:{body}`.
     static let slack = SignedTemplate(parts: [.text("v0:"), .timestamp, .text(":"), .body])
 }

@@ -1,0 +1,90 @@
+/// Pusher: `X-Pusher-Signature: <hex>` over the body, whose member `time_ms` says when it was sent.
+///
+/// `X-Pusher-Key` only names the app; who has the secret is known by the signature.
+struct PusherScheme: SignatureScheme {
+    private let code: HMACScheme
+    private let window: ReplayWindow
+
+    init(_ secrets: [Secret], window: ReplayWindow) {
+        code = HMACScheme(secrets, signatureHeader: "X-Pusher-Signature")
+        self.window = window
+    }
+
+    func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
+        _ = try message.required("X-Pusher-Key")
+        let identity = try code.verify(message, at: now)
+        // Only now: the body is the sender's own.
+        guard let milliseconds = TopLevelNumber.find("time_ms", in: message.body) else {
+            throw .headerMissing("time_ms")
+        }
+        try window.check(String(milliseconds / 1000), of: "time_ms", at: now)
+        return identity
+    }
+}
+
+/// Reads one whole number out of a JSON object, without parsing the rest: what is signed decides before anything is parsed.
+enum TopLevelNumber {
+    /// The value of a member of the outermost object; nil when it has none that is a plain number of digits, or several.
+    static func find(_ name: StaticString, in body: [UInt8]) -> Int64? {
+        let wanted = Array(name.description.utf8)
+        var scanner = Scanner(bytes: body)
+        var found: Int64?
+        var depth = 0
+        while let byte = scanner.next() {
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: "\""):
+                let text = scanner.text()
+                guard depth == 1, text.elementsEqual(wanted), scanner.skip(UInt8(ascii: ":")) else { continue }
+                guard found == nil, let number = scanner.digits() else { return nil }
+                found = number
+            default: break
+            }
+        }
+        return found
+    }
+
+    private struct Scanner {
+        let bytes: [UInt8]
+        private var at = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        mutating func next() -> UInt8? {
+            guard at < bytes.count else { return nil }
+            defer { at += 1 }
+            return bytes[at]
+        }
+
+        /// What stands between here, inside a string, and its closing quote; with its escapes as they are.
+        mutating func text() -> ArraySlice<UInt8> {
+            let start = at
+            while at < bytes.count, bytes[at] != UInt8(ascii: "\"") { at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1 }
+            let end = min(at, bytes.count)
+            at = end + 1
+            return bytes[start..<end]
+        }
+
+        /// Passes blanks and this byte; false, and nowhere, when it does not follow.
+        mutating func skip(_ byte: UInt8) -> Bool {
+            skipBlanks()
+            guard at < bytes.count, bytes[at] == byte else { return false }
+            at += 1
+            skipBlanks()
+            return true
+        }
+
+        /// A number that is digits alone, and after which something else begins.
+        mutating func digits() -> Int64? {
+            let start = at
+            while at < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[at]) { at += 1 }
+            guard at > start, at < bytes.count, !Array(".eE".utf8).contains(bytes[at]) else { return nil }
+            return Int64(String(decoding: bytes[start..<at], as: UTF8.self))
+        }
+
+        private mutating func skipBlanks() {
+            while at < bytes.count, Array(" \t\r\n".utf8).contains(bytes[at]) { at += 1 }
+        }
+    }
+}

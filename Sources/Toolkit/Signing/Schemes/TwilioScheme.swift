@@ -1,0 +1,83 @@
+/// Twilio: `X-Twilio-Signature: <base64>`, HMAC-SHA1 with the auth token.
+///
+/// Of a form it signs the URL and then the fields, sorted by name, each name followed by its value. Of any other body it
+/// signs the URL alone, which then has the body's digest in its query as `bodySHA256`.
+/// Source: Twilio, "Validating Signatures from Twilio", and the verifier of its Python library.
+struct TwilioScheme: SignatureScheme {
+    private static let header = "X-Twilio-Signature"
+    private let secrets: [Secret]
+
+    init(_ secrets: [Secret]) { self.secrets = secrets }
+
+    func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
+        guard let signature = Base64.decode(try message.required(Self.header)) else {
+            throw .headerMalformed(Self.header)
+        }
+        let url = try message.requiredURL()
+        let rest: [String]
+        if let digest = Self.bodyDigest(in: url) {
+            guard let expected = Hex.decode(digest), constantTimeEqual(expected, sha256(message.body)) else {
+                throw .digestMismatch
+            }
+            rest = []
+        } else {
+            rest = try Self.fields(of: message)
+        }
+        for secret in secrets {
+            for spelling in Self.spellings(of: url) {
+                var code = MessageAuthentication(.sha1, key: secret)
+                code.update(spelling)
+                for text in rest { code.update(text) }
+                if constantTimeEqual(code.finish(), signature) { return identity(message) }
+            }
+        }
+        throw .mismatch
+    }
+
+    private func identity(_ message: SignedMessage) -> DeliveryIdentity {
+        message.header("I-Twilio-Idempotency-Token").map { .value($0) } ?? .none
+    }
+
+    /// Names and values as they are signed: sorted, and what is there twice counts once, as the provider's library has it.
+    private static func fields(of message: SignedMessage) throws(SignatureRejection) -> [String] {
+        if message.body.isEmpty { return [] }
+        // A body that is no form, and without a digest in the URL, would not be signed at all.
+        guard let form = message.form else { throw .headerMalformed("Content-Type") }
+        var signed: [String] = []
+        var last: SignedMessage.Field?
+        for field in form.sorted(by: { isBefore($0, $1) }) {
+            if let last, Array(last.name.utf8) == Array(field.name.utf8),
+                Array(last.value.utf8) == Array(field.value.utf8)
+            {
+                continue
+            }
+            signed += [field.name, field.value]
+            last = field
+        }
+        return signed
+    }
+
+    /// By bytes: Swift's own order of texts is another one.
+    private static func isBefore(_ left: SignedMessage.Field, _ right: SignedMessage.Field) -> Bool {
+        if left.name.utf8.elementsEqual(right.name.utf8) {
+            return left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
+        }
+        return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+    }
+
+    /// The URL as it is, with the standard port said, and without a port: the provider signs either, whatever it was given.
+    private static func spellings(of url: String) -> [String] {
+        guard let parts = URLParts(url) else { return [url] }
+        let rest = "\(parts.path)\(parts.query)"
+        // A colon inside an IPv6 address is followed by its bracket.
+        if let colon = parts.authority.lastIndex(of: ":"), !parts.authority[colon...].contains("]") {
+            return [url, "\(parts.scheme)://\(parts.authority[..<colon])\(rest)"]
+        }
+        return [url, "\(parts.scheme)://\(parts.authority):\(parts.scheme == "https" ? 443 : 80)\(rest)"]
+    }
+
+    private static func bodyDigest(in url: String) -> Substring? {
+        URLParts(url)?.query.dropFirst().split(separator: "&")
+            .first { $0.hasPrefix("bodySHA256=") }?.dropFirst("bodySHA256=".count)
+    }
+}
