@@ -13,17 +13,17 @@ import Testing
     @Test("is told after half an hour of failures, by each attempt until it is written")
     func told() {
         var health = EndpointHealth()
-        #expect(health.recordFailure(at: Self.start, isSlow: false).isEmpty)
-        #expect(health.recordFailure(at: Self.after(0.49), isSlow: false).isEmpty)
+        #expect(health.recordFailure(at: Self.start).isEmpty)
+        #expect(health.recordFailure(at: Self.after(0.49)).isEmpty)
         for _ in 1...2 {
-            #expect(health.recordFailure(at: Self.after(0.5), isSlow: false) == [.tell])
+            #expect(health.recordFailure(at: Self.after(0.5)) == [.tell])
             #expect(health.beginWriting() == .failing(since: Self.start))
             #expect(health.beginWriting() == nil, "one at a time")
             health.endWriting(nil)
         }
         #expect(health.beginWriting() == .failing(since: Self.start))
         health.endWriting(.failing(since: Self.start))
-        #expect(health.recordFailure(at: Self.after(1), isSlow: false).isEmpty)
+        #expect(health.recordFailure(at: Self.after(1)).isEmpty)
     }
 
     @Test("is told once it is well again, also when trouble begins anew before that is written")
@@ -31,8 +31,8 @@ import Testing
         var health = EndpointHealth(writtenSince: Self.start)
         #expect(health.recordSuccess() == [.tell])
         #expect(health.noticedSince == nil && !health.isOver)
-        #expect(health.recordFailure(at: Self.after(2), isSlow: false) == [.tell])
-        #expect(health.recordFailure(at: Self.after(3), isSlow: false) == [.tell])
+        #expect(health.recordFailure(at: Self.after(2)) == [.tell])
+        #expect(health.recordFailure(at: Self.after(3)) == [.tell])
         #expect(health.beginWriting() == .recovered)
         health.endWriting(.recovered)
         #expect(health.beginWriting() == .failing(since: Self.after(2)))
@@ -46,8 +46,8 @@ import Testing
     @Test("that is well again while its trouble is being written has that taken back")
     func overtaken() {
         var health = EndpointHealth()
-        _ = health.recordFailure(at: Self.start, isSlow: false)
-        _ = health.recordFailure(at: Self.after(1), isSlow: false)
+        _ = health.recordFailure(at: Self.start)
+        _ = health.recordFailure(at: Self.after(1))
         #expect(health.beginWriting() == .failing(since: Self.start))
         #expect(health.recordSuccess().isEmpty)
         #expect(!health.isOver)
@@ -58,27 +58,27 @@ import Testing
     @Test("that an earlier run has written disables only after twelve hours of failures in this one")
     func confirmed() {
         var health = EndpointHealth(writtenSince: Self.start)
-        #expect(health.recordFailure(at: Self.after(200), isSlow: false).isEmpty)
-        #expect(health.recordFailure(at: Self.after(211.9), isSlow: false).isEmpty)
+        #expect(health.recordFailure(at: Self.after(200)).isEmpty)
+        #expect(health.recordFailure(at: Self.after(211.9)).isEmpty)
         #expect(
-            health.recordFailure(at: Self.after(212), isSlow: false)
+            health.recordFailure(at: Self.after(212))
                 == [.disable(reason: "failing since \(Self.start.timestamp)")])
         var own = EndpointHealth()
-        _ = own.recordFailure(at: Self.start, isSlow: false)
-        #expect(own.recordFailure(at: Self.after(120), isSlow: false).contains { $0 != .tell }, "five days")
+        _ = own.recordFailure(at: Self.start)
+        #expect(own.recordFailure(at: Self.after(120)).contains { $0 != .tell }, "five days")
     }
 
-    @Test("asks for another pace until it is set")
-    func pace() {
+    @Test("disables after so many deliveries given up on end, a success in between counts anew")
+    func givenUp() {
         var health = EndpointHealth()
-        for _ in 1...2 { #expect(health.recordFailure(at: Self.start, isSlow: true).isEmpty) }
-        for _ in 1...2 { #expect(health.recordFailure(at: Self.start, isSlow: true) == [.changePace]) }
-        health.notePace(isSlow: true)
-        #expect(health.recordFailure(at: Self.start, isSlow: true).isEmpty)
-        for _ in 1...2 { #expect(health.recordSuccess() == [.changePace]) }
-        #expect(!health.isOver)
-        health.notePace(isSlow: false)
-        #expect(health.isOver)
+        func fail(_ dead: Int) -> [EndpointHealth.Effect] {
+            health.recordFailure(at: Self.start, dead: dead, deadTolerated: 3)
+        }
+        #expect(fail(2).isEmpty)
+        #expect(health.recordSuccess().isEmpty)
+        #expect(fail(2).isEmpty && fail(0).isEmpty)
+        let expected = [EndpointHealth.Effect.disable(reason: "3 deliveries on end were given up")]
+        #expect(fail(1) == expected)
     }
 
     @Test("is told and taken back once each though the store refuses it at first")
@@ -117,24 +117,6 @@ import Testing
             let key = HealthBoard.recordKey(of: EndpointID(id, in: House.space))
             let left = try await house.engine.directory.read(key)
             #expect(left == nil)
-        }
-    }
-
-    @Test("slows an endpoint down though the store refuses that at first")
-    func refusedPace() async throws {
-        let receiver = try Receiver { _ in .status(503) }
-        try await House.with { house in
-            try await house.webhook(receiver, concurrency: 4)
-            house.refusals.refuseLanes(true)
-            for count in 1...3 {
-                try await house.emit()
-                await house.recorded(count)
-            }
-            #expect(house.refusals.count == 1)
-            house.refusals.refuseLanes(false)
-            try await house.emit()
-            await house.recorded(4)
-            #expect(house.refusals.concurrencies == [4, 1])
         }
     }
 

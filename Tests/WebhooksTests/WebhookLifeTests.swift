@@ -250,27 +250,6 @@ import Testing
         }
     }
 
-    @Test("that keeps us waiting gets one attempt at a time until it answers")
-    func paced() async throws {
-        let answers = Lock(503)
-        let gate = Gate(isOpen: true)
-        let receiver = try Receiver { _ in .held(gate, then: .status(answers.withLock { $0 })) }
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver, concurrency: 4).webhook
-            for count in 1...3 {
-                try await house.emit()
-                await house.recorded(count)
-            }
-            let endpoint = webhook.endpoint
-            #expect(house.registry.concurrency(of: webhook) == 1)
-            answers.withLock { $0 = 200 }
-            try await house.emit()
-            await house.recorded(4)
-            #expect(house.registry.concurrency(of: webhook) == 4)
-            #expect(!house.registry.health.isSlow(endpoint))
-        }
-    }
-
     @Test("signs with both secrets while a rotation lasts, then with the new one alone")
     func rotation() async throws {
         let receiver = try Receiver()

@@ -47,6 +47,8 @@ public struct Limits: Sendable {
     // Webhooks.
     public var deliveryAttempts = 10
     public var deliveryConcurrency = 10
+    /// Deliveries of a webhook given up without a success in between, after which it is disabled.
+    public var deadOnEnd = 100
     /// Held deliveries of one webhook.
     public var deliveriesHeld = 100_000
     public var deliveriesKept: Duration = .seconds(30 * 24 * 3600)

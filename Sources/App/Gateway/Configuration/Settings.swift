@@ -105,6 +105,9 @@ public enum Settings {
             "limits.delivery_concurrency", \.limits.deliveryConcurrency, in: 1...1000, unit: "requests",
             "requests to one webhook at a time"),
         .integer(
+            "limits.dead_on_end", \.limits.deadOnEnd, in: 1...10_000_000, unit: "deliveries",
+            "deliveries given up on end after which a webhook is disabled"),
+        .integer(
             "limits.deliveries_held", \.limits.deliveriesHeld, in: 100...10_000_000, unit: "deliveries",
             "deliveries held for one disabled webhook"),
         .seconds(

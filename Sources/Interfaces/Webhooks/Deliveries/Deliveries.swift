@@ -49,10 +49,12 @@ public struct Deliveries: Sendable {
     /// disabled webhook goes out when the webhook is enabled.
     /// - Throws: `.notFound`; `.conflict` when an attempt is under way.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
-        _ = try await delivery(id, by: caller)
+        let found = try await delivery(id, by: caller).delivery
         guard try await queue.replay(.ids([id], in: caller.space), isDryRun: false) > 0 else {
             throw ChatError(.conflict, "an attempt of this delivery is under way; ask again", retryAfter: .seconds(1))
         }
+        // Who asks by hand wants to see now how the receiver is.
+        await registry.circuits.reset(found.endpoint)
         return try await delivery(id, by: caller).delivery
     }
 
@@ -74,14 +76,30 @@ public struct Deliveries: Sendable {
             draft: EventDraft(
                 channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
                 data: data))
-        let post = Post(
-            webhook: webhook, event: start, type: event.type, channel: event.channel.name,
-            body: event.envelope.bytes, attempt: 1)
-        let result = await post.send(with: client, at: start, userAgent: registry.options.userAgent)
+        var batch = PostBatch(at: start, userAgent: registry.options.userAgent)
+        batch.add([Self.trial(of: event, for: webhook)], to: webhook)
+        let answered: Answered
+        if let request = batch.requests.first, let sent = batch.sent.first {
+            answered = Answered(
+                sent: sent, start: start, requestHeaders: request.headers, result: await client.send(request))
+        } else {
+            guard let unsent = batch.unsent.first else { throw ChatError(.unavailable, "nothing to send") }
+            answered = unsent
+        }
         // A table without a second attempt: a test is not repeated.
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
-        let decision = state.record(DeliveryState.Happening(result, now: start), draw: 0)
-        return DeliveryAttempt(result, at: start, error: decision.errorClass, isManual: true)
+        let decision = state.record(DeliveryState.Happening(answered.result, now: start), draw: 0)
+        return DeliveryAttempt(
+            answered.result, at: start, error: decision.errorClass, isManual: true,
+            details: DeliveryAttempt.details(answered, decision.errorClass))
+    }
+
+    /// A delivery that is in no queue.
+    private static func trial(of event: Event, for webhook: Webhook) -> Sent {
+        let delivery = Delivery(
+            id: deliveryID(of: event.timetoken, to: webhook.id), endpoint: webhook.endpoint, event: event.timetoken,
+            type: event.type, channel: event.channel.name, status: .pending, attempts: 0, due: nil)
+        return Sent(lease: Lease(delivery: delivery, fence: 0, body: nil), body: event.envelope.bytes)
     }
 }
 

@@ -52,6 +52,7 @@ extension WebhookRegistry {
         if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.endpoint), body: nil)) }
         let record = try await directory.write(changes, events: old.map { news(from: $0, to: webhook) } ?? [])[0]
         if isRevived { health.forget(webhook.endpoint) }
+        if isRevived || old?.settings.url != webhook.settings.url { await circuits.reset(webhook.endpoint) }
         var stored = webhook
         stored.etag = record.etag
         stored.updated = record.updated
@@ -70,23 +71,20 @@ extension WebhookRegistry {
     /// Opens or pauses the lane as the webhook's status says.
     ///
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
-    /// after the lane was set: whoever sets it last sees the last status. Its pace likewise.
+    /// after the lane was set: whoever sets it last sees the last status.
     func settleLane(of endpoint: EndpointID) async throws(ChatError) {
         while true {
             let (state, webhook) = snapshot.withLock { ($0.laneState(of: endpoint), $0[endpoint]) }
             guard let state else { return }
-            let isSlow = health.isSlow(endpoint)
             try await queue.set(
                 state, of: endpoint, concurrency: webhook.map(concurrency) ?? service.limits.deliveryConcurrency)
-            health.notePace(of: endpoint, isSlow: isSlow)
-            if snapshot.withLock({ $0.laneState(of: endpoint) }) == state, health.isSlow(endpoint) == isSlow { return }
+            if snapshot.withLock({ $0.laneState(of: endpoint) }) == state { return }
         }
     }
 
-    /// Leases an endpoint may have: one while it keeps us waiting, so that it holds up nobody else.
+    /// Attempts that may be under way at once.
     func concurrency(of webhook: Webhook) -> Int {
-        health.isSlow(webhook.endpoint)
-            ? 1 : webhook.settings.concurrency ?? service.limits.deliveryConcurrency
+        webhook.settings.concurrency ?? service.limits.deliveryConcurrency
     }
 
     func withHealth(_ webhook: Webhook) -> Webhook {

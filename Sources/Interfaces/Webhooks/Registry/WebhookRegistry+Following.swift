@@ -88,6 +88,7 @@ extension WebhookRegistry {
     private func close(_ space: SpaceID) async {
         for endpoint in snapshot.withLock({ $0.drop(space) }) {
             health.forget(endpoint)
+            await circuits.reset(endpoint)
             do {
                 try await queue.set(.closed, of: endpoint, concurrency: 1)
             } catch {

@@ -19,6 +19,7 @@ public final class WebhookRegistry: Sendable {
     let service: ChatService
     let options: WebhookOptions
     let health: HealthBoard
+    let circuits: CircuitBoard
     let logger: Logger
     let snapshot = Lock(RegistrySnapshot())
 
@@ -27,6 +28,7 @@ public final class WebhookRegistry: Sendable {
         self.options = options
         self.health = health
         self.logger = logger
+        circuits = CircuitBoard(queue: service.engine.deliveries)
     }
 
     var directory: any Directory { service.engine.directory }
@@ -117,6 +119,7 @@ public final class WebhookRegistry: Sendable {
         }
         snapshot.withLock { $0.apply(endpoint, nil) }
         health.forget(endpoint)
+        await circuits.reset(endpoint)
         try await queue.set(.closed, of: endpoint, concurrency: 1)
     }
 

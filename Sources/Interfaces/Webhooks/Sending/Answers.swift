@@ -2,12 +2,22 @@ import ChatModel
 import HTTPClient
 import Locking
 
-/// An attempt that is over, and what came of it.
-struct Answered: Sendable {
+/// A delivery in an attempt, with the bytes that stand for it.
+struct Sent: Sendable {
     let lease: Lease
     let body: [UInt8]
+}
+
+/// An attempt that is over, and what came of it.
+struct Answered: Sendable {
+    /// What it carried: one delivery, or those of a batch; all for the same endpoint.
+    let sent: [Sent]
     let start: Timetoken
+    /// As they went on the wire.
+    let requestHeaders: [OutboundRequest.Field]
     let result: OutboundResult
+
+    var endpoint: EndpointID { sent[0].lease.delivery.endpoint }
 }
 
 /// Attempts that are over, on their way from the thread that drives all transfers to a task. What ends in one turn of that

@@ -17,17 +17,18 @@ extension DeliveryState.Happening {
 
 extension DeliveryAttempt {
     /// - Parameter error: a class of `conventions.md` 10; nil on success.
-    init(_ result: OutboundResult, at start: Timetoken, error: String?, isManual: Bool) {
+    init(_ result: OutboundResult, at start: Timetoken, error: String?, isManual: Bool, details: JSONText?) {
         self.init(
             at: start, status: result.status, error: error,
             durationMilliseconds: Int(result.timings.total.timetokenTicks / 10_000), isManual: isManual,
-            responseBody: result.body, isTruncated: result.truncated, details: Self.details(result, error))
+            responseBody: result.body, isTruncated: result.truncated, details: details)
     }
 
-    /// Where the time went and which address answered; the answer's header only when it failed, since it is then that
-    /// somebody reads it.
-    private static func details(_ result: OutboundResult, _ error: String?) -> JSONText {
-        JSONText { writer in
+    /// Where the time went, which address answered, and both headers. The request's only as far as the gateway itself wrote
+    /// it: what the owner added are secrets, so their names stand alone.
+    static func details(_ answered: Answered, _ error: String?) -> JSONText {
+        let result = answered.result
+        return JSONText(capacity: 1024) { writer in
             writer.beginObject()
             if let address = result.connectedAddress { writer.member("address", address) }
             writer.key("timings_us")
@@ -40,24 +41,40 @@ extension DeliveryAttempt {
             writer.member("first_byte", timings.firstByte.timetokenTicks / 10)
             writer.member("total", timings.total.timetokenTicks / 10)
             writer.endObject()
-            if error != nil { print(result.headers, to: &writer) }
+            writer.key("request_headers")
+            print(
+                answered.requestHeaders.lazy.map { ($0.name, isShown($0.name) ? $0.value : masked) }, to: &writer)
+            writer.key("response_headers")
+            print(result.headers.lazy.map { ($0.name, $0.value) }, to: &writer)
+            if answered.sent.count > 1 { writer.member("batch", answered.sent.count) }
             writer.endObject()
         }
     }
 
-    /// Kept of an answer's header, in bytes.
+    /// Stands for a value nobody is to read in a log.
+    static let masked = "(masked)"
+    /// Kept of each header, in bytes.
     private static let headerLimitBytes = 4096
 
-    private static func print(_ headers: HeaderFields, to writer: inout JSONWriter) {
-        writer.key("response_headers")
+    /// What the gateway itself puts into a request.
+    private static func isShown(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return [
+            "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature",
+            "signature", "signature-input", "content-digest",
+        ].contains(name)
+            || name.hasPrefix("webhook-") || name.hasPrefix("ce-")
+    }
+
+    private static func print(_ fields: some Sequence<(String, String)>, to writer: inout JSONWriter) {
         writer.beginArray()
         var bytes = 0
-        for field in headers {
-            bytes += field.name.utf8.count + field.value.utf8.count
+        for (name, value) in fields {
+            bytes += name.utf8.count + value.utf8.count
             if bytes > headerLimitBytes { break }
             writer.beginArray()
-            writer.string(field.name)
-            writer.string(field.value)
+            writer.string(name)
+            writer.string(value)
             writer.endArray()
         }
         writer.endArray()

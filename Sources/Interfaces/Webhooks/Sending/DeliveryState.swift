@@ -23,6 +23,18 @@ struct DeliveryState {
         var disablesWebhook = false
         /// The receiver is overwhelmed or keeps us waiting.
         var isSlow = false
+        /// Whether it did its work, whatever it made of what was sent.
+        var receiver = Receiver.present
+    }
+
+    /// What an attempt tells of the receiver, beside the delivery.
+    enum Receiver: Sendable, Equatable {
+        /// It answered, be it that it does not want this one.
+        case present
+        /// It could not be reached, or said that it cannot work now.
+        case absent(retryAfter: Duration?)
+        /// The attempt ended on our side.
+        case unknown
     }
 
     /// Why a delivery is dead, as it is stored; the queue has `webhook_deleted` and `held_too_many` beside.
@@ -54,11 +66,13 @@ struct DeliveryState {
         case .answered(let status, let retryAfter):
             return Decision(
                 next: next(retryAfter, draw()), errorClass: "http_status",
-                isSlow: [429, 502, 503, 504].contains(status))
+                isSlow: [429, 502, 503, 504].contains(status),
+                receiver: status == 429 || status >= 500 ? .absent(retryAfter: retryAfter) : .present)
         case .failed(let reason):
             return Decision(
                 next: next(nil, draw()), errorClass: reason.rawValue,
-                isSlow: reason == .timeout || reason == .connectTimeout)
+                isSlow: reason == .timeout || reason == .connectTimeout,
+                receiver: reason.isOurs ? .unknown : .absent(retryAfter: nil))
         }
     }
 
@@ -69,4 +83,9 @@ struct DeliveryState {
         }
         return .retry(after: max(delay, min(retryAfter ?? .zero, RetryTable.longestRetryAfter)))
     }
+}
+
+extension OutboundFailure.Reason {
+    /// Whether it says nothing about the receiver.
+    fileprivate var isOurs: Bool { [.cancelled, .requestInvalid, .overloaded, .blockedAddress].contains(self) }
 }

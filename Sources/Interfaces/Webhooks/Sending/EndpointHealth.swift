@@ -12,15 +12,11 @@ struct EndpointHealth: Sendable {
     /// What an earlier run has written disables a webhook only after it has failed this long before our eyes as well: the
     /// end of the earlier run may have kept a recovery from being written.
     static let confirmationAge: Duration = .seconds(12 * 3600)
-    /// Slow answers on end after which an endpoint gets one attempt at a time.
-    static let slowAnswersTolerated = 3
 
     enum Effect: Sendable, Equatable {
         /// The operators are to be told what they do not know, and it is to be remembered over a restart.
         case tell
         case disable(reason: String)
-        /// The endpoint's concurrency is to be set anew.
-        case changePace
     }
 
     /// What the operators are told.
@@ -38,8 +34,8 @@ struct EndpointHealth: Sendable {
     private var writtenSince: Timetoken?
     /// One write at a time: two could reach the directory in the other order.
     private var isWriting = false
-    private var slowAnswers = 0
-    private var isPaced = false
+    /// Deliveries given up since the last success.
+    private var deadOnEnd = 0
 
     /// - Parameter writtenSince: by an earlier run of the gateway.
     init(writtenSince: Timetoken? = nil) {
@@ -48,34 +44,34 @@ struct EndpointHealth: Sendable {
         self.writtenSince = writtenSince
     }
 
-    var isSlow: Bool { slowAnswers >= Self.slowAnswersTolerated }
     /// Well, and nothing is left to be done about it.
-    var isOver: Bool {
-        failingSince == nil && writtenSince == nil && !isWriting && !isPaced
-    }
+    var isOver: Bool { failingSince == nil && writtenSince == nil && !isWriting }
 
-    mutating func recordFailure(at now: Timetoken, isSlow: Bool) -> [Effect] {
+    /// - Parameters:
+    ///   - dead: deliveries given up with this attempt.
+    ///   - deadTolerated: given up on end, without a success, before the webhook is disabled.
+    mutating func recordFailure(at now: Timetoken, dead: Int = 0, deadTolerated: Int = .max) -> [Effect] {
         let (since, seen) = (failingSince ?? now, seenSince ?? now)
         (failingSince, seenSince) = (since, seen)
-        if isSlow { slowAnswers += 1 }
+        deadOnEnd += dead
         if now >= since.adding(Self.noticeAge) { noticedSince = since }
         let isConfirmed = seen == since || now >= seen.adding(Self.confirmationAge)
         let isOut = now >= since.adding(Self.disableAge) && isConfirmed
-        return undone + (isOut ? [.disable(reason: "failing since \(since.timestamp)")] : [])
-    }
-
-    mutating func recordSuccess() -> [Effect] {
-        (failingSince, seenSince, noticedSince, slowAnswers) = (nil, nil, nil, 0)
+        if isOut { return undone + [.disable(reason: "failing since \(since.timestamp)")] }
+        if deadOnEnd >= deadTolerated {
+            return undone + [.disable(reason: "\(deadOnEnd) deliveries on end were given up")]
+        }
         return undone
     }
 
-    private var undone: [Effect] {
-        (isSlow != isPaced ? [.changePace] : []) + (noticedSince != writtenSince ? [.tell] : [])
+    mutating func recordSuccess() -> [Effect] {
+        (failingSince, seenSince, noticedSince, deadOnEnd) = (nil, nil, nil, 0)
+        return undone
     }
 
-    // MARK: What was done
+    private var undone: [Effect] { noticedSince != writtenSince ? [.tell] : [] }
 
-    mutating func notePace(isSlow: Bool) { isPaced = isSlow }
+    // MARK: What was done
 
     /// What to write next; `endWriting` follows. Nil when there is nothing or somebody is at it.
     mutating func beginWriting() -> News? {

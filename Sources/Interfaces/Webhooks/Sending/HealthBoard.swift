@@ -13,23 +13,23 @@ final class HealthBoard: Sendable {
 
     init(directory: any Directory) { self.directory = directory }
 
-    func isSlow(_ endpoint: EndpointID) -> Bool { entries.withLock { $0[endpoint]?.isSlow ?? false } }
-
     /// Shown to its owner from the moment the operators are told.
     func failingSince(_ endpoint: EndpointID) -> Timetoken? { entries.withLock { $0[endpoint]?.noticedSince } }
 
     func forget(_ endpoint: EndpointID) { entries.withLock { $0[endpoint] = nil } }
 
-    func recordFailure(of endpoint: EndpointID, at now: Timetoken, isSlow: Bool) -> [EndpointHealth.Effect] {
-        entries.withLock { $0[endpoint, default: EndpointHealth()].recordFailure(at: now, isSlow: isSlow) }
+    func recordFailure(
+        of endpoint: EndpointID, at now: Timetoken, dead: Int, deadTolerated: Int
+    ) -> [EndpointHealth.Effect] {
+        entries.withLock { entries in
+            entries[endpoint, default: EndpointHealth()]
+                .recordFailure(at: now, dead: dead, deadTolerated: deadTolerated)
+        }
     }
 
     func recordSuccess(of endpoint: EndpointID) -> [EndpointHealth.Effect] {
         change(endpoint) { $0.recordSuccess() } ?? []
     }
-
-    /// The endpoint's concurrency is now what it should be while it is slow, or while it is not.
-    func notePace(of endpoint: EndpointID, isSlow: Bool) { change(endpoint) { $0.notePace(isSlow: isSlow) } }
 
     /// Writes down what is not written yet, each time together with the event that tells of it. Whoever comes while another
     /// is at it leaves it to them.

@@ -7,8 +7,8 @@ struct PostBatch {
     let start: Timetoken
     private let userAgent: String
     private(set) var requests: [OutboundRequest] = []
-    /// What the requests carry, one for each.
-    private(set) var sent: [(lease: Lease, body: [UInt8])] = []
+    /// What the requests carry, one element for each.
+    private(set) var sent: [[Sent]] = []
     /// Those that could not be signed: over before they began.
     private(set) var unsent: [Answered] = []
     /// Of the webhook seen last: setting up a key costs as much as signing with it, and mostly the next is for the same.
@@ -19,17 +19,22 @@ struct PostBatch {
         self.userAgent = userAgent
     }
 
-    mutating func add(_ lease: Lease, to webhook: Webhook, _ body: [UInt8]) {
-        let delivery = lease.delivery
+    /// Adds what was leased as one attempt.
+    mutating func add(_ batch: [Sent], to webhook: Webhook) {
+        for one in batch { add(one, to: webhook) }
+    }
+
+    private mutating func add(_ one: Sent, to webhook: Webhook) {
+        let delivery = one.lease.delivery
         let post = Post(
-            webhook: webhook, event: delivery.event, type: delivery.type, channel: delivery.channel, body: body,
+            webhook: webhook, event: delivery.event, type: delivery.type, channel: delivery.channel, body: one.body,
             attempt: delivery.attempts + 1)
         do throws(StandardSigningError) {
             requests.append(try post.request(at: start, signer: signer(of: webhook), userAgent: userAgent))
-            sent.append((lease, body))
+            sent.append([one])
         } catch {
             let result = OutboundResult(failure: .notSigned(error))
-            unsent.append(Answered(lease: lease, body: body, start: start, result: result))
+            unsent.append(Answered(sent: [one], start: start, requestHeaders: [], result: result))
         }
     }
 

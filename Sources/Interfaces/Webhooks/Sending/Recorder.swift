@@ -20,12 +20,13 @@ struct Recorder: Sendable {
         table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
     }
 
-    /// An attempt and what was decided upon it.
+    /// A delivery of an attempt, and what was decided upon it.
     private struct Ended: Sendable {
         let lease: Lease
-        let result: OutboundResult
         let decision: DeliveryState.Decision
         let outcome: DeliveryOutcome
+
+        var isDead: Bool { if case .dead = decision.next { true } else { false } }
     }
 
     /// Records until no more answers come.
@@ -36,7 +37,7 @@ struct Recorder: Sendable {
                 // Runs here up to where it waits for the commit: its endpoints are free for the next at once.
                 group.addImmediateTask {
                     await settle(answered)
-                    end(answered.map(\.lease))
+                    end(answered.flatMap { $0.sent.map(\.lease) })
                 }
             }
         }
@@ -46,64 +47,85 @@ struct Recorder: Sendable {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
         do throws(ChatError) {
-            try await record(ended)
+            try await record(answered, ended)
         } catch {
             // The leases run out and the attempts are made again.
             logger.warning(
-                "attempts not recorded", metadata: ["count": "\(ended.count)", "error": "\(error.message)"])
+                "attempts not recorded",
+                metadata: ["count": "\(ended.joined().count)", "error": "\(error.message)"])
             return
         }
-        for one in ended {
-            let effects = effects(of: one, now)
-            if !effects.isEmpty { await perform(effects, one) }
-            registry.options.observe?(one.lease.delivery, one.decision)
+        for (attempt, ended) in zip(answered, ended) {
+            await follow(attempt, ended, now)
+            for one in ended { registry.options.observe?(one.lease.delivery, one.decision) }
         }
     }
 
-    private func decide(_ answered: Answered, _ now: Timetoken) -> Ended {
-        let lease = answered.lease
-        var state = DeliveryState(attempts: lease.delivery.attempts, table: table)
-        let decision = state.record(
-            DeliveryState.Happening(answered.result, now: now), draw: registry.options.draw())
-        let attempt = DeliveryAttempt(
-            answered.result, at: answered.start, error: decision.errorClass, isManual: lease.isManual)
-        // The bytes are kept from the first failure on: a retry repeats them even if the event is deleted meanwhile.
-        let body = lease.body == nil ? answered.body : nil
-        let outcome =
-            switch decision.next {
-            case .delivered: DeliveryOutcome(.delivered, attempt: attempt)
-            case .retry(let delay): DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: body)
-            case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: body)
+    /// Each delivery of an attempt on its own: they may be at different places of their schedules.
+    private func decide(_ answered: Answered, _ now: Timetoken) -> [Ended] {
+        let happening = DeliveryState.Happening(answered.result, now: now)
+        var details: JSONText?
+        return answered.sent.map { sent in
+            let lease = sent.lease
+            var state = DeliveryState(attempts: lease.delivery.attempts, table: table)
+            let decision = state.record(happening, draw: registry.options.draw())
+            if details == nil { details = DeliveryAttempt.details(answered, decision.errorClass) }
+            let attempt = DeliveryAttempt(
+                answered.result, at: answered.start, error: decision.errorClass, isManual: lease.isManual,
+                details: details)
+            // The bytes are kept from the first failure on: a retry repeats them even if the event is deleted meanwhile.
+            let body = lease.body == nil ? sent.body : nil
+            let outcome =
+                switch decision.next {
+                case .delivered: DeliveryOutcome(.delivered, attempt: attempt)
+                case .retry(let delay): DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: body)
+                case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: body)
+                }
+            return Ended(lease: lease, decision: decision, outcome: outcome)
+        }
+    }
+
+    private func record(_ answered: [Answered], _ attempts: [[Ended]]) async throws(ChatError) {
+        for (attempt, ended) in zip(answered, attempts) {
+            for one in ended {
+                meters.addAttempt(one.decision.errorClass ?? "delivered")
+                log(one, attempt.result)
             }
-        return Ended(lease: lease, result: answered.result, decision: decision, outcome: outcome)
-    }
-
-    private func record(_ ended: [Ended]) async throws(ChatError) {
-        for one in ended {
-            meters.addAttempt(one.decision.errorClass ?? "delivered")
-            log(one)
         }
+        let ended = attempts.flatMap { $0 }
         let recorded = try await service.engine.deliveries.finish(ended.map { ($0.lease, $0.outcome) })
         for (one, isRecorded) in zip(ended, recorded) {
             // False when the lease was lost: somebody else has it, and what they record counts.
-            if isRecorded, case .dead = one.decision.next { meters.addDead() }
+            if isRecorded, one.isDead { meters.addDead() }
         }
     }
 
     // MARK: What follows for the webhook
 
-    private func effects(of one: Ended, _ now: Timetoken) -> [EndpointHealth.Effect] {
-        let endpoint = one.lease.delivery.endpoint
-        if one.decision.errorClass == nil { return registry.health.recordSuccess(of: endpoint) }
-        if one.decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
-        return registry.health.recordFailure(of: endpoint, at: now, isSlow: one.decision.isSlow)
+    private func follow(_ attempt: Answered, _ ended: [Ended], _ now: Timetoken) async {
+        let endpoint = attempt.endpoint
+        let decision = ended[0].decision
+        await registry.circuits.record(decision, of: endpoint, begun: attempt.start, at: now, registry.options.draw)
+        let effects = effects(of: decision, endpoint, dead: ended.count { $0.isDead }, now)
+        if !effects.isEmpty { await perform(effects, endpoint, decision, attempt.result) }
     }
 
-    private func perform(_ effects: [EndpointHealth.Effect], _ one: Ended) async {
-        let endpoint = one.lease.delivery.endpoint
+    private func effects(
+        of decision: DeliveryState.Decision, _ endpoint: EndpointID, dead: Int, _ now: Timetoken
+    ) -> [EndpointHealth.Effect] {
+        if decision.errorClass == nil { return registry.health.recordSuccess(of: endpoint) }
+        if decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
+        return registry.health.recordFailure(
+            of: endpoint, at: now, dead: dead, deadTolerated: service.limits.deadOnEnd)
+    }
+
+    private func perform(
+        _ effects: [EndpointHealth.Effect], _ endpoint: EndpointID, _ decision: DeliveryState.Decision,
+        _ result: OutboundResult
+    ) async {
         for effect in effects {
             do throws(ChatError) {
-                try await perform(effect, endpoint, one.decision, one.result)
+                try await perform(effect, endpoint, decision, result)
             } catch {
                 // Each attempt asks again for what is not done.
                 guard error.code != .notFound else { return }
@@ -118,8 +140,6 @@ struct Recorder: Sendable {
         _ result: OutboundResult
     ) async throws(ChatError) {
         switch effect {
-        case .changePace:
-            try await registry.settleLane(of: endpoint)
         case .disable(let reason):
             _ = try await registry.disable(endpoint, reason: reason)
             logger.warning("webhook disabled", metadata: ["webhook": "\(endpoint)", "reason": "\(reason)"])
@@ -146,14 +166,14 @@ struct Recorder: Sendable {
         }
     }
 
-    private func log(_ one: Ended) {
-        let level: Logger.Level = if case .dead = one.decision.next { .warning } else { .debug }
+    private func log(_ one: Ended, _ result: OutboundResult) {
+        let level: Logger.Level = one.isDead ? .warning : .debug
         logger.log(
             level: level, "attempt",
             metadata: [
                 "delivery": "\(one.lease.delivery.id)", "attempt": "\(one.lease.delivery.attempts + 1)",
-                "status": "\(one.result.status.map(String.init) ?? "-")", "error": "\(one.decision.errorClass ?? "-")",
-                "detail": "\(one.result.failure?.detail ?? "-")",
+                "status": "\(result.status.map(String.init) ?? "-")", "error": "\(one.decision.errorClass ?? "-")",
+                "detail": "\(result.failure?.detail ?? "-")",
             ])
     }
 }

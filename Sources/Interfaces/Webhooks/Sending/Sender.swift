@@ -111,81 +111,103 @@ final class Sender: Sendable {
     private func attemptAtOnce(_ leases: [Lease], _ outbound: OutboundGroup) -> [Lease] {
         var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
         var rest: [Lease] = []
-        for lease in leases {
-            let endpoint = lease.delivery.endpoint
+        for attempt in leases.attempts {
+            let endpoint = attempt[attempt.startIndex].delivery.endpoint
             let webhook = registry.snapshot.withLock { $0.isUnreadable(endpoint) ? nil : $0[endpoint] }
-            if let webhook, webhook.status == .enabled, let body = lease.body ?? recent.body(at: lease.delivery.event) {
-                batch.add(lease, to: webhook, body)
+            if let webhook, webhook.status == .enabled, let sent = sentFromMemory(attempt) {
+                batch.add(sent, to: webhook)
             } else {
-                rest.append(lease)
+                rest += attempt
             }
         }
         send(batch, outbound)
         return rest
     }
 
-    private func attempt(_ leases: [Lease], _ outbound: OutboundGroup) async {
+    /// Nil when a body must be looked up.
+    private func sentFromMemory(_ leases: ArraySlice<Lease>) -> [Sent]? {
+        var sent: [Sent] = []
+        sent.reserveCapacity(leases.count)
         for lease in leases {
-            var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
-            do throws(ChatError) {
-                if let (webhook, body) = try await content(of: lease) {
-                    batch.add(lease, to: webhook, body)
-                } else {
-                    end([lease])
-                }
-            } catch {
-                // The lease runs out and the attempt is made again.
-                logger.warning(
-                    "attempt not made", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
-                end([lease])
+            guard let body = lease.body ?? recent.body(at: lease.delivery.event) else { return nil }
+            sent.append(Sent(lease: lease, body: body))
+        }
+        return sent
+    }
+
+    private func attempt(_ leases: [Lease], _ outbound: OutboundGroup) async {
+        for attempt in leases.attempts {
+            guard let webhook = await webhook(of: attempt) else {
+                end(Array(attempt))
+                continue
             }
+            var sent: [Sent] = []
+            for lease in attempt {
+                if let one = await look(up: lease) { sent.append(one) } else { end([lease]) }
+            }
+            var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
+            if !sent.isEmpty { batch.add(sent, to: webhook) }
             send(batch, outbound)
         }
     }
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
         for answered in batch.unsent { answers.append(answered) }
-        outbound.send(batch.requests) { [sent = batch.sent, start = batch.start] index, result in
-            let (lease, body) = sent[index]
+        outbound.send(batch.requests) { [batch] index, result in
+            let sent = batch.sent[index]
             // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
-            if result.status == nil, result.failure?.reason == .cancelled { return self.end([lease]) }
-            self.answers.append(Answered(lease: lease, body: body, start: start, result: result))
+            if result.status == nil, result.failure?.reason == .cancelled { return self.end(sent.map(\.lease)) }
+            self.answers.append(
+                Answered(
+                    sent: sent, start: batch.start, requestHeaders: batch.requests[index].headers, result: result))
         }
     }
 
-    /// What to send and where; nil when nothing is to be sent, and then the queue knows.
-    private func content(of lease: Lease) async throws(ChatError) -> (Webhook, [UInt8])? {
-        guard let webhook = try await webhook(of: lease) else { return nil }
-        if let body = try await body(of: lease) { return (webhook, body) }
-        try await bury(lease, DeliveryState.eventGone)
+    /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.
+    private func webhook(of attempt: ArraySlice<Lease>) async -> Webhook? {
+        let endpoint = attempt[attempt.startIndex].delivery.endpoint
+        do throws(ChatError) {
+            let (webhook, isUnreadable) = registry.snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
+            if webhook == nil, !isUnreadable { return try await webhookOutOfSight(endpoint, attempt) }
+            if let webhook, webhook.status == .enabled, !isUnreadable { return webhook }
+            // Disabled or unreadable since the leases were taken. They run out, and the deliveries are held.
+            try await registry.settleLane(of: endpoint)
+        } catch {
+            logger.warning("attempt not made", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
+        }
         return nil
     }
 
-    /// The webhook, if it may be sent to. Nil: its lane has been brought in line.
-    private func webhook(of lease: Lease) async throws(ChatError) -> Webhook? {
-        let endpoint = lease.delivery.endpoint
-        var (webhook, isUnreadable) = registry.snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
-        if webhook == nil, !isUnreadable {
-            do throws(ChatError) {
-                // Made a moment ago on another node, or gone.
-                webhook = try await registry.current(endpoint)
-            } catch {
-                switch error.code {
-                case .notFound:
-                    try await queue.set(.closed, of: endpoint, concurrency: 1)
-                    try await bury(lease, DeliveryState.webhookDeleted)
-                case .conflict: try await registry.hold(endpoint)
-                default: throw error
-                }
-                return nil
+    /// One made a moment ago on another node; nil when it is gone or may not be sent to.
+    private func webhookOutOfSight(
+        _ endpoint: EndpointID, _ attempt: ArraySlice<Lease>
+    ) async throws(ChatError) -> Webhook? {
+        do throws(ChatError) {
+            let webhook = try await registry.current(endpoint)
+            return webhook.status == .enabled ? webhook : nil
+        } catch {
+            switch error.code {
+            case .notFound:
+                try await queue.set(.closed, of: endpoint, concurrency: 1)
+                for lease in attempt { try await bury(lease, DeliveryState.webhookDeleted) }
+            case .conflict: try await registry.hold(endpoint)
+            default: throw error
             }
-        }
-        guard webhook?.status == .enabled, !isUnreadable else {
-            // Disabled or unreadable since the lease was taken. It runs out, and the delivery is held.
-            try await registry.settleLane(of: endpoint)
             return nil
         }
-        return webhook
+    }
+
+    /// What to send of a lease; nil when nothing is to be sent.
+    private func look(up lease: Lease) async -> Sent? {
+        do throws(ChatError) {
+            if let body = try await body(of: lease) { return Sent(lease: lease, body: body) }
+            try await bury(lease, DeliveryState.eventGone)
+        } catch {
+            // The lease runs out and the attempt is made again.
+            logger.warning(
+                "attempt not made", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
+        }
+        return nil
     }
 
     private func body(of lease: Lease) async throws(ChatError) -> [UInt8]? {
@@ -201,5 +223,18 @@ final class Sender: Sendable {
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)
         _ = try await queue.finish(lease, DeliveryOutcome(.dead(reason: reason), attempt: attempt))
         logger.warning("delivery given up", metadata: ["delivery": "\(lease.delivery.id)", "reason": "\(reason)"])
+    }
+}
+
+extension [Lease] {
+    /// Those that are attempted together (``Lease/batch``), which stand together.
+    fileprivate var attempts: [ArraySlice<Lease>] {
+        var attempts: [ArraySlice<Lease>] = []
+        var start = startIndex
+        for index in indices where index + 1 == endIndex || self[index + 1].batch != self[index].batch {
+            attempts.append(self[start...index])
+            start = index + 1
+        }
+        return attempts
     }
 }

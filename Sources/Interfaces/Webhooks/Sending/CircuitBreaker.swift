@@ -1,0 +1,69 @@
+import ChatModel
+
+/// Whether an endpoint is worth an attempt, judged by how the last ones ended; performs nothing itself.
+///
+/// A receiver that is down would use up the attempts of everything owed to it. So after some failures on end its lane is
+/// shut for a while, then a single attempt shows how it is; deliveries that wait lose none of theirs.
+struct CircuitBreaker: Sendable {
+    /// As users see it.
+    enum Condition: String, Sendable {
+        case closed, open
+        /// One attempt at a time, until one ends well.
+        case halfOpen = "half_open"
+    }
+
+    /// What the queue is to be told. Nil: as the webhook's settings have it.
+    struct Pace: Sendable, Equatable {
+        var concurrency: Int?
+        var notBefore: Timetoken?
+    }
+
+    /// Failures on end that say nothing yet: as many as begin together by default.
+    static let failuresTolerated = 10
+    static let shortestPause: Duration = .seconds(10)
+    static let longestPause: Duration = .seconds(300)
+    /// A receiver may ask for a moment, but not for a storm of requests.
+    static let shortestRetryAfter: Duration = .seconds(1)
+    /// The share of a pause by which it is spread to either side.
+    static let spread = 0.2
+    /// Slow answers on end after which an endpoint gets one attempt at a time.
+    static let slowAnswersTolerated = 3
+
+    private var failures = 0
+    private var slowAnswers = 0
+    private var pause = shortestPause
+    /// No attempt begins earlier; nil while it is closed.
+    private(set) var openUntil: Timetoken?
+
+    var isUntroubled: Bool { failures == 0 && openUntil == nil }
+    var isSlow: Bool { slowAnswers >= Self.slowAnswersTolerated }
+
+    var pace: Pace { Pace(concurrency: openUntil != nil || isSlow ? 1 : nil, notBefore: openUntil) }
+
+    func condition(at now: Timetoken) -> Condition {
+        guard let openUntil else { return .closed }
+        return now < openUntil ? .open : .halfOpen
+    }
+
+    /// - Parameters:
+    ///   - begun: when the attempt began. What began before the pause tells nothing about what comes after it.
+    ///   - retryAfter: what the receiver asked for; goes before the pause of ours.
+    ///   - draw: a number in 0..<1 that spreads the pause.
+    mutating func recordFailure(
+        begun: Timetoken, at now: Timetoken, retryAfter: Duration?, isSlow: Bool, draw: Double
+    ) {
+        let wish = retryAfter.map { min(max($0, Self.shortestRetryAfter), RetryTable.longestRetryAfter) }
+        if let openUntil, begun < openUntil {
+            if let wish { self.openUntil = max(openUntil, now.adding(wish)) }
+            return
+        }
+        failures += 1
+        if isSlow { slowAnswers += 1 }
+        guard failures >= Self.failuresTolerated else { return }
+        openUntil = now.adding(wish ?? pause * (1 - Self.spread + 2 * Self.spread * draw))
+        pause = min(pause * 2, Self.longestPause)
+    }
+
+    /// The receiver does its work, or has at least looked at what was sent.
+    mutating func recordAnswer() { self = CircuitBreaker() }
+}
