@@ -16,17 +16,19 @@ BINARY = os.environ["PARLEY_BINARY"]
 
 
 class Gateway:
-    """A running `parley serve --dev`; can be killed and started again on the same data and port."""
+    """A running `parley serve`; can be killed and started again on the same data and port."""
 
-    def __init__(self, data):
+    def __init__(self, data, dev=True, key="dev"):
         self.data = str(data)
+        self.mode = ["--dev"] if dev else []
+        self.key = key
         self.address = "127.0.0.1:0"
         self.process = None
         self.up = threading.Event()
 
     def start(self):
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--dev", "--listen", self.address, "--data", self.data],
+            [BINARY, "serve", *self.mode, "--listen", self.address, "--data", self.data],
             stderr=subprocess.PIPE, text=True)
         log = []
         for line in self.process.stderr:
@@ -51,8 +53,8 @@ class Gateway:
     def kill(self):
         return self.stop(signal.SIGKILL)
 
-    def call(self, method, path, json=None, key="dev", **options):
-        headers = {"Authorization": f"Bearer {key}", **options.pop("headers", {})}
+    def call(self, method, path, json=None, key=None, **options):
+        headers = {"Authorization": f"Bearer {key or self.key}", **options.pop("headers", {})}
         return requests.request(method, self.url + path, json=json, headers=headers, timeout=20, **options)
 
     def emit(self, channel, data, type="order.paid", **fields):
