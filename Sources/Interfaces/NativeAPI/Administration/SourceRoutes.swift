@@ -18,8 +18,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let source = try await inbound.registry.source(request.name("id"), by: caller)
         let tag = EntityTag.quoted(source.etag)
-        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: [("ETag", tag)]) }
-        return .json(source.printed().bytes, headers: [("ETag", tag)])
+        return .json(source.printed().bytes, headers: [("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
     /// `PUT /v1/sources/{id}`

@@ -31,8 +31,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let webhook = try await webhooks.registry.webhook(request.name("id"), by: caller)
         let tag = EntityTag.quoted(webhook.etag)
-        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: [("ETag", tag)]) }
-        return Self.shown(webhook)
+        return Self.shown(webhook).unlessKnown(tag, to: request.headers)
     }
 
     /// `PATCH /v1/webhooks/{id}`

@@ -22,9 +22,7 @@ extension NativeAPI {
     func getEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let type = try service.chat(for: caller).eventType(request.name("type"))
-        let tag = Self.tag(of: type)
-        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: [("ETag", tag)]) }
-        return Self.shown(type)
+        return Self.shown(type).unlessKnown(Self.tag(of: type), to: request.headers)
     }
 
     /// `PUT /v1/event-types/{type}`: declares it, or puts other settings in the place of its present ones.

@@ -43,9 +43,9 @@ extension NativeAPI {
         let body = media == json ? JSONText { version.print(withSchema: true, to: &$0) } : version.schema
         let tag = EntityTag.of(body.bytes)
         let headers = [("ETag", tag), ("Cache-Control", "private, no-cache"), ("Vary", "Accept")]
-        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: headers) }
         return Response(
-            status: 200, headers: [("Content-Type", media.text)] + headers, body: .bytes(body.bytes))
+            status: 200, headers: [("Content-Type", media.text)] + headers, body: .bytes(body.bytes)
+        ).unlessKnown(tag, to: request.headers)
     }
 
     static func shown(_ added: (version: SchemaVersion, isNew: Bool), location: String) -> Response {

@@ -10,7 +10,6 @@ extension NativeAPI {
         let envelope = try await event(named: request.name("id"), caller).envelope
         let tag = EntityTag.of(envelope.bytes)
         let headers = [("ETag", tag), ("Cache-Control", "private, no-cache")]
-        if EntityTag.isKnown(tag, to: request.headers) { return .empty(status: 304, headers: headers) }
-        return .json(envelope.bytes, headers: headers)
+        return .json(envelope.bytes, headers: headers).unlessKnown(tag, to: request.headers)
     }
 }

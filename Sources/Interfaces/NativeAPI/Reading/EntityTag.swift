@@ -26,6 +26,20 @@ enum EntityTag {
     }
 }
 
+extension Response {
+    /// This answer to a `GET`, or a 304 when `If-None-Match` names its tag.
+    ///
+    /// The body stays: it is not sent with a 304, but says the length, without which the connection would have to close.
+    func unlessKnown(_ tag: String, to headers: Headers) -> Response {
+        guard EntityTag.isKnown(tag, to: headers) else { return self }
+        var response = self
+        response.status = 304
+        // RFC 9110, 15.4.5: no metadata of the representation but what caches update.
+        response.headers.removeAll { $0.name == "Content-Type" }
+        return response
+    }
+}
+
 /// What `If-Match` demands of a record before it is changed.
 struct Precondition {
     private let tags: [String]
