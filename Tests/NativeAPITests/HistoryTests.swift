@@ -233,17 +233,86 @@ import Testing
 }
 
 @Suite("Page cursors") struct PageCursorTests {
+    @Test("of a history are refused in another channel, or with other filters")
+    func ofAnotherHistory() async throws {
+        try await APIFixture.run { api in
+            for channel in ["a", "b"] {
+                for n in 0..<4 { _ = await api.call(.post, "/v1/channels/\(channel)/events", #"{"data":\#(n)}"#) }
+            }
+            let path = "/v1/channels/a/events?type=custom&type=x.*&limit=2"
+            let cursor = try #require(await api.call(.get, path)["next_cursor"]?.string)
+            func page(_ channel: String, _ query: String) async -> Answer {
+                await api.call(.get, "/v1/channels/\(channel)/events?\(query)&cursor=\(cursor)")
+            }
+            // The limit may change from page to page, and the spelling with it.
+            #expect(await page("a", "limit=3&type=x.*&type=cust%6Fm")["data"]?.count == 2)
+            for (channel, query) in [
+                ("b", "type=custom&type=x.*"), ("a", "type=custom"), ("a", "limit=2"),
+                ("a", "type=custom&type=x.*&user=u"), ("a", "type=custom&type=x.*&after=17000000000000000"),
+            ] {
+                let refused = await page(channel, query)
+                #expect(refused.status == 400 && refused.code == "bad_cursor", "\(channel) \(query)")
+                #expect(refused["detail"]?.string?.contains("another list") == true)
+            }
+        }
+    }
+
+    @Test("of several histories continue in each, and only there")
+    func ofSeveralHistories() async throws {
+        try await APIFixture.run { api in
+            for channel in ["a", "b"] {
+                for n in 0..<4 { _ = await api.call(.post, "/v1/channels/\(channel)/events", #"{"data":\#(n)}"#) }
+            }
+            let first = await api.call(
+                .post, "/v1/history", #"{"channels":["a","b"],"types":["custom"],"limit":3}"#)
+            let cursor = try #require(first["channels"]?["a"]?["next_cursor"]?.string)
+            func rest(_ channel: String) async -> Answer {
+                await api.call(.get, "/v1/channels/\(channel)/events?type=custom&cursor=\(cursor)")
+            }
+            #expect(await rest("a")["data"]?.count == 1)
+            #expect(await rest("b").code == "bad_cursor")
+        }
+    }
+
+    @Test("of a list are refused in another one")
+    func ofAnotherList() async throws {
+        try await APIFixture.run { api in
+            for name in ["one", "two", "three"] {
+                _ = await api.call(.put, "/v1/event-types/\(name).x")
+                for n in 1...3 {
+                    let schema = #"{"schema":{"maximum":\#(10 - n)},"force":"test"}"#
+                    _ = await api.call(.post, "/v1/event-types/\(name).x/versions", schema)
+                }
+                _ = await api.call(.post, "/v1/keys", #"{"name":"\#(name)","scopes":["read"]}"#)
+                _ = await api.call(.post, "/v1/apps", #"{"name":"\#(name)"}"#)
+            }
+            let lists = [
+                "/v1/event-types?built_in=false", "/v1/event-types?prefix=t", "/v1/event-types/one.x/versions?",
+                "/v1/event-types/two.x/versions?", "/v1/keys?", "/v1/apps?",
+            ]
+            for list in lists {
+                let cursor = try #require(await api.call(.get, list + "&limit=1")["next_cursor"]?.string, "\(list)")
+                for other in lists {
+                    let page = await api.call(.get, other + "&cursor=\(cursor)")
+                    #expect(page.status == (other == list ? 200 : 400), "\(list) in \(other)")
+                    #expect(page.code == (other == list ? nil : "bad_cursor"))
+                }
+            }
+        }
+    }
+
     @Test("read back what they say", arguments: [HistoryRequest.Order.oldestFirst, .newestFirst])
     func roundTrip(_ order: HistoryRequest.Order) throws {
         for direction in [PageCursor.Direction.next, .prev] {
-            let cursor = PageCursor(position: 17_000_000_001_234_567, order: order, direction: direction, anchor: 9)
+            let cursor = PageCursor(
+                position: 17_000_000_001_234_567, order: order, direction: direction, anchor: 9, list: "x")
             #expect(try PageCursor(text: cursor.text) == cursor)
         }
     }
 
     @Test(
         "of somebody else's making are refused",
-        arguments: ["", "x", "MXwxNzAwMDAwMDAwMTIzNDU2N3xhc2M", "%", "1|1|asc|next|1"])
+        arguments: ["", "x", "MXwxNzAwMDAwMDAwMTIzNDU2N3xhc2M", "%", "1|1|asc|next|1", "MnwxfGFzY3xuZXh0fDE"])
     func foreign(_ text: String) {
         #expect(throws: ChatError.self) { try PageCursor(text: text) }
     }
@@ -253,7 +322,7 @@ import Testing
         var random = SeededRandom(seed: 7)
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
-                Array("01|ascdenxtprv9".utf8).randomElement(using: &random) ?? 0
+                Array("012|ascdenxtprv9".utf8).randomElement(using: &random) ?? 0
             }
             guard let cursor = try? PageCursor(text: Base64.encodeURL(bytes)) else { continue }
             #expect((try? PageCursor(text: cursor.text)) == cursor, "seed \(random.seed)")

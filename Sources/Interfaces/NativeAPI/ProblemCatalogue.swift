@@ -50,9 +50,9 @@ enum ProblemCatalogue {
             code: "bad_parameter", status: 400, title: "A query parameter cannot be used",
             meaning: "The detail says what is accepted."),
         Entry(
-            code: "bad_cursor", status: 400, title: "The cursor is none of this gateway",
-            meaning: "Cursors are opaque: send back exactly what an earlier answer gave. To start anew leave "
-                + "the cursor out."),
+            code: "bad_cursor", status: 400, title: "The cursor is none of this list",
+            meaning: "Cursors are opaque: send back exactly what an earlier answer gave, to the same path with the "
+                + "same filters. To start anew leave the cursor out."),
         Entry(
             code: "bad_pattern", status: 400, title: "The pattern cannot be read",
             meaning: "A pattern is a name, 'a.b.*' for everything below, or '*'."),

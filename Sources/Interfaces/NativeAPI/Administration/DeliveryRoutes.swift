@@ -9,7 +9,7 @@ extension NativeAPI {
     func getDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
             request.query, known: ["webhook", "status", "event"] + Listing.parameterNames)
-        let listing = try Listing(parameters, limits: limits)
+        let listing = try Listing(parameters, of: request, limits: limits)
         let page = try await webhooks.deliveries.list(
             webhook: try parameters.text("webhook"), status: try status(parameters), event: try event(parameters),
             limit: listing.limit, cursor: listing.cursor, by: caller)

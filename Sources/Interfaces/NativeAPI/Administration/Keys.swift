@@ -8,7 +8,7 @@ extension NativeAPI {
 
     /// `GET /v1/keys`
     func getKeys(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try listing.page(of: try service.keyring.keys(of: caller), id: \.id)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }

@@ -9,7 +9,7 @@ extension NativeAPI {
     /// `GET /v1/event-types`: the app's and the gateway's own, in the order of their names.
     func getEventTypes(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.parameterNames + ["prefix", "built_in"])
-        let listing = try Listing(parameters, limits: limits)
+        let listing = try Listing(parameters, of: request, limits: limits)
         let prefix = try parameters.text("prefix") ?? ""
         let isBuiltIn = try parameters.text("built_in") == nil ? nil : try parameters.flag("built_in")
         let types = try service.chat(for: caller).eventTypes().filter { type in

@@ -9,7 +9,7 @@ extension NativeAPI {
 
     /// `GET /v1/event-types/{type}/versions`: oldest first, without the schemas, which can be large.
     func getSchemaVersions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await service.chat(for: caller)
             .versions(of: request.name("type"), limit: listing.limit, cursor: listing.cursor)
         return Listing.response(page, to: request) { $0.print(to: &$1) }

@@ -17,6 +17,7 @@ extension NativeAPI {
         if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
         query.order = try order(try parameters.text("order"), query.cursor)
         let channel = try readable(request.name("channel"), caller)
+        if let cursor = query.cursor { try query.seal(for: channel).check(cursor.list) }
         let page = try await pages(of: [channel], query, caller)[0]
         let body = await Self.awayFromTheLoop(if: page.weight > Self.longPrint) {
             JSONText(capacity: page.weight) { page.print(to: &$0) }
@@ -59,7 +60,7 @@ extension NativeAPI {
         // Before the read: an event committed in between is then seen twice rather than never.
         let watermark = try await chat.watermark()
         let pages = try await chat.history(channels.map(query.request(for:)))
-        return pages.map { HistoryPage($0, of: query, watermark: watermark) }
+        return zip(pages, channels).map { HistoryPage($0, of: query, in: $1, watermark: watermark) }
     }
 
     private func range(_ parameters: Parameters) throws(ChatError) -> HistoryQuery {

@@ -12,6 +12,12 @@ struct HistoryQuery {
     var user: String?
     var cursor: PageCursor?
 
+    /// What the walk through one channel goes through, in whatever order and steps.
+    func seal(for channel: ChannelID) -> CursorSeal {
+        let filters = types.map { "type=\($0)" }.sorted() + (user.map { ["user=\($0)"] } ?? [])
+        return CursorSeal(["history", channel.name, "\(after)", "\(before)"] + filters)
+    }
+
     /// The request for one channel: one page of the walk.
     func request(for channel: ChannelID) -> HistoryRequest {
         let isBack = cursor?.direction == .prev
@@ -39,16 +45,18 @@ struct HistoryPage: Sendable {
     /// - Parameters:
     ///   - page: what the log gave for `query.request(for:)`.
     ///   - watermark: of the app, taken before the log was asked.
-    init(_ page: Page<Event>, of query: HistoryQuery, watermark: Timetoken) {
+    init(_ page: Page<Event>, of query: HistoryQuery, in channel: ChannelID, watermark: Timetoken) {
         let isBack = query.cursor?.direction == .prev
         events = isBack ? page.items.reversed() : page.items
         let end = Timetoken(max(1, query.before.rawValue) - 1)
         // An event that was committed after the watermark was taken, and is here, need not come again.
         let seen = max(min(watermark, end), events.map(\.timetoken).max() ?? .zero)
         let anchor = query.order == .newestFirst ? query.cursor?.anchor ?? seen : seen
+        let list = query.seal(for: channel).digest
         func cursor(_ event: Event?, _ direction: PageCursor.Direction) -> PageCursor? {
             event.map {
-                PageCursor(position: $0.timetoken, order: query.order, direction: direction, anchor: anchor)
+                PageCursor(
+                    position: $0.timetoken, order: query.order, direction: direction, anchor: anchor, list: list)
             }
         }
         next = page.hasMore || isBack ? cursor(events.last, .next) : nil

@@ -9,25 +9,30 @@ struct Listing {
 
     static let parameterNames = ["limit", "cursor"]
 
-    init(_ parameters: Parameters, limits: Limits) throws(ChatError) {
+    init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
         limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
-        cursor = try parameters.text("cursor")
+        guard let text = try parameters.text("cursor") else {
+            cursor = nil
+            return
+        }
+        cursor = try CursorSeal(request).opened(text)
     }
 
     /// Answers with a page that came from a store that pages by itself.
     static func response<Item>(
         _ page: Page<Item>, to request: Request, print: (Item, inout JSONWriter) -> Void
     ) -> Response {
+        let next = page.cursor.map { CursorSeal(request).sealed($0) }
         var writer = JSONWriter(capacity: page.items.count * 256 + 64)
         writer.beginObject()
         writer.key("data")
         writer.beginArray()
         for item in page.items { print(item, &writer) }
         writer.endArray()
-        if let next = page.cursor { writer.member("next_cursor", next) } else { writer.nullMember("next_cursor") }
-        writer.member("has_more", page.cursor != nil)
+        if let next { writer.member("next_cursor", next) } else { writer.nullMember("next_cursor") }
+        writer.member("has_more", next != nil)
         writer.endObject()
-        return .json(writer.bytes, headers: links(to: request, next: page.cursor))
+        return .json(writer.bytes, headers: links(to: request, next: next))
     }
 
     /// The page of a list that is in memory anyway; its cursors are the ids pages end with.
@@ -35,7 +40,7 @@ struct Listing {
         var rest = items[...]
         if let cursor {
             guard let end = rest.firstIndex(where: { id($0) == cursor }) else {
-                throw ChatError(.malformed, "the page cursor must be one this gateway gave out", slug: "bad_cursor")
+                throw ChatError.foreignCursor
             }
             rest = rest[(end + 1)...]
         }

@@ -3,8 +3,9 @@ import Signing
 
 /// A place in a channel's history, as clients carry it from page to page (`conventions.md` 9).
 ///
-/// Printed as base64url of `1|<timetoken>|asc|next|<anchor>`: the version of the form, the event the page begins after,
-/// the order of the walk, its direction, and where a stream continues that was asked for with the walk's first page.
+/// Printed as base64url of `2|<timetoken>|asc|next|<anchor>|<list>`: the version of the form, the event the page begins
+/// after, the order of the walk, its direction, where a stream continues that was asked for with the walk's first page,
+/// and a digest of what the walk goes through.
 struct PageCursor: Equatable {
     enum Direction: String { case next, prev }
 
@@ -12,29 +13,34 @@ struct PageCursor: Equatable {
     var order: HistoryRequest.Order
     var direction = Direction.next
     var anchor: Timetoken
+    /// `CursorSeal.digest` of the walk.
+    var list: String
 
-    init(position: Timetoken, order: HistoryRequest.Order, direction: Direction = .next, anchor: Timetoken) {
+    init(
+        position: Timetoken, order: HistoryRequest.Order, direction: Direction = .next, anchor: Timetoken, list: String
+    ) {
         self.position = position
         self.order = order
         self.direction = direction
         self.anchor = anchor
+        self.list = list
     }
 
     /// - Throws: `.malformed`, slug `bad_cursor`, for a text this gateway has not made.
     init(text: String) throws(ChatError) {
         let bytes = Base64.decodeURL(text) ?? []
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: "|", omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "1", let position = Timetoken(text: parts[1]),
+        guard parts.count == 6, parts[0] == "2", let position = Timetoken(text: parts[1]),
             let order = HistoryRequest.Order(word: parts[2]), let direction = Direction(rawValue: String(parts[3])),
             let anchor = Timetoken(text: parts[4])
         else {
-            throw ChatError(.malformed, "the page cursor must be one this gateway gave out", slug: "bad_cursor")
+            throw ChatError.foreignCursor
         }
-        self.init(position: position, order: order, direction: direction, anchor: anchor)
+        self.init(position: position, order: order, direction: direction, anchor: anchor, list: String(parts[5]))
     }
 
     var text: String {
-        Base64.encodeURL(Array("1|\(position)|\(order.word)|\(direction.rawValue)|\(anchor)".utf8))
+        Base64.encodeURL(Array("2|\(position)|\(order.word)|\(direction.rawValue)|\(anchor)|\(list)".utf8))
     }
 }
 

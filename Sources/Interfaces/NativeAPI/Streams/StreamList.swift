@@ -123,11 +123,11 @@ extension NativeAPI {
     /// `GET /v1/streams`
     func getStreams(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.demand(.read)
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         var start: UInt64 = 0
         if let cursor = listing.cursor {
             guard let sequence = streams.sequence(of: cursor) else {
-                throw ChatError(.malformed, "the page cursor must be one this gateway gave out", slug: "bad_cursor")
+                throw ChatError.foreignCursor
             }
             start = sequence
         }
