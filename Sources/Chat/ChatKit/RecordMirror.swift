@@ -90,7 +90,7 @@ public final class RecordMirror: Sendable {
     }
 
     /// Applies a record as it is now.
-    private func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {
+    public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {
         while true {
             let turn = turns.withLock { $0 }
             let record = try await directory.read(key)

@@ -148,6 +148,21 @@ import Testing
         }
     }
 
+    @Test("is gone once it was promoted, while its node still hears of it")
+    func staysGone() async throws {
+        try await withChat { chat in
+            _ = try await chat.declare("t", settings(rule: "none"))
+            for n in 1...100 {
+                _ = try await chat.setCandidate(json(#"{"maximum":\#(n)}"#), for: "t")
+                _ = try await chat.promoteCandidate(of: "t")
+                for _ in 0..<20 {
+                    #expect(chat.service.eventTypes.candidate(of: "t", in: chat.space) == nil, "round \(n)")
+                    await Task.yield()
+                }
+            }
+        }
+    }
+
     @Test("becomes a version and ends in one commit, unless it has ended or another one has its place")
     func promotedOnce() async throws {
         try await withChat { chat in

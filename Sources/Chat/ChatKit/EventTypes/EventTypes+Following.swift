@@ -144,14 +144,17 @@ extension EventTypes {
 
     private func settleCandidate(_ key: RecordKey) async throws(ChatError) {
         guard let name = Candidate.typeName(of: key) else { return }
-        while let record = try await directory.read(key) {
-            // Looked at again after it was taken: it may have been dropped meanwhile.
-            guard contents.withLock({ $0[key.space]?.candidates[name]?.body }) != record.body else { return }
+        while let record = try await directory.read(key),
+            contents.withLock({ $0[key.space]?.candidates[name]?.body }) != record.body
+        {
             let candidate = try await Workshop.aside { () async throws(ChatError) in
                 Candidate(record, check: self.storedCheck)
             }
-            contents.withLock { $0[key.space, default: AppTypes()].put(candidate, for: name) }
+            var prepared = Prepared()
+            prepared.candidates[key] = (record.body, candidate)
+            // By the mirror, which takes what is so now: one that has become a version meanwhile, or was dropped, would
+            // be back for a moment.
+            try await mirror.refresh(key) { [prepared] in apply($0, $1, prepared) }
         }
-        contents.withLock { $0[key.space]?.candidates[name] = nil }
     }
 }
