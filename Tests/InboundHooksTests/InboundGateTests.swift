@@ -204,7 +204,8 @@ import Testing
             let error = try await failure { _ = try await house.gate.accept(InboundPost(text: "{}"), for: "s") }
             #expect(error.code == .invalid)
             #expect(error.slug == "mapping_failed")
-            #expect(error.faults.map(\.pointer) == ["#/channel", "#/user", "#/data", "#/data"])
+            #expect(error.faults.map(\.pointer) == ["#/channel", "#/user", "#/data/n", "#/data/t"])
+            #expect(error.message == "the mapping cannot be filled in: channel: {body/a} has no value")
             for reference in ["{body/a}", "{header/X-User}", "{body/b}", "{query/q}"] {
                 #expect(error.faults.contains { $0.detail.contains(reference) })
             }

@@ -32,15 +32,18 @@ public final class InboundGate: Sendable {
     ///   the slug `mapping_failed` and a fault for each reference without a value; what `Chat.emit` throws.
     public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
         guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
-        let message = SignedMessage(body: post.body, url: post.url, headers: post.headers)
         try checkSize(post)
+        let message = post.message
         let identity = try verify(message, receiver)
         do throws(ChatError) {
-            let body = try parse(post, receiver, identity)
-            let rendering = receiver.source.settings.mapping.render(
-                MappedPost(source: source, message: message, query: post.query, body: body), limits: service.limits)
-            let emissions = try rendering.map { result throws(ChatError) in try result.get() }
-            return try await emit(Self.named(emissions, identity, body, source), receiver.source.caller)
+            var emissions: [Emission] = []
+            for body in try parse(post, receiver.source, identity) {
+                let rendering = receiver.source.settings.mapping.render(
+                    MappedPost(source: source, message: message, query: post.query, body: body), limits: service.limits)
+                let filled = try rendering.events.map { result throws(ChatError) in try result.get() }
+                emissions += Self.named(filled, identity, body, source)
+            }
+            return try await emit(emissions, receiver.source.caller)
         } catch {
             await report(error, receiver.source)
             throw error
@@ -64,14 +67,14 @@ public final class InboundGate: Sendable {
             trial.rejection = error.description
         }
         do throws(ChatError) {
-            let receiver = SourceRegistry.Receiver(source: source, verifier: nil)
-            let body = try parse(post, receiver, identity)
-            let mapped = MappedPost(source: source.id, message: message, query: post.query, body: body)
             let chat = service.chat(for: source.caller)
-            for result in source.settings.mapping.render(mapped, limits: service.limits) {
-                switch result {
-                case .success(let emission): trial.outcomes.append(Self.outcome(emission, chat))
-                case .failure(let error): trial.errors.append(error)
+            for body in try parse(post, source, identity) {
+                let mapped = MappedPost(source: source.id, message: message, query: post.query, body: body)
+                for result in source.settings.mapping.render(mapped, limits: service.limits).events {
+                    switch result {
+                    case .success(let emission): trial.outcomes.append(Self.outcome(emission, chat))
+                    case .failure(let error): trial.errors.append(error)
+                    }
                 }
             }
         } catch {
@@ -115,19 +118,14 @@ public final class InboundGate: Sendable {
         (try? source.settings.verifier()) ?? nil
     }
 
-    /// The body as JSON, if anything of it is needed.
+    /// The bodies to map: more than one only of a batch of CloudEvents.
     private func parse(
-        _ post: InboundPost, _ receiver: SourceRegistry.Receiver, _ identity: DeliveryIdentity
-    ) throws(ChatError) -> JSONDocument? {
-        var isNeeded = receiver.source.settings.mapping.needsBody
+        _ post: InboundPost, _ source: Source, _ identity: DeliveryIdentity
+    ) throws(ChatError) -> [PostBody] {
+        let needs = source.settings.mapping.needs
+        var isNeeded = !needs.isDisjoint(with: [.body, .form, .cloudevent])
         if case .bodyPointer = identity { isNeeded = true }
-        guard isNeeded else { return nil }
-        do {
-            // Lenient: another service's long numbers are none of our business, and their text is kept.
-            return try JSONDocument(post.body, limits: JSONLimits(depth: service.limits.jsonDepth), numbers: .lenient)
-        } catch {
-            throw ChatError(error)
-        }
+        return isNeeded ? try PostBody.read(post, needs: needs, limits: service.limits) : [.unread]
     }
 
     private func emit(_ emissions: [Emission], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
@@ -154,22 +152,23 @@ public final class InboundGate: Sendable {
 
     /// Gives the events the sender's own name of the delivery, so that a repeat is recognised (`conventions.md` 6).
     private static func named(
-        _ emissions: [Emission], _ identity: DeliveryIdentity, _ body: JSONDocument?, _ source: String
+        _ emissions: [Emission], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
     ) -> [Emission] {
-        let id: String? =
-            switch identity {
-            case .none: nil
-            case .value(let id): id
-            case .bodyPointer(let text):
-                JSONPointer(text).flatMap { body?.root.at($0) }.flatMap { $0.string ?? $0.integer.map { String($0) } }
-            }
-        guard let id, !id.isEmpty else { return emissions }
+        guard let id = body.cloudEvent?.identity ?? id(identity, body), !id.isEmpty else { return emissions }
         // An id may be of any length; the key may not.
         let short = id.utf8.count <= 128 ? id : Hex.encode(sha256(Array(id.utf8)))
         return emissions.enumerated().map { index, emission in
             var emission = emission
             emission.deduplicationKey = "in/\(source)/\(short)" + (index == 0 ? "" : "/\(index)")
             return emission
+        }
+    }
+
+    private static func id(_ identity: DeliveryIdentity, _ body: PostBody) -> String? {
+        switch identity {
+        case .none: nil
+        case .value(let id): id
+        case .bodyPointer(let pointer): body.text(at: pointer)
         }
     }
 

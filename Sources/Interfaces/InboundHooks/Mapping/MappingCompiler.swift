@@ -1,130 +1,121 @@
 import ChatModel
 import JSON
+import Templates
 
 /// Compiles a mapping and gathers every mistake in it.
 struct MappingCompiler {
-    /// Each reference may read through the whole body once.
-    static let mostReferences = 64
     static let mostEvents = 16
-    static let limitBytes = 32 * 1024
-    private static let members = ["channel", "type", "user", "data", "meta", "store"]
+    private static let members = ["channel", "type", "user", "data", "meta", "store", "when", "each", "as"]
 
-    private(set) var faults: [ChatError.Fault] = []
-    private(set) var references = 0
-    private(set) var needsBody = false
+    private var templates = TemplateCompiler(roots: PostRoot.allCases.map(\.root))
 
-    /// One event's mapping; nil after a fault that leaves nothing to go on with.
-    mutating func event(_ value: JSONValue, _ text: JSONText, at pointer: String) -> Mapping.EventTemplate? {
-        guard let members = value.members else {
-            fault(pointer, "type", "the mapping must be an object with channel, type and data")
+    var rootsUsed: Set<String> { templates.rootsUsed }
+
+    var faults: [ChatError.Fault] {
+        templates.faults.map { ChatError.Fault(pointer: "#" + $0.pointer, keyword: $0.keyword, detail: $0.detail) }
+    }
+
+    /// The whole mapping; nil after a fault that leaves nothing to go on with.
+    mutating func mapping(_ text: JSONText) -> MappingNode? {
+        guard templates.isReadable(text) else { return nil }
+        return Self.node(&templates, text, "")
+    }
+
+    private static func node(_ templates: inout TemplateCompiler, _ text: JSONText, _ pointer: String) -> MappingNode? {
+        if let elements = text.rawElements() {
+            guard (1...mostEvents).contains(elements.count) else {
+                templates.fault(pointer, "maxItems", "a mapping lists 1 to \(mostEvents) events")
+                return nil
+            }
+            return .list(
+                elements.enumerated().compactMap { index, element in
+                    node(&templates, element, "\(pointer)/\(index)")
+                })
+        }
+        guard let members = text.rawMembers() else {
+            templates.fault(pointer, "type", "the mapping must be an object with channel, type and data")
             return nil
         }
-        for member in members where !Self.members.contains(member.name) {
-            fault("\(pointer)/\(member.name)", "additionalProperties", "unknown member \(member.name.prefix(64))")
+        guard members.contains(where: { $0.name == "$switch" }) else { return event(&templates, members, pointer) }
+        let choice = templates.choice(members, at: pointer) { templates, text, pointer in
+            text == .null ? .nothing : node(&templates, text, pointer)
         }
-        let channel = self.text(value["channel"], "channel", pointer, isRequired: true)
-        let type = self.text(value["type"], "type", pointer, isRequired: true)
-        checkConstant(channel, "\(pointer)/channel") { name throws(ChatError) in try Names.check(channel: name) }
-        checkConstant(type, "\(pointer)/type") { name throws(ChatError) in try Names.check(customType: name) }
-        let user = self.text(value["user"], "user", pointer, isRequired: false)
-        let data = text.rawMember("data").flatMap { self.value(value["data"], $0, "\(pointer)/data") }
-        if value["data"] == nil { fault(pointer, "required", "missing member data") }
-        let meta = text.rawMember("meta").flatMap { self.value(value["meta"], $0, "\(pointer)/meta") }
-        var isStored = true
-        if let store = value["store"] {
-            if let flag = store.boolean {
-                isStored = flag
-            } else {
-                fault("\(pointer)/store", "type", "store must be true or false")
-            }
+        return choice.map { .choice($0, at: pointer) }
+    }
+
+    private static func event(
+        _ templates: inout TemplateCompiler, _ members: [(name: String, value: JSONText)], _ pointer: String
+    ) -> MappingNode? {
+        for member in members where !Self.members.contains(member.name) {
+            templates.fault(
+                "\(pointer)/\(TemplateCompiler.escaped(member.name))", "additionalProperties",
+                "unknown member \(member.name.prefix(64))")
+        }
+        func value(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
+        guard value("each") != nil || value("as") != nil else {
+            let condition = value("when").flatMap { templates.condition($0, at: "\(pointer)/when") }
+            return fields(&templates, value, pointer).map { .event($0(nil, condition)) }
+        }
+        let parts = templates.repetition(
+            over: value("each"), as: value("as"), when: value("when"), at: pointer, member: "each"
+        ) { fields(&$0, value, pointer) }
+        return parts.map { .event($1($0, nil)) }
+    }
+
+    /// The event's members; given its repetition and condition, the event.
+    private static func fields(
+        _ templates: inout TemplateCompiler, _ value: (String) -> JSONText?, _ pointer: String
+    ) -> ((TemplateRepetition?, TemplateCondition?) -> EventTemplate)? {
+        let channel = text(&templates, value("channel"), "channel", pointer)
+        let type = text(&templates, value("type"), "type", pointer)
+        checkConstant(&templates, channel, "\(pointer)/channel") { name throws(ChatError) in
+            try Names.check(channel: name)
+        }
+        checkConstant(&templates, type, "\(pointer)/type") { name throws(ChatError) in
+            try Names.check(customType: name)
+        }
+        for (name, found) in [("channel", value("channel")), ("type", value("type")), ("data", value("data"))]
+        where found == nil {
+            templates.fault(pointer, "required", "missing member \(name)")
+        }
+        let user = text(&templates, value("user"), "user", pointer)
+        let data = value("data").flatMap { templates.template($0, at: "\(pointer)/data") }
+        let meta = value("meta").flatMap { templates.template($0, at: "\(pointer)/meta") }
+        let store = value("store")?.description
+        if let store, store != "true", store != "false" {
+            templates.fault("\(pointer)/store", "type", "store must be true or false")
         }
         guard let channel, let type, let data else { return nil }
-        return Mapping.EventTemplate(
-            channel: channel, type: type, user: user, data: data, meta: meta, isStored: isStored)
-    }
-
-    private mutating func text(
-        _ value: JSONValue?, _ name: String, _ pointer: String, isRequired: Bool
-    ) -> TextTemplate? {
-        guard let value else {
-            if isRequired { fault(pointer, "required", "missing member \(name)") }
-            return nil
-        }
-        guard let text = value.string, !text.isEmpty else {
-            fault("\(pointer)/\(name)", "type", "\(name) must be a text")
-            return nil
-        }
-        return template(text, "\(pointer)/\(name)")
-    }
-
-    private mutating func template(_ text: String, _ pointer: String) -> TextTemplate? {
-        do throws(TextTemplate.Fault) {
-            let template = try TextTemplate(text)
-            for reference in template.references { count(reference, pointer) }
-            return template
-        } catch {
-            fault(pointer, "template", error.detail)
-            return nil
+        return { repetition, condition in
+            EventTemplate(
+                pointer: pointer, repetition: repetition, condition: condition, channel: channel, type: type,
+                user: user, data: data, meta: meta, isStored: store != "false")
         }
     }
 
-    private mutating func value(_ value: JSONValue?, _ text: JSONText, _ pointer: String) -> ValueTemplate? {
+    /// A member that must come to a text: one, or an instruction that gives one.
+    private static func text(
+        _ templates: inout TemplateCompiler, _ value: JSONText?, _ name: String, _ pointer: String
+    ) -> Template? {
         guard let value else { return nil }
-        switch value.kind {
-        case .string: return value.string.flatMap { template($0, pointer) }.map { .text($0) }
-        case .array:
-            var elements: [ValueTemplate] = []
-            for (index, element) in (text.rawElements() ?? []).enumerated() {
-                if let item = self.value(value[index], element, "\(pointer)/\(index)") { elements.append(item) }
-            }
-            return .array(elements)
-        case .object where value["$"] != nil: return reference(value, text, pointer)
-        case .object:
-            var members: [(name: String, value: ValueTemplate)] = []
-            for member in text.rawMembers() ?? [] {
-                guard let item = self.value(value[member.name], member.value, "\(pointer)/\(member.name)") else {
-                    continue
-                }
-                members.append((member.name, item))
-            }
-            return .object(members)
-        case .integer, .real, .boolean, .null: return .constant(text)
-        }
-    }
-
-    private mutating func reference(_ value: JSONValue, _ text: JSONText, _ pointer: String) -> ValueTemplate? {
-        guard let reference = value["$"]?.string.flatMap({ Reference($0) }) else {
-            fault("\(pointer)/$", "reference", "'$' refers to nothing; there are body, \(Reference.forms)")
+        let first = value.bytes.first
+        guard value.count > 2, first == UInt8(ascii: "\"") || first == UInt8(ascii: "{") else {
+            templates.fault("\(pointer)/\(name)", "type", "\(name) must be a text")
             return nil
         }
-        for member in value.members ?? [] where member.name != "$" && member.name != "default" {
-            fault("\(pointer)/\(member.name)", "additionalProperties", "beside '$' there may be only 'default'")
-        }
-        count(reference, pointer)
-        return .reference(reference, fallback: text.rawMember("default"))
-    }
-
-    private mutating func count(_ reference: Reference, _ pointer: String) {
-        references += 1
-        if reference.needsBody { needsBody = true }
-        if references == Self.mostReferences + 1 {
-            fault(pointer, "maxItems", "a mapping may have at most \(Self.mostReferences) references")
-        }
+        return templates.template(value, at: "\(pointer)/\(name)")
     }
 
     /// What has no references is known now, so it is checked now.
-    private mutating func checkConstant(
-        _ template: TextTemplate?, _ pointer: String, _ check: (String) throws(ChatError) -> Void
+    private static func checkConstant(
+        _ templates: inout TemplateCompiler, _ template: Template?, _ pointer: String,
+        _ check: (String) throws(ChatError) -> Void
     ) {
-        guard let constant = template?.constant else { return }
+        guard let constant = template?.constantText else { return }
         do throws(ChatError) {
             try check(constant)
         } catch {
-            fault(pointer, "pattern", error.message)
+            templates.fault(pointer, "pattern", error.message)
         }
-    }
-
-    mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
-        faults.append(ChatError.Fault(pointer: "#" + pointer, keyword: keyword, detail: detail))
     }
 }

@@ -1,5 +1,6 @@
 public import ChatKit
 public import ChatModel
+import Signing
 
 /// A post to `/in/{source}` as it came.
 public struct InboundPost: Sendable {
@@ -20,6 +21,9 @@ public struct InboundPost: Sendable {
         self.body = body
         self.url = url
     }
+
+    /// As a scheme sees it.
+    var message: SignedMessage { SignedMessage(body: body, url: url, headers: headers) }
 }
 
 /// What a post became.

@@ -1,0 +1,169 @@
+import ChatKit
+import ChatModel
+import JSON
+import Templates
+
+/// Fills a mapping in for one post.
+struct MappingRenderer {
+    /// Failures told of one post; the first is what its sender learns.
+    private static let mostFailures = 16
+
+    private(set) var rendering = Mapping.Rendering()
+    private let limits: Limits
+    private var run: TemplateRun
+    /// A post may grow, with each of its elements an event; but not beyond what a batch may have.
+    private var bytesLeft: Int
+    private var failures = 0
+
+    init(_ post: MappedPost, _ limits: Limits) {
+        self.limits = limits
+        run = TemplateRun(post)
+        bytesLeft = limits.batchBodyBytes
+    }
+
+    mutating func visit(_ node: MappingNode) {
+        guard failures < Self.mostFailures else { return }
+        switch node {
+        case .nothing: rendering.dropped += 1
+        case .event(let template): visit(template)
+        case .list(let nodes): for node in nodes { visit(node) }
+        case .choice(let choice, let pointer):
+            do throws(TemplateObstacle) {
+                visit(try run.branch(of: choice))
+            } catch {
+                fail(error, at: pointer)
+            }
+        }
+    }
+
+    private mutating func visit(_ template: EventTemplate) {
+        do throws(TemplateObstacle) {
+            if let condition = template.condition, try !run.holds(condition) {
+                rendering.dropped += 1
+            } else if let repetition = template.repetition {
+                var rounds = self
+                let before = rendering.events.count
+                try run.forEach(repetition) { run throws(TemplateObstacle) in
+                    rounds.run = run
+                    rounds.add(template)
+                    run = rounds.run
+                }
+                rounds.run = run
+                self = rounds
+                if rendering.events.count == before { rendering.dropped += 1 }
+            } else {
+                add(template)
+            }
+        } catch {
+            fail(error, at: template.pointer)
+        }
+    }
+
+    private mutating func add(_ template: EventTemplate) {
+        guard failures < Self.mostFailures else { return }
+        guard rendering.events.count < limits.batchEvents else {
+            return fail(
+                ChatError(.tooLarge, "the mapping gives more than the \(limits.batchEvents) events accepted at once"))
+        }
+        var filling = EventFilling(run: run, limits: limits, bytesLeft: bytesLeft)
+        do throws(ChatError) {
+            rendering.events.append(.success(try filling.emission(template)))
+        } catch {
+            fail(error)
+        }
+        run = filling.run
+        bytesLeft = filling.bytesLeft
+    }
+
+    private mutating func fail(_ obstacle: TemplateObstacle, at pointer: String) {
+        fail(ChatError(obstacle, in: "mapping"))
+    }
+
+    private mutating func fail(_ error: ChatError) {
+        failures += 1
+        rendering.events.append(.failure(error))
+    }
+}
+
+/// Fills the members of one event in, and gathers what is missing in all of them.
+private struct EventFilling {
+    var run: TemplateRun
+    let limits: Limits
+    var bytesLeft: Int
+    private var gaps: [TemplateGap] = []
+
+    init(run: TemplateRun, limits: Limits, bytesLeft: Int) {
+        self.run = run
+        self.limits = limits
+        self.bytesLeft = bytesLeft
+    }
+
+    mutating func emission(_ template: EventTemplate) throws(ChatError) -> Emission {
+        let channel = try text(template.channel, "channel", template.pointer)
+        let type = try text(template.type, "type", template.pointer)
+        let user = try template.user.map { template_ throws(ChatError) in
+            try text(template_, "user", template.pointer)
+        }
+        let data = try value(template.data, "data", limits.dataBytes)
+        let meta = try template.meta.map { template_ throws(ChatError) in
+            try value(template_, "meta", limits.metaBytes)
+        }
+        guard gaps.isEmpty else { throw ChatError(.missing(gaps), in: "mapping") }
+        return Emission(
+            channel: channel, type: type, data: data,
+            // An empty text is the way to say "nobody" for a post without its user: `{body/sender/login|}`.
+            user: user?.isEmpty == false ? user : nil, meta: meta, retention: template.isStored ? .kept : .passing)
+    }
+
+    private mutating func text(_ template: Template, _ member: String, _ pointer: String) throws(ChatError) -> String {
+        try gather(member, otherwise: "") { filling throws(TemplateObstacle) in
+            try filling.run.text(
+                of: template, at: "\(pointer)/\(member)", limitBytes: filling.limits.metaBytes)
+        }
+    }
+
+    private mutating func value(_ template: Template, _ member: String, _ limit: Int) throws(ChatError) -> JSONText {
+        guard bytesLeft >= 0 else {
+            throw ChatError(
+                .tooLarge,
+                "the events of this post are together larger than the \(limits.batchBodyBytes) bytes accepted")
+        }
+        let value = try gather(member, otherwise: .null) { filling throws(TemplateObstacle) in
+            try filling.run.value(of: template, limitBytes: limit)
+        }
+        bytesLeft -= value.count
+        return value
+    }
+
+    private mutating func gather<Value>(
+        _ member: String, otherwise: Value, _ fill: (inout EventFilling) throws(TemplateObstacle) -> Value
+    ) throws(ChatError) -> Value {
+        do throws(TemplateObstacle) {
+            return try fill(&self)
+        } catch {
+            guard case .missing(let more) = error else { throw ChatError(error, in: member) }
+            gaps += more
+            return otherwise
+        }
+    }
+}
+
+extension ChatError {
+    /// - Parameter member: what was being filled in.
+    fileprivate init(_ obstacle: TemplateObstacle, in member: String) {
+        switch obstacle {
+        case .missing(let gaps):
+            let first = gaps.first.map { "\($0.pointer.dropFirst()): \($0.detail)" } ?? ""
+            self.init(.invalid, "the mapping cannot be filled in: \(first)", slug: "mapping_failed")
+            faults = gaps.map {
+                Fault(pointer: "#" + $0.pointer, keyword: "reference", detail: "\($0.detail) in this post")
+            }
+        case .tooLarge(let limit):
+            self.init(.tooLarge, "the mapped \(member) is larger than the \(limit) bytes accepted")
+        case .tooMuchWork:
+            self.init(
+                .tooLarge, "this post is too much work for the mapping: too many elements, or too large a body",
+                slug: "mapping_too_costly")
+        }
+    }
+}

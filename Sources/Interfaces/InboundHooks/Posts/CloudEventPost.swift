@@ -1,0 +1,139 @@
+import ChatModel
+import JSON
+import Signing
+
+/// A CloudEvent that was posted, in one form whatever way it came (`conventions.md` 4).
+struct CloudEventPost {
+    /// The event in the structured JSON form.
+    let text: JSONText
+    /// What it carries; nil when it has nothing.
+    let data: JSONText?
+    /// Whether it came in the structured form, alone or in a batch.
+    let isStructured: Bool
+    /// By which a repeat is recognised: the source and the id together.
+    let identity: String
+
+    /// The events of a post; none when it is no CloudEvent.
+    /// - Throws: `.malformed` with the slug `bad_cloud_event` for what says it is one and is not.
+    static func read(
+        _ post: InboundPost, _ media: MediaName, _ limits: Limits
+    ) throws(ChatError) -> [CloudEventPost] {
+        // The batch prefix first: the other one is its beginning.
+        if media.text.hasPrefix("application/cloudevents-batch") {
+            guard let elements = try document(post, limits).rawElements(), elements.count <= limits.batchEvents else {
+                throw fault("a batch of CloudEvents is an array of at most \(limits.batchEvents)")
+            }
+            return try elements.map { element throws(ChatError) in try CloudEventPost(structured: element, limits) }
+        }
+        if media.text.hasPrefix("application/cloudevents") {
+            return [try CloudEventPost(structured: try document(post, limits), limits)]
+        }
+        let isBinary = post.headers.contains { $0.name.lowercased() == "ce-specversion" }
+        return isBinary ? [try CloudEventPost(binary: post, media, limits)] : []
+    }
+
+    private init(structured text: JSONText, _ limits: Limits) throws(ChatError) {
+        guard let members = text.rawMembers() else { throw Self.fault("a CloudEvent is a JSON object") }
+        var attributes: [String: String] = [:]
+        for member in members where member.value.bytes.first == UInt8(ascii: "\"") {
+            attributes[member.name] = (try? JSONDocument(member.value))?.root.string
+        }
+        identity = try Self.identity(attributes)
+        isStructured = true
+        if let encoded = attributes["data_base64"], !members.contains(where: { $0.name == "data" }) {
+            guard let bytes = Base64.decode(encoded) else { throw Self.fault("data_base64 is not Base64") }
+            let data = try Self.data(bytes, MediaName(attributes["datacontenttype"] ?? "application/json"), limits)
+            self.data = data
+            self.text = JSONText { writer in
+                writer.beginObject()
+                for member in members where member.name != "data_base64" {
+                    writer.key(text: member.name)
+                    writer.raw(member.value)
+                }
+                writer.member("data", data ?? .null)
+                writer.endObject()
+            }
+        } else {
+            data = members.first { $0.name == "data" }?.value
+            self.text = text
+        }
+    }
+
+    private init(binary post: InboundPost, _ media: MediaName, _ limits: Limits) throws(ChatError) {
+        var attributes: [String: String] = [:]
+        for field in post.headers where field.name.lowercased().hasPrefix("ce-") {
+            guard let value = Self.decoded(field.value) else {
+                throw Self.fault("the header field \(field.name.prefix(64)) is not UTF-8")
+            }
+            guard attributes.updateValue(value, forKey: String(field.name.dropFirst(3)).lowercased()) == nil else {
+                throw Self.fault("the header field \(field.name.prefix(64)) is there twice")
+            }
+        }
+        identity = try Self.identity(attributes)
+        isStructured = false
+        let data = try Self.data(post.body, media, limits)
+        self.data = data
+        text = JSONText { writer in
+            writer.beginObject()
+            for name in attributes.keys.sorted() where name != "data" {
+                writer.key(text: name)
+                writer.string(attributes[name] ?? "")
+            }
+            if !media.text.isEmpty { writer.member("datacontenttype", media.text) }
+            if let data { writer.member("data", data) }
+            writer.endObject()
+        }
+    }
+
+    private static func identity(_ attributes: [String: String]) throws(ChatError) -> String {
+        guard attributes["specversion"] == "1.0" else { throw fault("its specversion is not 1.0") }
+        for name in ["id", "source", "type"] where attributes[name]?.isEmpty != false {
+            throw fault("it has no \(name)")
+        }
+        let source = attributes["source"] ?? ""
+        // With the length no pair can look like another.
+        return "\(source.utf8.count):\(source)\(attributes["id"] ?? "")"
+    }
+
+    private static func document(_ post: InboundPost, _ limits: Limits) throws(ChatError) -> JSONText {
+        do {
+            return try PostBody.document(post.body, limits)
+        } catch {
+            throw ChatError(error)
+        }
+    }
+
+    /// JSON as it is, text as a string, nothing as nothing.
+    private static func data(_ bytes: [UInt8], _ media: MediaName, _ limits: Limits) throws(ChatError) -> JSONText? {
+        if bytes.isEmpty { return nil }
+        guard media.isOtherThanJSON else {
+            do {
+                return try PostBody.document(bytes, limits)
+            } catch {
+                throw ChatError(error)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw fault("its data is neither JSON nor text")
+        }
+        return JSONText(string: text)
+    }
+
+    /// A header's value without the quotes it may stand in, percent-decoded once (HTTP binding, 3.1.3.2).
+    private static func decoded(_ value: String) -> String? {
+        var bytes = Array(value.utf8)
+        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
+            var output: [UInt8] = []
+            var quoted = bytes[1..<bytes.count - 1].makeIterator()
+            while let byte = quoted.next() {
+                output.append(byte == UInt8(ascii: "\\") ? quoted.next() ?? byte : byte)
+            }
+            bytes = output
+        }
+        return PercentText.decode(bytes)
+    }
+
+    private static func fault(_ detail: String) -> ChatError {
+        ChatError(.malformed, "the CloudEvent is not acceptable: \(detail)", slug: "bad_cloud_event")
+    }
+}
