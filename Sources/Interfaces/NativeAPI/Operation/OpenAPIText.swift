@@ -1750,9 +1750,9 @@ enum OpenAPIText {
                 source: {type: string, minLength: 1}
                 type: {$ref: '#/components/schemas/TypeName'}
                 subject: {$ref: '#/components/schemas/ChannelName'}
-                time: {type: string}
-                datacontenttype: {type: string}
-                data: {description: Any JSON up to 64 KiB.}
+                time: {type: string, format: date-time}
+                datacontenttype: {type: string, description: JSON, or a type of text or XML; in binary mode the Content-Type.}
+                data: {description: 'Any JSON up to 64 KiB; a string when `datacontenttype` is not JSON.'}
                 data_base64: {type: string, description: In the place of `data`; JSON or text.}
 
             Batch:
