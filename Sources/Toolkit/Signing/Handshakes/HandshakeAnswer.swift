@@ -1,0 +1,73 @@
+/// What answers a provider that asks whether an address is really its owner's, before it posts there.
+public struct HandshakeAnswer: Sendable, Equatable {
+    public var status: Int
+    /// Nil for an answer without a body.
+    public var contentType: String?
+    public var body: String
+    public var headers: [Header]
+
+    public struct Header: Sendable, Equatable {
+        public var name: String
+        public var value: String
+    }
+
+    init(status: Int = 200, contentType: String? = nil, body: String = "", headers: [Header] = []) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+        self.headers = headers
+    }
+
+    /// What was sent, sent back: as plain text, so that nobody takes it for a page.
+    static func echo(_ text: String) -> HandshakeAnswer {
+        HandshakeAnswer(contentType: "text/plain; charset=utf-8", body: text)
+    }
+}
+
+/// The questions of providers that are answered by echoing or signing.
+///
+/// Each returns nil for what is no such question. None of them has an effect, so repeating one does no harm.
+public enum Handshakes {
+    /// The longest text that is echoed.
+    static let echoLimitBytes = 1024
+
+    /// Slack: a post with `{"type":"url_verification","challenge":…}`. It is signed like any other: check that first.
+    ///
+    /// - Parameters: the members of the body, when they are texts.
+    public static func slack(type: String?, challenge: String?) -> HandshakeAnswer? {
+        guard type == "url_verification", let challenge, challenge.utf8.count <= echoLimitBytes else { return nil }
+        return .echo(challenge)
+    }
+
+    /// Meta, and those who ask like it: `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`.
+    ///
+    /// - Parameter tokens: any of which may be named; the ones the owner gave to the provider.
+    /// - Returns: 403 without a token that is one of them.
+    public static func hub(
+        query: [SignedMessage.Field], tokens: [Secret]
+    ) -> HandshakeAnswer? {
+        guard value("hub.mode", in: query) == "subscribe", let challenge = value("hub.challenge", in: query),
+            challenge.utf8.count <= echoLimitBytes
+        else { return nil }
+        // Digests have one length: comparing does not tell that of the token.
+        let digest = sha256(Array((value("hub.verify_token", in: query) ?? "").utf8))
+        guard tokens.contains(where: { constantTimeEqual(sha256($0.bytes), digest) }) else {
+            return HandshakeAnswer(status: 403)
+        }
+        return .echo(challenge)
+    }
+
+    /// X: `GET ?crc_token=…`, answered with its HMAC.
+    ///
+    /// - Parameter secret: the consumer secret, which also signs the posts.
+    public static func crc(query: [SignedMessage.Field], secret: Secret) -> HandshakeAnswer? {
+        guard let token = value("crc_token", in: query), token.utf8.count <= echoLimitBytes else { return nil }
+        let code = MessageAuthentication.code(.sha256, of: Array(token.utf8), key: secret)
+        return HandshakeAnswer(
+            contentType: "application/json", body: #"{"response_token":"sha256=\#(Base64.encode(code))"}"#)
+    }
+
+    private static func value(_ name: String, in query: [SignedMessage.Field]) -> String? {
+        query.first { $0.name == name }?.value
+    }
+}

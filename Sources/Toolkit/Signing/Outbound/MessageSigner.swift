@@ -1,0 +1,80 @@
+internal import Crypto
+
+/// Makes HTTP Message Signatures (RFC 9421), one for each key, over method, URL and the body's digest (RFC 9530).
+struct MessageSigner: Sendable {
+    private struct Key: Sendable {
+        enum Material: Sendable {
+            case shared(HMAC<SHA256>)
+            case ed25519(Ed25519PrivateKey)
+        }
+
+        var material: Material
+        /// What its parameters end with: they are the same for every message.
+        var parameters: String
+    }
+
+    private static let components = #"("@method" "@target-uri" "content-digest")"#
+    private let keys: [Key]
+
+    init(_ keys: [StandardSigningKey]) {
+        self.keys = keys.map { key in
+            switch key {
+            case .symmetric(let secret):
+                Key(
+                    material: .shared(HMAC(key: SymmetricKey(data: secret.bytes))),
+                    parameters: ";keyid=\"\(Self.id(of: secret))\";alg=\"hmac-sha256\"")
+            case .ed25519(let key):
+                Key(
+                    material: .ed25519(key),
+                    parameters: ";keyid=\"\(key.publicKey.thumbprint)\";alg=\"ed25519\"")
+            }
+        }
+    }
+
+    var isEmpty: Bool { keys.isEmpty }
+
+    func fields(
+        timestamp: Int64, method: String, url: String, body: [UInt8]
+    ) throws(StandardSigningError) -> [OutboundSigner.Field] {
+        let digest = "sha-256=:\(Base64.encode(sha256(body))):"
+        let head = """
+            "@method": \(method)
+            "@target-uri": \(Self.target(url))
+            "content-digest": \(digest)
+            "@signature-params": 
+            """
+        var inputs = ""
+        var signatures = ""
+        for (index, key) in keys.enumerated() {
+            let parameters = "\(Self.components);created=\(timestamp)\(key.parameters)"
+            let signature = Base64.encode(try Self.sign(Array((head + parameters).utf8), with: key.material))
+            let separator = index == 0 ? "" : ", "
+            inputs += "\(separator)sig\(index + 1)=\(parameters)"
+            signatures += "\(separator)sig\(index + 1)=:\(signature):"
+        }
+        return [("content-digest", digest), ("signature-input", inputs), ("signature", signatures)]
+    }
+
+    private static func sign(_ base: [UInt8], with key: Key.Material) throws(StandardSigningError) -> [UInt8] {
+        switch key {
+        case .shared(let keyed):
+            var code = keyed
+            code.update(data: base)
+            return Array(code.finalize())
+        case .ed25519(let key):
+            do { return try key.signature(of: base) } catch { throw .failed }
+        }
+    }
+
+    /// The URL as its receiver puts it together again: what is on the wire is the host without a standard port, and a path
+    /// that is never empty.
+    private static func target(_ url: String) -> String {
+        guard let parts = URLParts(url) else { return url }
+        let isStandard = parts.authority.hasSuffix(parts.scheme == "https" ? ":443" : ":80")
+        guard isStandard || parts.path.isEmpty else { return url }
+        return "\(parts.scheme)://\(parts.component("@authority") ?? "")\(parts.component("@path") ?? "")\(parts.query)"
+    }
+
+    /// Names a shared key: the beginning of its digest, which a receiver with several can compute of each.
+    private static func id(of secret: Secret) -> String { Hex.encode(Array(sha256(secret.bytes).prefix(8))) }
+}

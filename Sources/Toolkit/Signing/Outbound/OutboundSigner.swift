@@ -1,0 +1,101 @@
+internal import Crypto
+
+/// Signs what the gateway posts to one receiver, in every way that receiver was told to expect.
+///
+/// Made once for each state of a webhook: the keys are set up here, so that a post costs its own hash blocks alone.
+///
+/// ```swift
+/// let signer = OutboundSigner([.standard, .stripe], keys: [current, previous])
+/// let fields = try signer.fields(id: "evt_1", timestamp: 1_700_000_000, url: "https://example.com/hook", body: body)
+/// ```
+public struct OutboundSigner: Sendable {
+    public typealias Field = (name: String, value: String)
+
+    /// The ways, by the names they have in documents. Several at once serve a receiver that is changing over.
+    public enum Signature: String, Sendable, CaseIterable {
+        /// `webhook-signature: v1,…` of Standard Webhooks.
+        case standard
+        /// `webhook-signature: v1a,…` of Standard Webhooks, with the gateway's own key, whose public half is published.
+        case standardEd25519 = "standard_ed25519"
+        /// `x-hub-signature-256: sha256=…`, as GitHub signs, with the secret's text as the key. It holds one signature: that
+        /// of the newest secret, so a receiver has to know both while a rotation lasts.
+        case hub = "hub_sha256"
+        /// `stripe-signature: t=…,v1=…`, as Stripe signs, with the secret's text as the key.
+        case stripe
+        /// HTTP Message Signatures (RFC 9421) over method, URL and the body's digest (RFC 9530).
+        case rfc9421
+    }
+
+    private let standard: StandardSigner?
+    private let hub: HMAC<SHA256>?
+    private let stripe: [HMAC<SHA256>]?
+    private let message: MessageSigner?
+    /// Something is to be signed with a key that is not there.
+    private let lacksKey: Bool
+
+    /// - Parameters:
+    ///   - keys: the secrets of the webhook, the current one first; each of them signs.
+    ///   - ed25519: the gateway's key, for `.standardEd25519`. Message signatures are then made with it too.
+    public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: Ed25519PrivateKey? = nil) {
+        let wanted = Set(signatures)
+        let gatewayKeys =
+            wanted.contains(.standardEd25519) ? ed25519.map { [StandardSigningKey.ed25519($0)] } ?? [] : []
+        let standardKeys = (wanted.contains(.standard) ? keys : []) + gatewayKeys
+        standard = wanted.isDisjoint(with: [.standard, .standardEd25519]) ? nil : StandardSigner(standardKeys)
+        // As the receiver has it: the text with its prefix.
+        let texts = keys.filter(\.isShared).map { HMAC<SHA256>(key: SymmetricKey(data: Array($0.text.utf8))) }
+        hub = wanted.contains(.hub) ? texts.first : nil
+        stripe = wanted.contains(.stripe) ? texts : nil
+        message = wanted.contains(.rfc9421) ? MessageSigner(keys + gatewayKeys) : nil
+        lacksKey =
+            (wanted.contains(.standard) && keys.isEmpty) || (wanted.contains(.standardEd25519) && ed25519 == nil)
+            || (texts.isEmpty && !wanted.isDisjoint(with: [.hub, .stripe])) || message?.isEmpty == true
+    }
+
+    /// The header fields to add, names in lower case. Beside them a receiver needs `webhook-id` and `webhook-timestamp`, with
+    /// the same values as here.
+    ///
+    /// - Parameters:
+    ///   - id: the same over all attempts.
+    ///   - timestamp: unix seconds of this attempt.
+    ///   - url: as it is posted to.
+    ///   - body: the bytes exactly as sent.
+    public func fields(
+        id: String, timestamp: Int64, method: String = "POST", url: String, body: [UInt8]
+    ) throws(StandardSigningError) -> [Field] {
+        guard !lacksKey else { throw .noKeys }
+        guard timestamp >= 0 else { throw .invalidTimestamp }
+        var fields: [Field] = []
+        if let standard {
+            fields.append(("webhook-signature", try standard.signature(id: id, timestamp: timestamp, body: body)))
+        }
+        if var code = hub {
+            code.update(data: body)
+            fields.append(("x-hub-signature-256", "sha256=" + Hex.encode(Array(code.finalize()))))
+        }
+        if let stripe { fields.append(("stripe-signature", Self.stripe(stripe, timestamp, body))) }
+        if let message { fields += try message.fields(timestamp: timestamp, method: method, url: url, body: body) }
+        return fields
+    }
+
+    private static func stripe(_ keys: [HMAC<SHA256>], _ timestamp: Int64, _ body: [UInt8]) -> String {
+        let head = Array("\(timestamp).".utf8)
+        var header = "t=\(timestamp)"
+        for key in keys {
+            var code = key
+            code.update(data: head)
+            code.update(data: body)
+            header += ",v1=" + Hex.encode(Array(code.finalize()))
+        }
+        return header
+    }
+}
+
+extension StandardSigningKey {
+    fileprivate var isShared: Bool {
+        switch self {
+        case .symmetric: true
+        case .ed25519: false
+        }
+    }
+}
