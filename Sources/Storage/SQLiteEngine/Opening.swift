@@ -81,13 +81,10 @@ extension Database {
             return true
         }
         var lanes: [(number: Int64, lane: Lane)] = []
-        let endpoints = try prepare("SELECT id, space, name, state, concurrency FROM endpoint")
+        let endpoints = try prepare("SELECT \(Statement.endpointColumns) FROM endpoint")
         try endpoints.forEachRow { row in
-            let lane = Lane(
-                endpoint: EndpointID(row.text(2), in: SpaceID(row.text(1))),
-                state: LaneState(rawValue: Int(row.integer(3))) ?? .open, concurrency: Int(row.integer(4)),
-                waiting: waiting[row.integer(0)] ?? 0)
-            lanes.append((row.integer(0), lane))
+            let endpoint = row.storedEndpoint
+            lanes.append((endpoint.number, Lane(endpoint, waiting: waiting[endpoint.number] ?? 0)))
             return true
         }
         return lanes

@@ -53,6 +53,9 @@ public final class SQLiteEngine: Engine {
             await close()
             throw SQLiteEngineFailure(.noThread, path: settings.path)
         }
+        // What a crash left half put into order. If the disk is full, those endpoints wait for their next settings.
+        let queue = SQLiteDeliveries(memory: memory, board: board, readers: readers, writing: writing)
+        for (number, lane) in parts.lanes where lane.isReordering { try? await queue.reorder(number) }
     }
 
     private struct Parts: Sendable {

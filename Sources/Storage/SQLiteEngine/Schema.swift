@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1]
+    static let migrations = [version1, version2]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -73,5 +73,25 @@ enum Schema {
         CREATE UNIQUE INDEX delivery_id ON delivery(id);
         CREATE INDEX delivery_due ON delivery(ep, due) WHERE state = 0;
         CREATE INDEX delivery_dead ON delivery(ep) WHERE state = 2;
+        """
+
+    private static let version2 = """
+        ALTER TABLE endpoint ADD COLUMN ordering INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE endpoint ADD COLUMN rate REAL;
+        ALTER TABLE endpoint ADD COLUMN batch INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE endpoint ADD COLUMN pulled INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE endpoint ADD COLUMN attempts INTEGER;
+        -- How far its items have been put into a new order: a step of Reordering, 0 when they have.
+        ALTER TABLE endpoint ADD COLUMN reordering INTEGER NOT NULL DEFAULT 0;
+
+        -- chain: those of an endpoint's waiting items that go one after the other; NULL where nothing is in order, or over.
+        -- Of each chain one item is due, the others have the due time Writer.inLine: the index by due times has the heads
+        -- alone at its left, however long the chains.
+        ALTER TABLE delivery ADD COLUMN chain INTEGER;
+        CREATE INDEX delivery_chain ON delivery(ep, chain) WHERE chain IS NOT NULL;
+
+        -- With the key behind it (ep, state, tt): every listing begins where its page begins.
+        CREATE INDEX delivery_state ON delivery(ep, state);
+        DROP INDEX delivery_dead;
         """
 }

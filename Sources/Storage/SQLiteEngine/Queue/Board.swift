@@ -6,15 +6,36 @@ import SQLite
 /// it quick. Changes of rows arrive here after their commit, on the writer's thread and in its order.
 final class Board: Sendable {
     /// How long a lease lasts.
-    static let leaseSeconds: UInt64 = 60
+    static let leaseNanoseconds: UInt64 = 60_000_000_000
     /// The clock is looked at this often while somebody waits for a due time: a stepped clock is noticed.
     private static let clockCheck: UInt64 = 1_000_000_000
 
     struct Held: Sendable {
         let item: DueItem
         let fence: UInt64
+        let batch: UInt64
+        let since: UInt64
         var until: UInt64
+        /// Whether it waits in line in the file, and goes with an attempt at the first of its chain.
+        var isInLine: Bool
         var isFinishing = false
+    }
+
+    /// From when to when a lease holds, on the engine's uptime clock.
+    struct Term: Sendable {
+        let since: UInt64
+        let until: UInt64
+
+        init(from since: UInt64, lasting nanoseconds: UInt64) { (self.since, until) = (since, since + nanoseconds) }
+        init(of held: Held) { (since, until) = (held.since, held.until) }
+    }
+
+    /// What becomes of an item once its attempt is recorded.
+    enum Ending: Sendable {
+        case over
+        case due(UInt64)
+        /// Waits for others of its chain.
+        case inLine
     }
 
     /// What a taker gets.
@@ -24,21 +45,31 @@ final class Board: Sendable {
         let item: DueItem
         let planned: PlannedDelivery?
         let fence: UInt64
+        let batch: UInt64
+        /// How many that wait in line may go with it.
+        var room = 0
     }
 
     /// How a lane stands.
     struct Standing: Sendable {
-        let state: LaneState
+        let settings: LaneSettings
+        let isReordering: Bool
         let waiting: Int
         let leased: Int
+
+        var state: LaneState { settings.state }
     }
 
     /// What somebody who takes has room for.
     struct Demand: Sendable {
-        /// Leases wanted now.
+        /// Attempts wanted now.
         let limit: Int
-        /// Leases that may be out at once, whoever holds them.
-        let capacity: Int
+        /// Attempts that may be under way at once, whoever makes them.
+        var capacity = Int.max
+        /// The one endpoint that is pulled; nil: those that are not.
+        var lane: Int64?
+        /// How long its leases last, in nanoseconds.
+        var lease = Board.leaseNanoseconds
     }
 
     struct Taker: Sendable {
@@ -75,10 +106,10 @@ final class Board: Sendable {
     func standing(of number: Int64) -> Standing? {
         state.withLock { state in
             // No copy of the lane leaves the lock: its items would be copied at the next change.
-            guard let laneState = state.lanes[number]?.state, let waiting = state.lanes[number]?.waiting,
-                let leased = state.lanes[number]?.leased
+            guard let settings = state.lanes[number]?.settings, let waiting = state.lanes[number]?.waiting,
+                let leased = state.lanes[number]?.leased, let isReordering = state.lanes[number]?.isReordering
             else { return nil }
-            return Standing(state: laneState, waiting: waiting, leased: leased)
+            return Standing(settings: settings, isReordering: isReordering, waiting: waiting, leased: leased)
         }
     }
 
@@ -86,20 +117,25 @@ final class Board: Sendable {
 
     // MARK: What the writer tells, after its commit
 
-    func set(_ number: Int64, _ endpoint: EndpointID, _ laneState: LaneState, concurrency: Int) {
+    func set(_ stored: StoredEndpoint) { change { $0.become(stored) } }
+
+    func pace(_ number: Int64, concurrency: Int?, notBefore: UInt64) {
         change { state in
-            state.numbers[endpoint] = number
-            state.lanes[number, default: Lane(endpoint: endpoint, state: laneState, concurrency: concurrency)]
-                .become(laneState, concurrency: concurrency)
+            state.lanes[number]?.pace(concurrency: concurrency, notBefore: notBefore)
             state.enlist(number)
         }
     }
 
-    func add(_ items: [(lane: Int64, item: PlannedDelivery)], due: UInt64) {
+    /// - Parameter items: those in line wait in the file alone.
+    func add(_ items: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
-            for (number, item) in items { state.add(item, due: due, to: number) }
+            for (number, item, isInLine) in items {
+                if isInLine { state.addInLine(to: number) } else { state.add(item, due: due, to: number) }
+            }
         }
     }
+
+    func promote(_ key: DeliveryKey, due: UInt64) { change { $0.promote(key, due: due) } }
 
     func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
@@ -139,11 +175,12 @@ final class Board: Sendable {
     }
 
     /// Attempts are recorded: the leases are over, and an item comes back if it is due again.
-    func settle(_ attempts: [(key: DeliveryKey, retryAt: UInt64?)]) {
+    func settle(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
         change { state in
-            for (key, due) in attempts {
-                guard state.leases.removeValue(forKey: key) != nil else { continue }
-                state.lanes[key.endpoint]?.settle(key.event, retryAt: due)
+            for (key, ending) in attempts {
+                guard state.leases[key] != nil else { continue }
+                state.drop(key)
+                state.lanes[key.endpoint]?.settle(key.event, ending)
                 state.enlist(key.endpoint)
             }
         }
@@ -160,15 +197,21 @@ final class Board: Sendable {
                 let key = DeliveryKey(event: lease.delivery.event.rawValue, endpoint: number)
                 guard let held = state.leases[key], held.fence == lease.fence, !held.isFinishing else { return nil }
                 state.leases[key]?.isFinishing = true
-                state.count(-1, number)
-                state.enlist(number)
+                state.stop(key, held)
                 return key
             }
         }
     }
 
-    /// Has attempts recorded whose right was claimed, together with others that end about now.
+    /// Has attempts recorded whose right was claimed, together with others that end about now; without a wait if something
+    /// waits in line for one of them.
     func record(_ finished: FinishedAttempts) {
+        let isAwaited = state.withLock { state in
+            finished.keys.contains { key in
+                key.flatMap { state.lanes[$0.endpoint]?.settings.ordering } ?? .none != .none
+            }
+        }
+        if isAwaited { return write(gathering.due(at: .max) + [finished]) }
         let (ready, callAt) = gathering.add(finished)
         write(ready)
         if let callAt { writing.clerk.call(at: callAt) }
@@ -186,9 +229,7 @@ final class Board: Sendable {
         state.withLock { state in
             for case let key? in keys {
                 guard let held = state.leases[key], held.isFinishing else { continue }
-                state.leases[key]?.isFinishing = false
-                state.count(1, key.endpoint)
-                state.ends.append((held.until, key))
+                state.resume(key, held)
             }
         }
     }
@@ -199,7 +240,7 @@ final class Board: Sendable {
         return state.withLock { state in
             guard state.leases[key]?.fence == fence else { return false }
             state.leases[key]?.until = until
-            state.ends.append((until, key))
+            state.ends.push(LeaseEnd(until: until, key: key))
             return true
         }
     }
@@ -219,14 +260,18 @@ final class Board: Sendable {
     /// What is due now, leased; nothing if nothing is. Waits for what must be read from the file, and no longer.
     func take(_ demand: Demand) async throws(ChatError) -> [Grant] {
         while true {
-            let (grants, lanes) = state.withLock { state in
+            let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
-                    ? ([], []) : state.grant(demand, now: clock.now.rawValue, uptime: writing.uptime())
+                    ? ([], [], []) : state.grants(demand, now: clock.now.rawValue, uptime: writing.uptime())
             }
-            guard grants.isEmpty, !lanes.isEmpty else {
+            // Waited for by who could be given them again.
+            let isForUs = demand.lane.map { lane in expired.contains { $0.key.endpoint == lane } } ?? false
+            guard grants.isEmpty, !lanes.isEmpty || isForUs else {
+                if !expired.isEmpty { expire(expired) }
                 for lane in lanes { fetch(lane) }
                 return grants
             }
+            if !expired.isEmpty { try await record(expired) }
             for lane in lanes {
                 do throws(ChatError) {
                     try await writing.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
@@ -252,37 +297,57 @@ final class Board: Sendable {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
+                let taker = Taker(demand: demand, deadline: deadline, continuation: continuation)
                 let isOver = state.withLock { state in
                     if state.isClosed || Task.isCancelled { return true }
-                    state.takers[ticket] = Taker(demand: demand, deadline: deadline, continuation: continuation)
+                    state.wait(taker, ticket)
                     return false
                 }
                 if isOver { return continuation.resume(returning: []) }
                 // Something may have come between the look above and this entry.
-                serve()
+                serve(everyone: false)
             }
         } onCancel: {
-            state.withLock { $0.takers.removeValue(forKey: ticket) }?.continuation.resume(returning: [])
+            state.withLock { $0.leave(ticket, demand) }?.continuation.resume(returning: [])
+        }
+    }
+
+    /// What waits in line behind granted items goes with them: leases for those that are free, in their order.
+    func join(_ grant: Grant, _ followers: [DueItem]) -> [Grant] {
+        state.withLock { state in
+            var grants: [Grant] = []
+            guard let held = state.leases[grant.key], held.fence == grant.fence else { return [] }
+            for item in followers
+            where state.leases[DeliveryKey(event: item.event, endpoint: grant.key.endpoint)] == nil {
+                state.join(item, grant.key.endpoint, grant.batch, Term(of: held), isInLine: true, &grants)
+            }
+            return grants
         }
     }
 
     /// Hands out what is due to those who wait, sends away whose time is over, and has the clerk call again.
-    func serve() {
+    ///
+    /// - Parameter everyone: also those who wait for an endpoint where nothing has changed.
+    func serve(everyone: Bool = true) {
         let real = uptimeNanoseconds()
         write(gathering.due(at: real))
-        let (served, fetches, next) = state.withLock { state in
+        let (served, fetches, expired, next) = state.withLock { state in
             var served: [(Taker, [Grant])] = []
             var fetches: [Int64] = []
-            for (ticket, taker) in state.takers {
-                let (grants, lanes) = state.grant(taker.demand, now: clock.now.rawValue, uptime: writing.uptime())
+            var expired: [ExpiredLease] = []
+            for (ticket, taker) in state.waiting(everyone: everyone) {
+                let (grants, lanes, ended) = state.grants(
+                    taker.demand, now: clock.now.rawValue, uptime: writing.uptime())
                 fetches += lanes
+                expired += ended
                 guard !grants.isEmpty || taker.deadline <= real else { continue }
-                state.takers[ticket] = nil
+                state.leave(ticket, taker.demand)
                 served.append((taker, grants))
             }
-            return (served, fetches, nextCall(state, real))
+            return (served, fetches, expired, nextCall(state, real))
         }
         for (taker, grants) in served { taker.continuation.resume(returning: grants) }
+        if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
         if let next { writing.clerk.call(at: next) }
     }
@@ -290,8 +355,8 @@ final class Board: Sendable {
     func close() {
         let takers = state.withLock { state in
             state.isClosed = true
-            defer { state.takers = [:] }
-            return Array(state.takers.values)
+            defer { (state.takers, state.pullers) = ([:], [:]) }
+            return Array(state.takers.values) + state.pullers.values.flatMap(\.values)
         }
         for taker in takers { taker.continuation.resume(returning: []) }
     }
@@ -301,15 +366,33 @@ final class Board: Sendable {
 
     @discardableResult
     private func change<Result: Sendable>(_ body: (inout BoardState) -> Result) -> Result {
-        let (result, hasTakers) = state.withLock { state in (body(&state), !state.takers.isEmpty) }
-        if hasTakers { serve() }
+        let (result, hasTakers) = state.withLock { state in (body(&state), state.isAwaited) }
+        if hasTakers { serve(everyone: false) }
         return result
+    }
+
+    /// Has leases recorded that ran out where that is an attempt.
+    private func expire(_ leases: [ExpiredLease]) {
+        writing.submit(ExpiryWish(leases, board: self, since: writing.uptime()))
+    }
+
+    private func record(_ leases: [ExpiredLease]) async throws(ChatError) {
+        do throws(ChatError) {
+            try await writing.run { (writer) throws(SQLiteFailure) in
+                try writer.expire(leases, board: self)
+                return .success(())
+            }
+        } catch {
+            abandonFinish(leases.map(\.key))
+            throw error
+        }
     }
 
     /// When somebody who waits may be served or sent away, on the machine's uptime clock.
     private func nextCall(_ state: BoardState, _ real: UInt64) -> UInt64? {
-        guard let first = state.takers.values.map(\.deadline).min() else { return nil }
-        guard let due = state.agenda.first?.due else {
+        guard let first = state.firstDeadline else { return nil }
+        let pulled = state.pullers.keys.lazy.compactMap { state.lanes[$0]?.nextDue }.min()
+        guard let due = [state.agenda.first?.due, pulled].lazy.compactMap(\.self).min() else {
             return state.leases.isEmpty ? first : min(first, real + Self.clockCheck)
         }
         let now = clock.now.rawValue
@@ -337,4 +420,24 @@ private final class FetchWish: Wish {
 
     func perform(on writer: Writer) throws(SQLiteFailure) { try writer.fetchLane(lane, board: board) }
     func fail(_ error: ChatError) { board.fetchFailed(lane) }
+}
+
+/// Records leases that ran out.
+private final class ExpiryWish: Wish {
+    let since: UInt64
+    private let leases: [ExpiredLease]
+    private let board: Board
+
+    init(_ leases: [ExpiredLease], board: Board, since: UInt64) {
+        self.leases = leases
+        self.board = board
+        self.since = since
+    }
+
+    var drafts: Int { 0 }
+    var bytes: Int { 0 }
+    var needsTransaction: Bool { true }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) { try writer.expire(leases, board: board) }
+    func fail(_ error: ChatError) { board.abandonFinish(leases.map(\.key)) }
 }

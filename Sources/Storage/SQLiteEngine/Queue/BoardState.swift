@@ -8,6 +8,28 @@ struct Appointment: Sendable, Comparable {
     static func < (left: Appointment, right: Appointment) -> Bool { left.due < right.due }
 }
 
+/// When a lease ends, unless it was renewed.
+struct LeaseEnd: Sendable, Comparable {
+    let until: UInt64
+    let key: DeliveryKey
+
+    static func == (left: LeaseEnd, right: LeaseEnd) -> Bool { left.until == right.until }
+    static func < (left: LeaseEnd, right: LeaseEnd) -> Bool { left.until < right.until }
+}
+
+/// A lease that ran out.
+struct ExpiredLease: Sendable {
+    let key: DeliveryKey
+    let lasted: UInt64
+}
+
+/// An attempt at several deliveries.
+struct Batch: Sendable {
+    /// Leases whose outcome nobody has handed in yet, and those that are not yet recorded.
+    var running: Int
+    var leases: Int
+}
+
 /// What the board knows, and what it does about it under its lock.
 struct BoardState: Sendable {
     var lanes: [Int64: Lane] = [:]
@@ -15,15 +37,25 @@ struct BoardState: Sendable {
     /// Lanes by what they can do next. An entry is stale unless it agrees with the lane's `agendaDue`.
     var agenda = Heap<Appointment>()
     var leases: [DeliveryKey: Board.Held] = [:]
-    /// Attempts under way, by space: the sums of the lanes' `leased`.
+    /// Attempts that have more than one lease, by their number.
+    var batches: [UInt64: Batch] = [:]
+    /// Attempts under way, by space: the sums of the lanes' `leased`, without those that are pulled.
     var shares: [SpaceID: Int] = [:]
-    /// In the order of their ends, as all leases last alike; a renewed one stands here twice.
-    var ends: [(until: UInt64, key: DeliveryKey)] = []
-    var firstEnd = 0
+    /// Attempts that are under way or not yet recorded, without those that are pulled.
+    var attempts = 0
+    /// The ends of leases; what was finished or renewed stays until its time, or until there is too much of it.
+    var ends = Heap<LeaseEnd>()
+    /// Leases that ran out and are recorded as attempts.
+    var expired: [ExpiredLease] = []
+    /// Where the clock stood last.
+    var lastNow: UInt64 = 0
     /// Bytes that the lanes' facts may still take.
     var factRoom = 32 * 1024 * 1024
     var fence: UInt64
     var takers: [UInt64: Board.Taker] = [:]
+    /// Those who wait for one pulled endpoint, by its number; and the endpoints of these that have changed.
+    var pullers: [Int64: [UInt64: Board.Taker]] = [:]
+    var woken: Set<Int64> = []
     var nextTaker: UInt64 = 0
     var isClosed = false
 }
@@ -31,9 +63,34 @@ struct BoardState: Sendable {
 extension BoardState {
     /// Puts the lane into the agenda for what it can do next.
     mutating func enlist(_ number: Int64) {
-        guard let lane = lanes[number], let due = lane.nextDue, due < lane.agendaDue ?? .max else { return }
+        // Where it lies: a copy of a lane is a copy of its heap of due items.
+        guard let isPulled = lanes[number]?.settings.isPulled else { return }
+        if isPulled {
+            if pullers[number] != nil { woken.insert(number) }
+            return
+        }
+        guard let due = lanes[number]?.nextDue, due < (lanes[number]?.agendaDue ?? .max) else { return }
         lanes[number]?.agendaDue = due
         agenda.push(Appointment(due: due, lane: number))
+    }
+
+    mutating func become(_ stored: StoredEndpoint) {
+        numbers[stored.endpoint] = stored.number
+        lanes[stored.number, default: Lane(stored)].become(stored)
+        enlist(stored.number)
+    }
+
+    /// An item waits behind others of its chain, in the file alone.
+    mutating func addInLine(to number: Int64) { lanes[number]?.waiting += 1 }
+
+    /// The item is the first of its chain now.
+    mutating func promote(_ key: DeliveryKey, due: UInt64) {
+        if leases[key] != nil {
+            leases[key]?.isInLine = false
+        } else {
+            lanes[key.endpoint]?.add(DueItem(event: key.event, due: due))
+            enlist(key.endpoint)
+        }
     }
 
     mutating func add(_ item: PlannedDelivery, due: UInt64, to number: Int64) {
@@ -52,16 +109,17 @@ extension BoardState {
 
     /// Counts attempts under way.
     mutating func count(_ change: Int, _ number: Int64) {
-        guard let space = lanes[number]?.endpoint.space else { return }
+        guard let space = lanes[number]?.endpoint.space, let isPulled = lanes[number]?.settings.isPulled else { return }
         lanes[number]?.leased += change
+        guard !isPulled else { return }
         shares[space, default: 0] += change
         if shares[space] == 0 { shares[space] = nil }
     }
 
-    /// Whether a lane may have one lease more (`DeliveryQueue.take`).
+    /// Whether a lane may have one attempt more (`DeliveryQueue.take`).
     private func hasShare(_ number: Int64, of capacity: Int) -> Bool {
         guard let held = lanes[number]?.leased, let space = lanes[number]?.endpoint.space else { return false }
-        let free = capacity - leases.count
+        let free = capacity - attempts
         let share = shares[space] ?? 0
         return share < free && held < free - share
     }
@@ -71,7 +129,10 @@ extension BoardState {
         _ demand: Board.Demand, now: UInt64, uptime: UInt64
     ) -> ([Board.Grant], [Int64]) {
         endLeases(uptime)
+        noteClock(now)
+        if let lane = demand.lane { return pull(lane, demand, now: now, uptime: uptime) }
         var grants: [Board.Grant] = []
+        var attempts = 0
         var fetches: [Int64] = []
         // Lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
         var sated: [Appointment] = []
@@ -80,19 +141,19 @@ extension BoardState {
             // Another turn for those that have more.
             for lane in served { enlist(lane) }
             served.removeAll(keepingCapacity: true)
-            while grants.count < demand.limit, let appointment = agenda.first, appointment.due <= now {
+            while attempts < demand.limit, let appointment = agenda.first, appointment.due <= now {
                 _ = agenda.popFirst()
                 let number = appointment.lane
                 // Read and changed where they lie, here and above: a copy of a lane is a copy of its heap of due items.
-                guard lanes[number]?.agendaDue == appointment.due, let endpoint = lanes[number]?.endpoint else {
-                    continue
-                }
+                guard lanes[number]?.agendaDue == appointment.due else { continue }
                 guard hasShare(number, of: demand.capacity) else {
                     sated.append(appointment)
                     continue
                 }
                 switch lanes[number]?.grant(now: now) {
-                case .item(let item): grants.append(lease(item, of: endpoint, number, uptime: uptime))
+                case .item(let item):
+                    attempts += 1
+                    attempt(item, number, now: now, Board.Term(from: uptime, lasting: Board.leaseNanoseconds), &grants)
                 case .fetch: fetches.append(number)
                 case .nothing, nil: break
                 }
@@ -103,43 +164,194 @@ extension BoardState {
         return (grants, fetches)
     }
 
-    private mutating func lease(
-        _ item: DueItem, of endpoint: EndpointID, _ number: Int64, uptime: UInt64
-    ) -> Board.Grant {
-        fence += 1
-        count(1, number)
-        let key = DeliveryKey(event: item.event, endpoint: number)
-        let until = uptime + Board.leaseSeconds * 1_000_000_000
-        leases[key] = Board.Held(item: item, fence: fence, until: until)
-        ends.append((until, key))
-        let planned = lanes[number]?.takeFacts(of: item.event)
-        factRoom += planned?.weight ?? 0
-        return Board.Grant(key: key, endpoint: endpoint, item: item, planned: planned, fence: fence)
+    /// What is due at one endpoint that is pulled.
+    private mutating func pull(
+        _ number: Int64, _ demand: Board.Demand, now: UInt64, uptime: UInt64
+    ) -> ([Board.Grant], [Int64]) {
+        var grants: [Board.Grant] = []
+        while grants.count < demand.limit {
+            switch lanes[number]?.grant(now: now) {
+            case .item(let item): begin(item, number, Board.Term(from: uptime, lasting: demand.lease), &grants)
+            case .fetch: return (grants, [number])
+            case .nothing, nil: return (grants, [])
+            }
+        }
+        return (grants, [])
     }
 
-    /// Items whose lease ran out are due again: whoever held it may have died.
+    /// Begins an attempt at an item, and at those that go with it.
+    private mutating func attempt(
+        _ item: DueItem, _ number: Int64, now: UInt64, _ term: Board.Term, _ grants: inout [Board.Grant]
+    ) {
+        attempts += 1
+        let first = grants.count
+        let batch = begin(item, number, term, &grants)
+        guard var room = lanes[number]?.settings.batch, room > 1 else { return }
+        room -= 1
+        while room > 0, let more = lanes[number]?.grantMore(now: now) {
+            join(more, number, batch, term, isInLine: false, &grants)
+            room -= 1
+        }
+        // What waits behind them is in the file.
+        if lanes[number]?.settings.ordering != DeliveryOrdering.none { grants[first].room = room }
+    }
+
+    @discardableResult
+    private mutating func begin(
+        _ item: DueItem, _ number: Int64, _ term: Board.Term, _ grants: inout [Board.Grant]
+    ) -> UInt64 {
+        count(1, number)
+        let batch = fence + 1
+        lease(item, number, batch, term, isInLine: false, &grants)
+        return batch
+    }
+
+    /// Another lease of an attempt that is under way.
+    mutating func join(
+        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: Board.Term, isInLine: Bool,
+        _ grants: inout [Board.Grant]
+    ) {
+        batches[batch, default: Batch(running: 1, leases: 1)].running += 1
+        batches[batch]?.leases += 1
+        lease(item, number, batch, term, isInLine: isInLine, &grants)
+    }
+
+    private mutating func lease(
+        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: Board.Term, isInLine: Bool,
+        _ grants: inout [Board.Grant]
+    ) {
+        guard let endpoint = lanes[number]?.endpoint else { return }
+        fence += 1
+        let key = DeliveryKey(event: item.event, endpoint: number)
+        leases[key] = Board.Held(
+            item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine)
+        ends.push(LeaseEnd(until: term.until, key: key))
+        let planned = lanes[number]?.takeFacts(of: item.event)
+        factRoom += planned?.weight ?? 0
+        grants.append(
+            Board.Grant(key: key, endpoint: endpoint, item: item, planned: planned, fence: fence, batch: batch))
+    }
+
+    // MARK: Ends
+
+    /// A lease's outcome is there; with the last one of an attempt, the endpoint is free for its next.
+    mutating func stop(_ key: DeliveryKey, _ held: Board.Held) {
+        if let running = batches[held.batch]?.running {
+            batches[held.batch]?.running = running - 1
+            guard running == 1 else { return }
+        }
+        count(-1, key.endpoint)
+        enlist(key.endpoint)
+    }
+
+    /// As it was before ``stop(_:_:)``.
+    mutating func resume(_ key: DeliveryKey, _ held: Board.Held) {
+        leases[key]?.isFinishing = false
+        ends.push(LeaseEnd(until: held.until, key: key))
+        if let running = batches[held.batch]?.running {
+            batches[held.batch]?.running = running + 1
+            guard running == 0 else { return }
+        }
+        count(1, key.endpoint)
+    }
+
+    /// A lease is over.
+    mutating func drop(_ key: DeliveryKey) {
+        guard let held = leases.removeValue(forKey: key) else { return }
+        if let left = batches[held.batch]?.leases {
+            batches[held.batch]?.leases = left - 1
+            guard left == 1 else { return }
+            batches[held.batch] = nil
+        }
+        if lanes[key.endpoint]?.settings.isPulled == false { attempts -= 1 }
+    }
+
+    /// Items whose lease ran out are due again: whoever held it may have died. Where that is an attempt, it is recorded first.
     private mutating func endLeases(_ uptime: UInt64) {
-        while firstEnd < ends.count, ends[firstEnd].until <= uptime {
-            let key = ends[firstEnd].key
-            firstEnd += 1
-            guard let held = leases[key], held.until <= uptime, !held.isFinishing else { continue }
-            release(key, held, isGone: false)
+        while let end = ends.first, end.until <= uptime {
+            _ = ends.popFirst()
+            guard let held = leases[end.key], held.until <= uptime, !held.isFinishing else { continue }
+            guard lanes[end.key.endpoint]?.settings.attempts != nil else {
+                release(end.key, held, isGone: false)
+                continue
+            }
+            leases[end.key]?.isFinishing = true
+            stop(end.key, held)
+            expired.append(ExpiredLease(key: end.key, lasted: held.until - held.since))
         }
-        if firstEnd > 1024, firstEnd > ends.count / 2 {
-            ends.removeFirst(firstEnd)
-            firstEnd = 0
+        guard ends.count > 4 * leases.count + 4096 else { return }
+        ends.removeAll()
+        for (key, held) in leases where !held.isFinishing { ends.push(LeaseEnd(until: held.until, key: key)) }
+    }
+
+    /// What was held back until some time would otherwise wait for the clock to come round again.
+    private mutating func noteClock(_ now: UInt64) {
+        if now < lastNow {
+            for number in lanes.keys {
+                lanes[number]?.clockWentBack()
+                enlist(number)
+            }
         }
+        lastNow = now
     }
 
     mutating func release(_ key: DeliveryKey, _ held: Board.Held, isGone: Bool) {
-        leases[key] = nil
-        count(-1, key.endpoint)
+        if !held.isFinishing { stop(key, held) }
+        drop(key)
         if isGone {
             lanes[key.endpoint]?.waiting -= 1
-        } else if lanes[key.endpoint]?.state != .closed {
+        } else if !held.isInLine, lanes[key.endpoint]?.state != .closed {
             lanes[key.endpoint]?.add(held.item)
         }
         enlist(key.endpoint)
+    }
+}
+
+// MARK: Those who wait
+
+extension BoardState {
+    /// What is due, the lanes to fetch, and the leases that ran out and are to be recorded.
+    mutating func grants(
+        _ demand: Board.Demand, now: UInt64, uptime: UInt64
+    ) -> ([Board.Grant], [Int64], expired: [ExpiredLease]) {
+        let (grants, lanes) = grant(demand, now: now, uptime: uptime)
+        defer { expired = [] }
+        return (grants, lanes, expired)
+    }
+
+    mutating func wait(_ taker: Board.Taker, _ ticket: UInt64) {
+        if let lane = taker.demand.lane {
+            pullers[lane, default: [:]][ticket] = taker
+            woken.insert(lane)
+        } else {
+            takers[ticket] = taker
+        }
+    }
+
+    @discardableResult
+    mutating func leave(_ ticket: UInt64, _ demand: Board.Demand) -> Board.Taker? {
+        guard let lane = demand.lane else { return takers.removeValue(forKey: ticket) }
+        let taker = pullers[lane]?.removeValue(forKey: ticket)
+        if pullers[lane]?.isEmpty == true { pullers[lane] = nil }
+        return taker
+    }
+
+    /// Whether somebody may be served by what has just changed.
+    var isAwaited: Bool { !takers.isEmpty || !woken.isEmpty }
+
+    /// Who may be served: those who wait for whatever is due, and those of endpoints that have changed, or all.
+    mutating func waiting(everyone: Bool) -> [(UInt64, Board.Taker)] {
+        var found = takers.map { ($0.key, $0.value) }
+        for lane in everyone ? Set(pullers.keys) : woken {
+            for (ticket, taker) in pullers[lane] ?? [:] { found.append((ticket, taker)) }
+        }
+        woken = []
+        return found
+    }
+
+    var firstDeadline: UInt64? {
+        [takers.values.lazy.map(\.deadline).min(), pullers.values.lazy.flatMap(\.values).map(\.deadline).min()]
+            .lazy.compactMap(\.self).min()
     }
 }
 

@@ -5,13 +5,24 @@ struct DeliveryStatements {
     let moveCursor: Statement
     let beginCursor: Statement
     let insert: Statement
+    let makeEndpoint: Statement
     let putEndpoint: Statement
+    let endpoint: Statement
+    let noteReordering: Statement
+    let loosen: Statement
+    let findUnchained: Statement
+    let putInLine: Statement
+    let nextChain: Statement
+    let heads: Statement
+    let lead: Statement
+    let purge: Statement
     let bury: Statement
     let findDue: Statement
     let finish: Statement
     let attempts: Statement
     let findByID: Statement
-    let findRange: Statement
+    let findRow: Statement
+    let walk: DeliveryWalk
     let revive: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -20,35 +31,70 @@ struct DeliveryStatements {
         beginCursor = try prepare("INSERT OR IGNORE INTO cursor(name, tt) VALUES (?,?)")
         insert = try prepare(
             """
-            INSERT OR IGNORE INTO delivery(tt, ep, id, type, channel, state, due, touched, reason, body)
-            VALUES (?1,?2,?3,?4,?5,?6,?7,?7,?8,?9)
+            INSERT OR IGNORE INTO delivery(tt, ep, id, type, channel, state, due, touched, reason, body, chain, manual)
+            VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)
             """)
+        let columns = Statement.endpointColumns
+        // What is there already keeps its settings, and comes back as it is.
+        makeEndpoint = try prepare(
+            """
+            INSERT INTO endpoint(space, name, state, concurrency) VALUES (?1,?2,0,?3)
+            ON CONFLICT(space, name) DO UPDATE SET state=state RETURNING \(columns)
+            """)
+        // A new ordering begins with the loosening of the old; and while it was closed to deliveries, the first of a chain
+        // may have died of age.
         putEndpoint = try prepare(
             """
-            INSERT INTO endpoint(space, name, state, concurrency) VALUES (?1,?2,ifnull(?3,0),?4)
-            ON CONFLICT(space, name) DO UPDATE SET state=ifnull(?3,state), concurrency=?4 RETURNING id, state
+            INSERT INTO endpoint(space, name, state, concurrency, ordering, rate, batch, pulled, attempts)
+            VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)
+            ON CONFLICT(space, name) DO UPDATE SET
+            reordering = CASE WHEN ordering <> ?5 THEN 1 WHEN reordering = 0 AND state <> 0 AND ?5 <> 0 THEN 3
+            ELSE reordering END,
+            state=?3, concurrency=?4, ordering=?5, rate=?6, batch=?7, pulled=?8, attempts=?9 RETURNING \(columns)
             """)
+        endpoint = try prepare("SELECT \(columns) FROM endpoint WHERE id=?")
+        noteReordering = try prepare("UPDATE endpoint SET reordering=?2 WHERE id=?1 RETURNING \(columns)")
         bury = try prepare(
             """
-            UPDATE delivery SET state=2, reason=?2, touched=?3 WHERE (tt, ep) IN
+            UPDATE delivery SET state=2, reason=?2, touched=?3, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=?1 LIMIT \(Writer.turnRows))
             """)
+        loosen = try prepare(
+            """
+            UPDATE delivery SET chain=NULL, due=min(due, ?2) WHERE (tt, ep) IN (SELECT tt, ep FROM delivery
+            INDEXED BY delivery_chain WHERE chain IS NOT NULL AND ep=?1 LIMIT \(Writer.turnRows))
+            """)
+        findUnchained = try prepare(
+            """
+            SELECT tt, channel FROM delivery INDEXED BY delivery_due
+            WHERE state=0 AND ep=?1 AND due < \(Writer.inLine) LIMIT \(Writer.turnRows)
+            """)
+        putInLine = try prepare("UPDATE delivery SET chain=?3, due=\(Writer.inLine) WHERE tt=?1 AND ep=?2")
+        nextChain = try prepare(
+            "SELECT chain FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain > ? ORDER BY chain LIMIT 1")
+        heads = try prepare(
+            "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain=? ORDER BY tt LIMIT 2")
+        lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
+        purge = try prepare("DELETE FROM delivery WHERE tt=?1 AND ep=?2 AND state=2")
         findDue = try prepare(
-            "SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? ORDER BY due, tt LIMIT ?")
+            """
+            SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? AND due < \(Writer.inLine)
+            ORDER BY due, tt LIMIT ?
+            """)
         finish = try prepare(
             """
             UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, attempts=?7,
-            body=ifnull(?8, body) WHERE tt=?1 AND ep=?2
+            body=ifnull(?8, body), chain=?9 WHERE tt=?1 AND ep=?2
             """)
-        attempts = try prepare("SELECT attempts FROM delivery WHERE tt=? AND ep=?")
+        attempts = try prepare("SELECT attempts, tries, channel FROM delivery WHERE tt=? AND ep=?")
         findByID = try prepare(
-            "SELECT tt, ep, state FROM delivery WHERE id=?1 AND (SELECT space FROM endpoint WHERE id = ep) = ?2")
-        findRange = try prepare(
-            """
-            SELECT tt, ep, state FROM delivery WHERE ep=?1 AND tt > ?2 AND tt < ?3 AND (?4 = 0 OR state <> 1)
-            ORDER BY tt LIMIT ?5
-            """)
+            "SELECT tt, ep, state, channel FROM delivery WHERE id=?1 AND (SELECT space FROM endpoint WHERE id = ep) = ?2"
+        )
+        findRow = try prepare("SELECT tt, ep, state, channel FROM delivery WHERE tt=?1 AND ep=?2")
+        walk = try DeliveryWalk(database)
         revive = try prepare(
-            "UPDATE delivery SET state=0, due=?3, manual=1, touched=?3, reason=NULL WHERE tt=?1 AND ep=?2")
+            """
+            UPDATE delivery SET state=0, due=?3, manual=1, touched=?4, reason=NULL, chain=?5 WHERE tt=?1 AND ep=?2
+            """)
     }
 }

@@ -22,8 +22,13 @@ struct Lane: Sendable {
     static let capacity = 4096
 
     let endpoint: EndpointID
-    var state: LaneState
-    var concurrency: Int
+    private(set) var settings: LaneSettings
+    /// Nothing is handed out while its items are put into a new order.
+    var isReordering: Bool
+    /// What slows it down beyond its settings.
+    private var paceConcurrency: Int?
+    private var notBefore: UInt64 = 0
+    private var meter: RateMeter?
     /// Attempts under way: leases out whose outcome nobody has handed in yet.
     var leased = 0
     /// Items in the file that are neither delivered nor dead.
@@ -38,19 +43,23 @@ struct Lane: Sendable {
     /// The due time with which the lane stands in the agenda; nil: it does not.
     var agendaDue: UInt64?
 
-    init(endpoint: EndpointID, state: LaneState, concurrency: Int, waiting: Int = 0) {
-        self.endpoint = endpoint
-        self.state = state
-        self.concurrency = concurrency
+    init(_ stored: StoredEndpoint, waiting: Int = 0) {
+        endpoint = stored.endpoint
+        settings = stored.settings
+        isReordering = stored.reordering != .done
+        meter = settings.rate.map { RateMeter(perSecond: $0) }
         self.waiting = waiting
         if waiting > 0 { beyond = 0 }
     }
 
+    var state: LaneState { settings.state }
+
     /// When something can next be done here; nil: not before something changes.
     var nextDue: UInt64? {
-        guard state == .open, leased < concurrency, !isFetching else { return nil }
-        guard let first = items.first?.due else { return beyond }
-        return beyond.map { min($0, first) } ?? first
+        guard state == .open, !isReordering, !isFetching, leased < min(settings.concurrency, paceConcurrency ?? .max)
+        else { return nil }
+        guard let due = items.first.map({ min($0.due, beyond ?? .max) }) ?? beyond else { return nil }
+        return max(due, notBefore, meter?.next ?? 0)
     }
 
     /// What to do at `now`.
@@ -67,19 +76,33 @@ struct Lane: Sendable {
         return next(now: now)
     }
 
-    /// An attempt is recorded: the item is due again, or done with.
-    mutating func settle(_ event: UInt64, retryAt due: UInt64?) {
-        if let due {
-            add(DueItem(event: event, due: due))
-        } else {
-            waiting = max(0, waiting - 1)
+    /// Another item for the attempt that has just begun, if one is in memory and due.
+    mutating func grantMore(now: UInt64) -> DueItem? {
+        guard let first = items.first, first.due <= now, beyond.map({ first.due <= $0 }) ?? true else { return nil }
+        return items.popFirst()
+    }
+
+    /// An attempt is recorded: the item is due again, waits for others, or is done with.
+    mutating func settle(_ event: UInt64, _ ending: Board.Ending) {
+        switch ending {
+        case .due(let due): add(DueItem(event: event, due: due))
+        case .inLine: break
+        case .over: waiting = max(0, waiting - 1)
         }
     }
 
-    mutating func become(_ state: LaneState, concurrency: Int) {
-        self.state = state
-        self.concurrency = concurrency
+    mutating func become(_ stored: StoredEndpoint) {
+        if stored.settings.rate != settings.rate { meter = stored.settings.rate.map { RateMeter(perSecond: $0) } }
+        settings = stored.settings
+        isReordering = stored.reordering != .done
     }
+
+    mutating func pace(concurrency: Int?, notBefore: UInt64) {
+        paceConcurrency = concurrency
+        self.notBefore = notBefore
+    }
+
+    mutating func clockWentBack() { meter?.reset() }
 
     private mutating func next(now: UInt64) -> Step {
         guard let due = nextDue, due <= now else { return .nothing }
@@ -87,7 +110,9 @@ struct Lane: Sendable {
             isFetching = true
             return .fetch
         }
-        return items.popFirst().map { .item($0) } ?? .nothing
+        guard let item = items.popFirst() else { return .nothing }
+        meter?.spend(at: now)
+        return .item(item)
     }
 
     /// Takes in an item, unless memory is full: then the file remembers it, and this is false.

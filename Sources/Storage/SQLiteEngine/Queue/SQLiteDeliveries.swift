@@ -19,17 +19,35 @@ struct SQLiteDeliveries: DeliveryQueue {
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { memory.retention.cursor(name) }
 
     func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        let grants = try await board.take(Board.Demand(limit: limit, capacity: capacity), within: wait)
-        guard grants.contains(where: { $0.planned == nil }) else { return grants.compactMap(\.leaseOfPlanned) }
+        try await leases(of: board.take(Board.Demand(limit: limit, capacity: capacity), within: wait))
+    }
+
+    func take(
+        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+    ) async throws(ChatError) -> [Lease] {
+        guard let number = board.number(of: endpoint) else {
+            throw ChatError(.notFound, "nothing was ever owed to '\(endpoint.name)'")
+        }
+        let demand = Board.Demand(limit: limit, lane: number, lease: lease.nanoseconds)
+        return try await leases(of: board.take(demand, within: wait))
+    }
+
+    private func leases(of grants: [Board.Grant]) async throws(ChatError) -> [Lease] {
+        guard grants.contains(where: { $0.planned == nil || $0.room > 0 }) else {
+            return grants.compactMap(\.leaseOfPlanned)
+        }
+        var all = grants
         let facts: [DeliveryKey: Lease]
         do throws(ChatError) {
-            facts = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(grants) }
+            if grants.contains(where: { $0.room > 0 }) { all = try await withFollowers(grants) }
+            let wanted = all
+            facts = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(wanted) }
         } catch {
-            for grant in grants { board.giveBack(grant, isGone: false) }
+            for grant in all { board.giveBack(grant, isGone: false) }
             throw error
         }
         var leases: [Lease] = []
-        for grant in grants {
+        for grant in all {
             if let lease = grant.leaseOfPlanned ?? facts[grant.key] {
                 leases.append(lease)
             } else {
@@ -37,6 +55,12 @@ struct SQLiteDeliveries: DeliveryQueue {
             }
         }
         return leases
+    }
+
+    /// With what waits in line behind the grants and may go with them, each behind the one it follows.
+    private func withFollowers(_ grants: [Board.Grant]) async throws(ChatError) -> [Board.Grant] {
+        let followers = try await readers.run { (reader) throws(SQLiteFailure) in try reader.followers(of: grants) }
+        return grants.flatMap { grant in [grant] + (followers[grant.key].map { board.join(grant, $0) } ?? []) }
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
@@ -62,41 +86,42 @@ struct SQLiteDeliveries: DeliveryQueue {
             .map { DeliveryKey(event: lease.delivery.event.rawValue, endpoint: $0) }
     }
 
-    func take(
-        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
-    ) async throws(ChatError) -> [Lease] {
-        throw ChatError(.unavailable, "this engine cannot be pulled from yet")
-    }
-
-    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}
-
-    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int {
-        throw ChatError(.unavailable, "this engine does not count yet")
-    }
-
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int {
-        throw ChatError(.unavailable, "this engine does not replay out of the log yet")
-    }
-
-    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
-        throw ChatError(.unavailable, "this engine does not purge yet")
-    }
-
     func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) {
-        let (state, concurrency) = (settings.state, settings.concurrency)
-        let number = try await writing.run { [board] (writer) throws(SQLiteFailure) in
-            .success(try writer.set(state, of: endpoint, concurrency: max(1, concurrency), board: board))
+        let stored = try await writing.run { [board] (writer) throws(SQLiteFailure) in
+            .success(try writer.set(settings.bounded, of: endpoint, board: board))
         }
-        guard state == .closed else { return }
-        // The items of a long queue die in stretches, so that others' work goes on between them.
-        while try await writing.run({ [board] (writer) throws(SQLiteFailure) in
-            .success(try writer.bury(number, board: board))
-        }) {}
+        // The items of a long queue die, or find their order, in stretches, so that others' work goes on between them.
+        if settings.state == .closed {
+            while try await writing.run({ [board] (writer) throws(SQLiteFailure) in
+                .success(try writer.bury(stored.number, board: board))
+            }) {}
+        }
+        if stored.reordering != .done { try await reorder(stored.number) }
+    }
+
+    /// Brings an endpoint's items into the order of its settings.
+    func reorder(_ endpoint: Int64) async throws(ChatError) {
+        var place: Writer.ReorderingPlace? = Writer.ReorderingPlace(endpoint: endpoint)
+        while let current = place {
+            place = try await writing.run { [board] (writer) throws(SQLiteFailure) in
+                .success(try writer.reorder(current, board: board))
+            }
+        }
+    }
+
+    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {
+        guard let number = board.number(of: endpoint) else { return }
+        board.pace(number, concurrency: concurrency, notBefore: notBefore?.rawValue ?? 0)
     }
 
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> {
         let listing = try DeliveryListing(query)
         return try await readers.run { (reader) throws(SQLiteFailure) in try reader.list(listing) }
+    }
+
+    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int {
+        let listing = try DeliveryListing(query)
+        return try await readers.run { (reader) throws(SQLiteFailure) in try reader.count(listing, most: most) }
     }
 
     func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
@@ -118,6 +143,31 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 }
 
+extension SQLiteDeliveries {
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int {
+        try await inStretches(items) { [board] (writer, part) throws(SQLiteFailure) in
+            try writer.enqueue(part, board: board)
+        }
+    }
+
+    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
+        try await inStretches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: space) }
+    }
+
+    /// So many at a time that others' work gets between.
+    private func inStretches<Element: Sendable>(
+        _ elements: [Element],
+        _ body: @escaping @Sendable (Writer, ArraySlice<Element>) throws(SQLiteFailure) -> Int
+    ) async throws(ChatError) -> Int {
+        var count = 0
+        for start in stride(from: 0, to: elements.count, by: Writer.turnRows) {
+            let part = elements[start...].prefix(Writer.turnRows)
+            count += try await writing.run { (writer) throws(SQLiteFailure) in .success(try body(writer, part)) }
+        }
+        return count
+    }
+}
+
 extension Board.Grant {
     /// The lease of an item that is fresh from the planner: nothing has been stored of it beside.
     fileprivate var leaseOfPlanned: Lease? {
@@ -125,6 +175,6 @@ extension Board.Grant {
         let delivery = Delivery(
             id: planned.id, endpoint: endpoint, event: planned.event, type: planned.type, channel: planned.channel,
             status: .pending, attempts: 0, due: Timetoken(item.due))
-        return Lease(delivery: delivery, fence: fence, body: planned.body)
+        return Lease(delivery: delivery, fence: fence, body: planned.body, batch: batch)
     }
 }

@@ -20,68 +20,162 @@ struct ReplayStretch: Sendable {
     }
 }
 
+/// What replay asks of a row.
+private struct DeliveryRow {
+    let key: DeliveryKey
+    let isWaiting: Bool
+    let channel: String
+}
+
 extension Writer {
     /// Makes the stretch's deliveries due now. Those under way are left alone, and those of a closed endpoint.
     func replay(
         _ stretch: ReplayStretch, isDryRun: Bool, board: Board
     ) throws(SQLiteFailure) -> (count: Int, next: ReplayStretch?) {
         let (found, next) = try find(stretch, board)
-        let free = found.filter { row in
-            board.standing(of: row.key.endpoint)?.state != .closed && !board.isLeased(row.key)
-        }
+        let free = found.filter { isFree($0.key, board) }
         guard !isDryRun else { return (free.count, next) }
-        var lanes: [Int64: Int] = [:]
-        for row in free {
-            let revive = statements.deliveries.revive
-            revive.bind(Int64(row.key.event), at: 1)
-            revive.bind(row.key.endpoint, at: 2)
-            revive.bind(Int64(now.rawValue), at: 3)
-            try revive.run()
-            lanes[row.key.endpoint, default: 0] += row.isWaiting ? 0 : 1
-        }
-        effects.append { [lanes] in board.forget(lanes) }
-        return (free.count, next)
+        var revival = Revival()
+        for row in free { try revive(row, &revival, board) }
+        finish(revival, board)
+        return (revival.count, next)
     }
 
-    private typealias Row = (key: DeliveryKey, isWaiting: Bool)
+    /// Stores the items, or makes those due again that are over.
+    func enqueue(_ items: ArraySlice<PlannedDelivery>, board: Board) throws(SQLiteFailure) -> Int {
+        var revival = Revival()
+        let find = statements.deliveries.findRow
+        for item in items {
+            let number = try number(of: item.endpoint, board: board)
+            let key = DeliveryKey(event: item.event.rawValue, endpoint: number)
+            guard isFree(key, board), hasRoom(number, revival, board) else { continue }
+            let chain = Chain(
+                board.standing(of: number)?.settings.ordering ?? .none, endpoint: number, channel: item.channel)
+            guard try !insert(item, number, Place(chain: chain, isInLine: true, isManual: true)) else {
+                revival.add(number, isNew: true)
+                if let chain { try advance(chain, board: board) }
+                continue
+            }
+            find.bind(Int64(key.event), at: 1)
+            find.bind(key.endpoint, at: 2)
+            let isThere = try find.step()
+            let row = isThere ? find.deliveryRow : nil
+            find.reset()
+            if let row, !row.isWaiting { try revive(row, &revival, board) }
+        }
+        finish(revival, board)
+        return revival.count
+    }
 
-    private func find(_ stretch: ReplayStretch, _ board: Board) throws(SQLiteFailure) -> ([Row], ReplayStretch?) {
+    /// Removes those of the deliveries that are dead.
+    func purge(_ ids: ArraySlice<String>, in space: SpaceID) throws(SQLiteFailure) -> Int {
+        var count = 0
+        for row in try find(ids, in: space) {
+            let purge = statements.deliveries.purge
+            purge.bind(Int64(row.key.event), at: 1)
+            purge.bind(row.key.endpoint, at: 2)
+            try purge.run()
+            count += database.changes
+        }
+        return count
+    }
+
+    /// What one stretch has made due.
+    private struct Revival {
+        var count = 0
+        /// Those that were not waiting before, by endpoint.
+        var lanes: [Int64: Int] = [:]
+
+        mutating func add(_ number: Int64, isNew: Bool) {
+            count += 1
+            lanes[number, default: 0] += isNew ? 1 : 0
+        }
+    }
+
+    private func isFree(_ key: DeliveryKey, _ board: Board) -> Bool {
+        board.standing(of: key.endpoint)?.state != .closed && !board.isLeased(key)
+    }
+
+    /// What is held is bounded, whoever asks for more of it.
+    private func hasRoom(_ number: Int64, _ revival: Revival, _ board: Board) -> Bool {
+        guard let lane = board.standing(of: number), lane.state == .paused else { return true }
+        return lane.waiting + revival.lanes[number, default: 0] < memory.limits.deliveriesHeld
+    }
+
+    private func revive(_ row: DeliveryRow, _ revival: inout Revival, _ board: Board) throws(SQLiteFailure) {
+        guard row.isWaiting || hasRoom(row.key.endpoint, revival, board) else { return }
+        let ordering = board.standing(of: row.key.endpoint)?.settings.ordering ?? .none
+        let chain = Chain(ordering, endpoint: row.key.endpoint, channel: row.channel)
+        let revive = statements.deliveries.revive
+        revive.bind(Int64(row.key.event), at: 1)
+        revive.bind(row.key.endpoint, at: 2)
+        revive.bind(chain == nil ? Int64(now.rawValue) : Self.inLine, at: 3)
+        revive.bind(Int64(now.rawValue), at: 4)
+        revive.bind(chain?.number, at: 5)
+        try revive.run()
+        revival.add(row.key.endpoint, isNew: !row.isWaiting)
+        if let chain { try advance(chain, board: board) }
+    }
+
+    private func finish(_ revival: Revival, _ board: Board) {
+        effects.append { [lanes = revival.lanes] in board.forget(lanes) }
+    }
+
+    private func find(_ stretch: ReplayStretch, _ board: Board) throws(SQLiteFailure) -> ([DeliveryRow], ReplayStretch?)
+    {
         switch stretch.selection {
         case .ids(let ids, let space):
             let part = ids[Int(stretch.from)...].prefix(Self.turnRows)
-            var rows: [Row] = []
-            for id in Set(part) {
-                let find = statements.deliveries.findByID
-                find.bind(id, at: 1)
-                find.bind(space.name, at: 2)
-                try find.forEachRow { row in
-                    rows.append(row.deliveryRow)
-                    return true
-                }
-            }
-            return (rows, ReplayStretch(stretch.selection, from: UInt64(part.endIndex)))
+            return (try find(part, in: space), ReplayStretch(stretch.selection, from: UInt64(part.endIndex)))
         case .range(let endpoint, _, let before, let onlyFailed):
             guard let number = board.number(of: endpoint) else { return ([], nil) }
-            let find = statements.deliveries.findRange
-            find.bind(number, at: 1)
-            find.bind(Int64(clamping: stretch.from), at: 2)
-            find.bind(Int64(clamping: before.rawValue), at: 3)
-            find.bind(onlyFailed ? 1 : 0, at: 4)
-            find.bind(Self.turnRows, at: 5)
-            var rows: [Row] = []
+            var events: [UInt64] = []
+            for state in onlyFailed ? [StoredState.waiting, .dead] : [.waiting, .dead, .delivered] {
+                events += try statements.deliveries.walk.events(
+                    DeliveryWalk.Part(endpoint: number, state: state), after: stretch.from, before: before.rawValue,
+                    .oldestFirst, limit: Self.turnRows)
+            }
+            // Of three that begin at the same place, the earliest are certainly all there is up to the last of them.
+            events = Array(events.sorted().prefix(Self.turnRows))
+            let next = events.count == Self.turnRows ? ReplayStretch(stretch.selection, from: events.last) : nil
+            return (try find(events.map { DeliveryKey(event: $0, endpoint: number) }), next)
+        }
+    }
+
+    private func find(_ ids: ArraySlice<String>, in space: SpaceID) throws(SQLiteFailure) -> [DeliveryRow] {
+        var rows: [DeliveryRow] = []
+        let find = statements.deliveries.findByID
+        for id in Set(ids) {
+            find.bind(id, at: 1)
+            find.bind(space.name, at: 2)
             try find.forEachRow { row in
                 rows.append(row.deliveryRow)
                 return true
             }
-            let isMoreLeft = rows.count == Self.turnRows
-            return (rows, isMoreLeft ? ReplayStretch(stretch.selection, from: rows[rows.count - 1].key.event) : nil)
         }
+        return rows
+    }
+
+    private func find(_ keys: [DeliveryKey]) throws(SQLiteFailure) -> [DeliveryRow] {
+        var rows: [DeliveryRow] = []
+        let find = statements.deliveries.findRow
+        for key in keys {
+            find.bind(Int64(key.event), at: 1)
+            find.bind(key.endpoint, at: 2)
+            try find.forEachRow { row in
+                rows.append(row.deliveryRow)
+                return true
+            }
+        }
+        return rows
     }
 }
 
 extension Statement {
-    /// Columns tt, ep, state.
-    fileprivate var deliveryRow: (key: DeliveryKey, isWaiting: Bool) {
-        (DeliveryKey(event: UInt64(integer(0)), endpoint: integer(1)), integer(2) == 0)
+    /// Columns tt, ep, state, channel.
+    fileprivate var deliveryRow: DeliveryRow {
+        DeliveryRow(
+            key: DeliveryKey(event: UInt64(integer(0)), endpoint: integer(1)), isWaiting: integer(2) == 0,
+            channel: text(3))
     }
 }

@@ -56,7 +56,12 @@ struct ReaderStatements {
     let record: Statement
     let changes: Statement
     let leasedDelivery: Statement
+    let followers: Statement
     let fullDelivery: Statement
+    let deliveryAt: Statement
+    let endpointByName: Statement
+    let endpointsOfSpace: Statement
+    let deliveryWalk: DeliveryWalk
 
     init(_ database: Database) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
@@ -94,6 +99,15 @@ struct ReaderStatements {
             """)
         fullDelivery = try prepare(
             "SELECT \(Statement.deliveryColumns), d.attempts \(deliveries) WHERE d.id=? AND e.space=?")
+        followers = try prepare(
+            """
+            SELECT tt FROM delivery INDEXED BY delivery_chain WHERE ep=?2 AND tt > ?1
+            AND chain = (SELECT chain FROM delivery WHERE tt=?1 AND ep=?2) ORDER BY tt LIMIT ?3
+            """)
+        deliveryAt = try prepare("SELECT \(Statement.deliveryColumns) \(deliveries) WHERE d.tt=? AND d.ep=?")
+        endpointByName = try prepare("SELECT id, state FROM endpoint WHERE space=? AND name=?")
+        endpointsOfSpace = try prepare("SELECT id, state FROM endpoint WHERE space=?")
+        deliveryWalk = try DeliveryWalk(database)
         channelsBelow = try prepare("SELECT id FROM channel WHERE space=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
     }
 }

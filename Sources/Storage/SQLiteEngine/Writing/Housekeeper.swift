@@ -102,14 +102,14 @@ struct HousekeepingStatements {
             """)
         buryClosed = try prepare(
             """
-            UPDATE delivery SET state=2, reason='\(Writer.closedReason)', touched=?1 WHERE (tt, ep) IN
+            UPDATE delivery SET state=2, reason='\(Writer.closedReason)', touched=?1, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
             WHERE state = 0 AND ep IN (SELECT id FROM endpoint WHERE state = 2) LIMIT \(rows))
             """)
         // No delivery is older than its event, so both walk the left edge only.
         buryHeld = try prepare(
             """
-            UPDATE delivery SET state=2, reason='held_too_long', touched=?2 WHERE (tt, ep) IN
+            UPDATE delivery SET state=2, reason='held_too_long', touched=?2, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery WHERE tt < ?1 AND state = 0
             AND (SELECT state FROM endpoint WHERE id = delivery.ep) <> 0 LIMIT \(rows))
             """)

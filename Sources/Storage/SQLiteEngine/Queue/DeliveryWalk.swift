@@ -1,0 +1,71 @@
+import ChatModel
+import SQLite
+
+/// Rows of one endpoint in one state by their events, straight out of the index `delivery_state`: a page costs what it shows.
+struct DeliveryWalk {
+    /// Whose rows, and which.
+    struct Part: Sendable {
+        let endpoint: Int64
+        let state: StoredState
+        /// Of waiting ones: those that have failed, or those that have not; nil: both.
+        var hasFailed: Bool?
+    }
+
+    private static let rows = "FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=?2 AND tt > ?3 AND tt < ?4"
+    /// Looks into the row, which the index spares the others.
+    private static let failed = "AND (tries > 0 AND manual = 0) = ?6"
+
+    private let up: Statement
+    private let down: Statement
+    private let upByFailure: Statement
+    private let downByFailure: Statement
+    private let count: Statement
+    private let countByFailure: Statement
+
+    init(_ database: Database) throws(SQLiteFailure) {
+        func walk(_ condition: String, _ direction: String) throws(SQLiteFailure) -> Statement {
+            try database.prepare("SELECT tt \(Self.rows) \(condition) ORDER BY tt \(direction) LIMIT ?5")
+        }
+        up = try walk("", "ASC")
+        down = try walk("", "DESC")
+        upByFailure = try walk(Self.failed, "ASC")
+        downByFailure = try walk(Self.failed, "DESC")
+        count = try database.prepare("SELECT count(*) FROM (SELECT 1 \(Self.rows) LIMIT ?5)")
+        countByFailure = try database.prepare("SELECT count(*) FROM (SELECT 1 \(Self.rows) \(Self.failed) LIMIT ?5)")
+    }
+
+    /// The events of the part's rows strictly between the bounds.
+    func events(
+        _ part: Part, after: UInt64, before: UInt64, _ order: DeliveryQuery.Order, limit: Int
+    ) throws(SQLiteFailure) -> [UInt64] {
+        let statement =
+            switch (order, part.hasFailed) {
+            case (.oldestFirst, nil): up
+            case (.newestFirst, nil): down
+            case (.oldestFirst, _): upByFailure
+            case (.newestFirst, _): downByFailure
+            }
+        bind(statement, part, after, before, limit)
+        var events: [UInt64] = []
+        try statement.forEachRow { row in
+            events.append(UInt64(row.integer(0)))
+            return true
+        }
+        return events
+    }
+
+    func count(_ part: Part, after: UInt64, before: UInt64, most: Int) throws(SQLiteFailure) -> Int {
+        let statement = part.hasFailed == nil ? count : countByFailure
+        bind(statement, part, after, before, most)
+        return Int(try statement.firstInteger() ?? 0)
+    }
+
+    private func bind(_ statement: Statement, _ part: Part, _ after: UInt64, _ before: UInt64, _ limit: Int) {
+        statement.bind(part.endpoint, at: 1)
+        statement.bind(part.state.rawValue, at: 2)
+        statement.bind(Int64(clamping: after), at: 3)
+        statement.bind(Int64(clamping: before), at: 4)
+        statement.bind(limit, at: 5)
+        if let hasFailed = part.hasFailed { statement.bind(hasFailed ? 1 : 0, at: 6) }
+    }
+}

@@ -1,0 +1,128 @@
+import ChatModel
+import SQLite
+
+/// A question for a list of deliveries, checked before a connection is taken.
+struct DeliveryListing: Sendable {
+    let query: DeliveryQuery
+    /// The last row of the page before: its event, and the endpoint's number.
+    fileprivate let end: DeliveryKey?
+
+    /// - Throws: `.malformed` for a bad cursor.
+    init(_ query: DeliveryQuery) throws(ChatError) {
+        self.query = query
+        guard let cursor = query.cursor else {
+            end = nil
+            return
+        }
+        guard case .integer(let event)? = ListCursor.values(cursor)?.first, event >= 0,
+            case .integer(let endpoint)? = ListCursor.values(cursor)?.last, ListCursor.values(cursor)?.count == 2
+        else { throw .badCursor }
+        end = DeliveryKey(event: UInt64(event), endpoint: endpoint)
+    }
+
+    fileprivate var isDescending: Bool { query.order == .newestFirst }
+
+    /// Whether one row stands before another.
+    fileprivate func isBefore(_ left: DeliveryKey, _ right: DeliveryKey) -> Bool {
+        let (first, second) = isDescending ? (right, left) : (left, right)
+        return (first.event, first.endpoint) < (second.event, second.endpoint)
+    }
+
+    /// The bounds of an endpoint's events, exclusive: those of the query, behind the page before, and not behind `last`.
+    fileprivate func bounds(_ endpoint: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
+        var after = query.after?.rawValue ?? 0
+        var before = query.before?.rawValue ?? UInt64(Int64.max)
+        if let event = query.event?.rawValue, event > 0 {
+            after = max(after, event - 1)
+            before = min(before, event + 1)
+        }
+        if isDescending {
+            if let end { before = min(before, endpoint < end.endpoint ? end.event + 1 : end.event) }
+            if let last { after = max(after, max(1, last.event) - 1) }
+        } else {
+            if let end { after = max(after, endpoint > end.endpoint ? max(1, end.event) - 1 : end.event) }
+            if let last { before = min(before, last.event + 1) }
+        }
+        return (after, before)
+    }
+}
+
+extension Reader {
+    func list(_ listing: DeliveryListing) throws(SQLiteFailure) -> Page<Delivery> {
+        try inSnapshot { () throws(SQLiteFailure) in
+            let keys = try keys(listing)
+            var page = Page<Delivery>(items: [])
+            for key in keys.prefix(listing.query.limit) { page.items += try delivery(at: key).map { [$0] } ?? [] }
+            guard keys.count > listing.query.limit, let last = keys.dropLast().last else { return page }
+            page.hasMore = true
+            page.cursor = ListCursor.text([.integer(Int64(last.event)), .integer(last.endpoint)])
+            return page
+        }
+    }
+
+    func count(_ listing: DeliveryListing, most: Int) throws(SQLiteFailure) -> Int {
+        try inSnapshot { () throws(SQLiteFailure) in
+            var count = 0
+            for part in try parts(listing.query) where count < most {
+                let (after, before) = listing.bounds(part.endpoint)
+                count += try statements.deliveryWalk.count(part, after: after, before: before, most: most - count)
+            }
+            return count
+        }
+    }
+
+    /// The page's rows and one more, if there is one. Each part is asked only for what could still be on the page.
+    private func keys(_ listing: DeliveryListing) throws(SQLiteFailure) -> [DeliveryKey] {
+        let wanted = listing.query.limit + 1
+        var keys: [DeliveryKey] = []
+        for part in try parts(listing.query) {
+            let (after, before) = listing.bounds(part.endpoint, upTo: keys.count == wanted ? keys.last : nil)
+            guard after < before else { continue }
+            let found = try statements.deliveryWalk.events(
+                part, after: after, before: before, listing.query.order, limit: wanted)
+            guard !found.isEmpty else { continue }
+            keys += found.map { DeliveryKey(event: $0, endpoint: part.endpoint) }
+            keys.sort(by: listing.isBefore)
+            keys.removeLast(max(0, keys.count - wanted))
+        }
+        return keys
+    }
+
+    /// Every endpoint and state that has what is asked for.
+    private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryWalk.Part] {
+        let find = query.endpoint == nil ? statements.endpointsOfSpace : statements.endpointByName
+        find.bind(query.space.name, at: 1)
+        if let endpoint = query.endpoint { find.bind(endpoint, at: 2) }
+        var parts: [DeliveryWalk.Part] = []
+        let statuses = query.statuses.isEmpty ? Set(DeliveryStatus.allCases) : query.statuses
+        try find.forEachRow { row in
+            parts += DeliveryWalk.Part.all(row.integer(0), isOpen: row.integer(1) == 0, statuses)
+            return true
+        }
+        return parts
+    }
+
+    private func delivery(at key: DeliveryKey) throws(SQLiteFailure) -> Delivery? {
+        let find = statements.deliveryAt
+        find.bind(Int64(key.event), at: 1)
+        find.bind(key.endpoint, at: 2)
+        defer { find.reset() }
+        return try find.step() ? try find.delivery(names) : nil
+    }
+}
+
+extension DeliveryWalk.Part {
+    /// The rows users call so.
+    fileprivate static func all(_ endpoint: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
+        var parts: [Self] = []
+        if statuses.contains(.delivered) { parts.append(Self(endpoint: endpoint, state: .delivered)) }
+        if statuses.contains(.dead) { parts.append(Self(endpoint: endpoint, state: .dead)) }
+        let hasPending = statuses.contains(.pending)
+        if isOpen ? hasPending && statuses.contains(.failed) : statuses.contains(.held) {
+            parts.append(Self(endpoint: endpoint, state: .waiting))
+        } else if isOpen, hasPending || statuses.contains(.failed) {
+            parts.append(Self(endpoint: endpoint, state: .waiting, hasFailed: !hasPending))
+        }
+        return parts
+    }
+}

@@ -1,0 +1,161 @@
+import ChatModel
+import SQLite
+
+/// Those of an endpoint's waiting items that go one after the other.
+struct Chain: Hashable, Sendable {
+    let endpoint: Int64
+    let number: Int64
+
+    /// Nil where nothing is in order. Channels of the same hash share a chain: in order they are all the same.
+    init?(_ ordering: DeliveryOrdering, endpoint: Int64, channel: String) {
+        self.endpoint = endpoint
+        switch ordering {
+        case .none: return nil
+        case .strict: number = 0
+        case .perChannel:
+            // FNV-1a: the number stands in the file, so it must be the same in every life.
+            let hash = channel.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { hash, byte in
+                (hash ^ UInt64(byte)) &* 1_099_511_628_211
+            }
+            number = Int64(hash >> 1)
+        }
+    }
+
+    init(endpoint: Int64, number: Int64) { (self.endpoint, self.number) = (endpoint, number) }
+}
+
+extension Writer {
+    /// The due time of what waits for others of its chain.
+    static let inLine = Int64.max
+
+    /// The first two of a chain, in their order.
+    private func heads(of chain: Chain) throws(SQLiteFailure) -> [DueItem] {
+        let find = statements.deliveries.heads
+        find.bind(chain.endpoint, at: 1)
+        find.bind(chain.number, at: 2)
+        var heads: [DueItem] = []
+        try find.forEachRow { row in
+            heads.append(DueItem(event: UInt64(row.integer(0)), due: UInt64(row.integer(1))))
+            return true
+        }
+        return heads
+    }
+
+    func isEmpty(_ chain: Chain) throws(SQLiteFailure) -> Bool { try heads(of: chain).isEmpty }
+
+    /// Whether nothing waits before this event.
+    func isFirst(_ event: UInt64, of chain: Chain) throws(SQLiteFailure) -> Bool {
+        try heads(of: chain).first.map { event <= $0.event } ?? true
+    }
+
+    /// Makes the first of a chain due, after something happened to the chain. One that another took the place of goes back
+    /// in line, unless it is under way: then the first one waits for it.
+    func advance(_ chain: Chain, board: Board) throws(SQLiteFailure) {
+        let heads = try heads(of: chain)
+        guard let first = heads.first, first.due == UInt64(Self.inLine) else { return }
+        if heads.count > 1, heads[1].due != UInt64(Self.inLine) {
+            let second = DeliveryKey(event: heads[1].event, endpoint: chain.endpoint)
+            guard !board.isLeased(second) else { return }
+            try setDue(Self.inLine, of: second)
+            effects.append { board.forget([chain.endpoint: 0]) }
+        }
+        let key = DeliveryKey(event: first.event, endpoint: chain.endpoint)
+        try setDue(Int64(now.rawValue), of: key)
+        effects.append { [now] in board.promote(key, due: now.rawValue) }
+    }
+
+    private func setDue(_ due: Int64, of key: DeliveryKey) throws(SQLiteFailure) {
+        let lead = statements.deliveries.lead
+        lead.bind(Int64(key.event), at: 1)
+        lead.bind(key.endpoint, at: 2)
+        lead.bind(due, at: 3)
+        try lead.run()
+    }
+
+    // MARK: A new order
+
+    /// How far ``reorder(_:board:)`` has come.
+    struct ReorderingPlace: Sendable {
+        let endpoint: Int64
+        /// Chains up to here have their head.
+        var chain: Int64 = -1
+    }
+
+    /// Brings an endpoint's waiting items into the order of its settings, some at a time. Nil when they are.
+    func reorder(_ place: ReorderingPlace, board: Board) throws(SQLiteFailure) -> ReorderingPlace? {
+        let find = statements.deliveries.endpoint
+        find.bind(place.endpoint, at: 1)
+        let isThere = try find.step()
+        let stored = isThere ? find.storedEndpoint : nil
+        find.reset()
+        guard let stored else { return nil }
+        switch stored.reordering {
+        case .done: return nil
+        case .loosen:
+            if try loosen(stored) { return place }
+            return try note(stored.settings.ordering == .none ? .done : .chain, place, board)
+        case .chain: return try chain(stored) ? place : try note(.lead, place, board)
+        case .lead:
+            var place = place
+            for _ in 0..<Self.turnRows {
+                guard let next = try nextChain(after: place) else { return try note(.done, place, board) }
+                place.chain = next
+                try advance(Chain(endpoint: place.endpoint, number: next), board: board)
+            }
+            return place
+        }
+    }
+
+    private func note(
+        _ step: Reordering, _ place: ReorderingPlace, _ board: Board
+    ) throws(SQLiteFailure) -> ReorderingPlace? {
+        let note = statements.deliveries.noteReordering
+        note.bind(place.endpoint, at: 1)
+        note.bind(step.rawValue, at: 2)
+        defer { note.reset() }
+        guard try note.step() else { return nil }
+        let stored = note.storedEndpoint
+        guard step == .done else { return place }
+        effects.append {
+            board.set(stored)
+            board.forget([stored.number: 0])
+        }
+        return nil
+    }
+
+    /// - Returns: whether more is left.
+    private func loosen(_ stored: StoredEndpoint) throws(SQLiteFailure) -> Bool {
+        let loosen = statements.deliveries.loosen
+        loosen.bind(stored.number, at: 1)
+        loosen.bind(Int64(now.rawValue), at: 2)
+        try loosen.run()
+        return database.changes == Self.turnRows
+    }
+
+    /// - Returns: whether more is left.
+    private func chain(_ stored: StoredEndpoint) throws(SQLiteFailure) -> Bool {
+        let find = statements.deliveries.findUnchained
+        find.bind(stored.number, at: 1)
+        var found: [(event: Int64, channel: String)] = []
+        try find.forEachRow { row in
+            found.append((row.integer(0), row.text(1)))
+            return true
+        }
+        let put = statements.deliveries.putInLine
+        for row in found {
+            let chain = Chain(stored.settings.ordering, endpoint: stored.number, channel: row.channel)
+            put.bind(row.event, at: 1)
+            put.bind(stored.number, at: 2)
+            put.bind(chain?.number, at: 3)
+            try put.run()
+        }
+        return found.count == Self.turnRows
+    }
+
+    private func nextChain(after place: ReorderingPlace) throws(SQLiteFailure) -> Int64? {
+        let next = statements.deliveries.nextChain
+        next.bind(place.endpoint, at: 1)
+        next.bind(place.chain, at: 2)
+        return try next.firstInteger()
+    }
+}
