@@ -80,6 +80,15 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(gateway.requests.last?.target == "/v1/stream?channel=a&cursor=40")
     }
 
+    @Test("says that a cursor is ahead of everything, and listens from now on")
+    func ahead() async throws {
+        let gap = #"{"event":"stream.gap","data":{"requested":"90","resumed_from":"40","missed":"unknown"}}"# + "\n"
+        let gateway = try LoopbackGateway { _, _ in .stream([ready, gap, envelope(41) + "\n"], isHeld: true) }
+        let run = try await parley("listen", "a", "--since", "90", "--count", "1", at: gateway)
+        #expect(run.errors.contains("ahead of everything there is"))
+        #expect(!run.errors.contains("missing"))
+    }
+
     @Test("goes on from where it began, not from the latest event anew")
     func latest() async throws {
         let gateway = try LoopbackGateway { _, before in

@@ -139,9 +139,16 @@ struct StreamFollower {
             say(hasFollowed ? "listening again" : "listening")
             hasFollowed = true
         case "stream.gap":
-            cursor = data?["resumed_from"]?.string ?? cursor
-            let missed = data?["missed"]?.integer.map { "\($0) events are" } ?? "events are"
-            say("\(missed) missing here: they are older than what the gateway keeps")
+            let resumed = data?["resumed_from"]?.string
+            cursor = resumed ?? cursor
+            if let asked = data?["requested"]?.string.flatMap({ UInt64($0) }),
+                asked > resumed.flatMap({ UInt64($0) }) ?? .max
+            {
+                say("the cursor is ahead of everything there is, as one of another gateway is: listening from now on")
+            } else {
+                let missed = data?["missed"]?.integer.map { "\($0) events are" } ?? "events are"
+                say("\(missed) missing here: they are older than what the gateway keeps")
+            }
         case "stream.lagged":
             say("this terminal is slower than the stream; the gateway cuts it, and it goes on from there")
         case "stream.closing":
