@@ -74,6 +74,22 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
         #expect(validated.lines == [#"{"line":1,"valid":true}"#, #"{"line":2,"valid":false}"#])
     }
 
+    @Test("reads documents, or a schema, from the standard input")
+    func standardInput() async throws {
+        let files = try SchemaFiles(["s.json": order, "d.jsonl": "{\"id\":1}\n"])
+        let documents = try await parley(
+            "schema", "validate", "--schema", files["s.json"], "--instances", "-", "--json", "--output", "flag",
+            input: "{\"id\":1}\n{}\n")
+        #expect(documents.lines == [#"{"line":1,"valid":true}"#, #"{"line":2,"valid":false}"#])
+        #expect(documents.code == 4)
+        let schema = try await parley(
+            "schema", "validate", "--schema", "-", "--instances", files["d.jsonl"], input: order)
+        #expect(schema.code == 0)
+        let nothing = try await parley("schema", "validate", "--schema", "-", "--instances", "-", input: order)
+        #expect(nothing.code == 1)
+        #expect(nothing.errors.contains("the standard input holds no documents"))
+    }
+
     @Test("reads the dialect it is told unless the schema says another")
     func dialect() async throws {
         let files = try SchemaFiles([

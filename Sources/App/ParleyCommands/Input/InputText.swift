@@ -7,7 +7,7 @@ enum InputText {
 
     /// - Throws: as wrong usage when the text is no JSON, as a failure when the file cannot be read.
     static func json(_ argument: String, _ what: String) throws(CommandFailure) -> JSONText {
-        if argument == "-" { return try parse(try read(Surroundings.current.input, "the standard input"), what) }
+        if argument == standardInput { return try parse(try source(argument), what) }
         guard argument.hasPrefix("@") else { return try parse(Array(argument.utf8), what) }
         return try parse(try file(String(argument.dropFirst())), what)
     }
@@ -19,6 +19,17 @@ enum InputText {
         defer { close(descriptor) }
         return try read(descriptor, name, limit)
     }
+
+    private static let standardInput = "-"
+
+    /// The same; `-` is the standard input, which can be read once.
+    static func source(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
+        guard name == standardInput else { return try file(name, limit: limit) }
+        return try read(Surroundings.current.input, title(of: name), limit)
+    }
+
+    /// What messages call it.
+    static func title(of source: String) -> String { source == standardInput ? "the standard input" : source }
 
     static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
         do { return try JSONDocument(bytes, numbers: .lenient).text } catch {

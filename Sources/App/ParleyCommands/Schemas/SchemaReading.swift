@@ -51,11 +51,11 @@ struct SchemaReading: ParsableArguments {
         try JSONDocument(bytes, numbers: numbers.rule)
     }
 
-    /// The schema in a file.
+    /// The schema in a file, or in the standard input (`-`).
     ///
     /// - Throws: `CommandFailure` when the file cannot be read, `RefusedSchema` for what is in it.
     func schema(_ file: String, _ options: SchemaOptions) throws -> Schema {
-        let bytes = try InputText.file(file)
+        let bytes = try InputText.source(file)
         do {
             // How deep a schema may be nested is for the schema's own limits to say.
             let document = try JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: numbers.rule)

@@ -6,7 +6,12 @@ extension SchemaCommand {
     struct Validate: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Validate documents, one on each line of a file.",
-            discussion: "parley schema validate --schema order.json --instances orders.jsonl")
+            discussion: """
+                parley schema validate --schema order.json --instances orders.jsonl
+                parley history orders --all --json | jq -c .data | parley schema validate --schema order.json --instances -
+
+                In all schema commands '-' in the place of a file is the standard input.
+                """)
 
         enum Output: String, ExpressibleByArgument, CaseIterable { case flag, basic, problem }
 
