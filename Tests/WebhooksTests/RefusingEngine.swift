@@ -17,6 +17,15 @@ struct RefusingEngine: Engine {
 final class Refusals: Sendable {
     private let state = Lock((settings: false, lanes: false, count: 0))
     private let granted = Lock<[Int]>([])
+    private let lanes = Lock<[(EndpointID, LaneState)]>([])
+    private let step = Lock<StepLog.Step?>(nil)
+
+    /// Does this once, when a lane is next set, before it is.
+    func beforeLane(_ step: @escaping StepLog.Step) { self.step.withLock { $0 = step } }
+    /// What an endpoint's lane was set to, in order.
+    func states(of endpoint: EndpointID) -> [LaneState] {
+        lanes.withLock { $0.filter { $0.0 == endpoint }.map(\.1) }
+    }
 
     /// Writes of settings, which hold the health of endpoints.
     func refuseSettings(_ isRefused: Bool) { state.withLock { $0.settings = isRefused } }
@@ -31,9 +40,15 @@ final class Refusals: Sendable {
         try check { $0.settings && changes.contains { $0.key.kind == .setting } }
     }
 
-    fileprivate func checkLane(_ concurrency: Int) throws(ChatError) {
+    fileprivate func checkLane(_ settings: LaneSettings, _ endpoint: EndpointID) async throws(ChatError) {
+        let step = step.withLock { step in
+            defer { step = nil }
+            return step
+        }
+        try await step?()
         try check { $0.lanes }
-        granted.withLock { $0.append(concurrency) }
+        granted.withLock { $0.append(settings.concurrency) }
+        lanes.withLock { $0.append((endpoint, settings.state)) }
     }
 
     private func check(_ isRefused: ((settings: Bool, lanes: Bool, count: Int)) -> Bool) throws(ChatError) {
@@ -67,7 +82,7 @@ struct RefusingQueue: DeliveryQueue {
     let refusals: Refusals
 
     func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) {
-        try refusals.checkLane(settings.concurrency)
+        try await refusals.checkLane(settings, endpoint)
         try await real.set(settings, of: endpoint)
     }
 

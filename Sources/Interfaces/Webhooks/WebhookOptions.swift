@@ -14,6 +14,8 @@ public struct WebhookOptions: Sendable {
     public var draw: @Sendable () -> Double
     /// How long the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
     var takeWait: Duration = .seconds(20)
+    /// Between two attempts to set a lane that the store refuses.
+    var settlePause: Duration = .seconds(1)
     /// Told of each attempt once everything that follows from it is done. For tests.
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 

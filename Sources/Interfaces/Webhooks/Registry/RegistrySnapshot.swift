@@ -51,11 +51,9 @@ struct RegistrySnapshot: Sendable {
         return matcher
     }
 
-    /// Takes a webhook as it is now; nil when it was removed. An older version than the known one is passed over, which
-    /// is what a node's own write meets when the directory reports it again.
+    /// Takes a webhook as it is now; nil when it was removed.
     mutating func apply(_ endpoint: EndpointID, _ webhook: Webhook?) {
         var app = apps[endpoint.space] ?? App()
-        if let webhook, let known = app.webhooks[endpoint.name], known.updated > webhook.updated { return }
         app.webhooks[endpoint.name] = webhook
         app.unreadable.remove(endpoint.name)
         app.matcher = nil

@@ -50,13 +50,13 @@ extension WebhookRegistry {
         let isRevived = old?.status == .disabled && webhook.status == .enabled
         // A webhook that is enabled begins anew: what it failed at before must not disable it at the next failure.
         if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.endpoint), body: nil)) }
-        let record = try await directory.write(changes, events: old.map { news(from: $0, to: webhook) } ?? [])[0]
+        let events = old.map { news(from: $0, to: webhook) } ?? []
+        let record = try await mirror.write(changes, events: events, take)[0]
         if isRevived { health.forget(webhook.endpoint) }
         if isRevived || old?.settings.url != webhook.settings.url { await circuits.reset(webhook.endpoint) }
         var stored = webhook
         stored.etag = record.etag
         stored.updated = record.updated
-        snapshot.withLock { $0.apply(stored.endpoint, stored) }
         return withHealth(stored)
     }
 
@@ -73,13 +73,23 @@ extension WebhookRegistry {
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
     /// after the lane was set: whoever sets it last sees the last status.
     func settleLane(of endpoint: EndpointID) async throws(ChatError) {
+        var isSet = false
         while true {
             let (state, webhook) = snapshot.withLock { ($0.laneState(of: endpoint), $0[endpoint]) }
-            guard let state else { return }
+            // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
+            guard let state else { return isSet ? try await close(endpoint) : () }
             try await queue.set(
                 state, of: endpoint, concurrency: webhook.map(concurrency) ?? service.limits.deliveryConcurrency)
+            isSet = true
             if snapshot.withLock({ $0.laneState(of: endpoint) }) == state { return }
         }
+    }
+
+    /// The webhook is gone: what was owed to it turns dead.
+    func close(_ endpoint: EndpointID) async throws(ChatError) {
+        health.forget(endpoint)
+        await circuits.reset(endpoint)
+        try await queue.set(.closed, of: endpoint, concurrency: 1)
     }
 
     /// Attempts that may be under way at once.

@@ -22,6 +22,9 @@ public final class WebhookRegistry: Sendable {
     let circuits: CircuitBoard
     let logger: Logger
     let snapshot = Lock(RegistrySnapshot())
+    let mirror: RecordMirror
+    /// Endpoints whose lanes the follower is to bring in line.
+    let unsettled = Lock<Set<EndpointID>>([])
 
     init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
         self.service = service
@@ -29,6 +32,7 @@ public final class WebhookRegistry: Sendable {
         self.health = health
         self.logger = logger
         circuits = CircuitBoard(queue: service.engine.deliveries)
+        mirror = RecordMirror([.app, .webhook], of: service.engine.directory)
     }
 
     var directory: any Directory { service.engine.directory }
@@ -110,17 +114,13 @@ public final class WebhookRegistry: Sendable {
         let endpoint = EndpointID(id, in: caller.space)
         try await demandReach(of: endpoint, by: caller)
         do {
-            _ = try await directory.write([
-                RecordChange(Webhook.recordKey(of: endpoint), body: nil, demand: etag.map { .etag($0) } ?? .present),
-                RecordChange(HealthBoard.recordKey(of: endpoint), body: nil),
-            ])
+            let removal = RecordChange(
+                Webhook.recordKey(of: endpoint), body: nil, demand: etag.map { .etag($0) } ?? .present)
+            _ = try await mirror.write([removal, RecordChange(HealthBoard.recordKey(of: endpoint), body: nil)], take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
-        snapshot.withLock { $0.apply(endpoint, nil) }
-        health.forget(endpoint)
-        await circuits.reset(endpoint)
-        try await queue.set(.closed, of: endpoint, concurrency: 1)
+        try await close(endpoint)
     }
 
     /// Lets held deliveries go out. Nothing happens when it is enabled already.

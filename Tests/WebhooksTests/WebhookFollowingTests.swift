@@ -1,0 +1,42 @@
+import ChatKit
+import ChatModel
+import Locking
+import Testing
+
+@testable import Webhooks
+
+@Suite("The registry, following the directory", .timeLimit(.minutes(1))) struct WebhookFollowingTests {
+    @Test("closes the lanes of a removed app, also when the store refuses at first")
+    func removedApp() async throws {
+        try await House.with { house in
+            let operators = Caller(space: House.space, credential: "key_o", scopes: [.admin], isOperator: true)
+            let app = try await house.service.keyring.issueApp(name: "other", retention: nil, by: operators)
+            let admin = Caller(space: app.app.space, credential: "key_x", scopes: [.admin])
+            let webhook = try await house.registry.create(
+                WebhookSettings(url: "https://example.com/"), by: admin
+            ).webhook
+            house.refusals.refuseLanes(true)
+            try await house.service.keyring.removeApp(app.app.space.name, by: operators)
+            try await until { house.refusals.count > 0 }
+            house.refusals.refuseLanes(false)
+            try await until { house.refusals.states(of: webhook.endpoint).last == .closed }
+            #expect(house.refusals.states(of: webhook.endpoint).last == .closed)
+            #expect(house.registry.snapshot.withLock { $0[webhook.endpoint] } == nil)
+        }
+    }
+
+    @Test("leaves no lane open behind a deletion that came between")
+    func deletedBetween() async throws {
+        try await House.with { house in
+            let webhook = try await house.registry.create(
+                WebhookSettings(url: "https://example.com/"), by: House.owner
+            ).webhook
+            let registry = house.registry
+            house.refusals.beforeLane { () async throws(ChatError) in
+                try await registry.delete(webhook.id, by: House.owner)
+            }
+            try await registry.settleLane(of: webhook.endpoint)
+            #expect(house.refusals.states(of: webhook.endpoint).last == .closed)
+        }
+    }
+}
