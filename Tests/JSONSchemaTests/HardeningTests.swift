@@ -54,6 +54,54 @@ import Testing
         if let schema { #expect(try schema.verdict(on: text) != .valid) }
     }
 
+    /// What follows the costly part is a refusal of another kind: it shows whether the clock was looked at in between.
+    private func refusalInTime(of text: String) throws -> String? {
+        try refusal(of: text) { $0.limits.compileMilliseconds = 100 }?.problems.first?.detail
+    }
+
+    @Test("cannot spend more time than a compile has on the patterns of one object")
+    func patternsOfOneObject() throws {
+        let costly = (0..<400).map { "\"(a|b)*a(a|b){14}c\($0)\":{}" }.joined(separator: ",")
+        let detail = try refusalInTime(of: "{\"patternProperties\":{\(costly),\"(\":{}}}")
+        #expect(detail?.hasPrefix("compiling the schema takes more than") == true, "\(detail ?? "")")
+    }
+
+    @Test("cannot spend it on matching every pattern with every name")
+    func patternsOnNames() throws {
+        let patterns = (0..<300).map { "\"^(?=(a+)+$)(a+)+\($0)$\":{}" }.joined(separator: ",")
+        let names = (0..<200).map { "\"aaaaaaaaa\($0)\":{}" }.joined(separator: ",")
+        let last = String(repeating: "a", count: 40) + "!"
+        let detail = try refusalInTime(
+            of: "{\"patternProperties\":{\(patterns)},\"properties\":{\(names),\"\(last)\":{}}}")
+        #expect(detail?.hasPrefix("compiling the schema takes more than") == true, "\(detail ?? "")")
+    }
+
+    @Test("cannot spend it on looking for what two lists have in common")
+    func lists() throws {
+        let lists = [0, 4_900].map { start in
+            "{\"enum\":[" + (start..<start + 4_900).map { "[\($0)]" }.joined(separator: ",") + "]}"
+        }
+        let last =
+            "\"patternProperties\":{\"^(?=(a+)+$)b\":{}},\"properties\":{\""
+            + String(repeating: "a", count: 40) + "!\":{}}"
+        let detail = try refusalInTime(
+            of: "{\"properties\":{\"p\":{\"allOf\":[\(lists.joined(separator: ","))]},\"q\":{\(last)}}}")
+        #expect(detail?.hasPrefix("compiling the schema takes more than") == true, "\(detail ?? "")")
+    }
+
+    @Test("cannot make much memory of a long name or identifier that everything below repeats")
+    func longNames() throws {
+        let members = (0..<5_000).map { "\"a\($0)\":{}" }.joined(separator: ",")
+        let name = String(repeating: "x", count: 100_000)
+        let parts = (0..<2_000).map { "{\"$id\":\"y\($0)\"}" }.joined(separator: ",")
+        for text in [
+            "{\"properties\":{\"\(name)\":{\"properties\":{\(members)}}}}",
+            "{\"$id\":\"http://a/\(name)/\",\"allOf\":[\(parts)]}",
+        ] {
+            #expect(try refusal(of: text)?.problems.first?.reason == .limit)
+        }
+    }
+
     @Test("finds names apart that begin and end alike")
     func names() throws {
         let names = (0..<1500).map { "prefix__\(1_000_000 + $0)__suffix" }

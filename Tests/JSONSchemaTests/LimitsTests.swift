@@ -50,6 +50,20 @@ import Testing
         #expect(try isRefused(schema) { $0.planBytes = 1000 })
     }
 
+    @Test("are the bytes of its patterns")
+    func patternBytes() throws {
+        let rows = (0..<10).map { "{\"pattern\":\"^(?:[\\\\p{L}\($0)]+ )+$\"}" }.joined(separator: ",")
+        #expect(try isRefused("{\"allOf\":[\(rows)]}") { $0.patternBytes = 100_000 })
+    }
+
+    @Test("are the bytes of its parts' places and identifiers")
+    func placeBytes() throws {
+        // /properties/abc, and the same with /not; /$defs/d, and its identifier with the one around it.
+        let schema = #"{"properties":{"abc":{"not":true}},"$id":"http://h/","$defs":{"d":{"$id":"d"}}}"#
+        #expect(try isRefused(schema) { $0.placeBytes = 60 })
+        #expect(try refusal(of: schema) { $0.limits.placeBytes = 200 } == nil)
+    }
+
     @Test("are the bindings of its dynamic references")
     func bindings() throws {
         // Each of ten resources may or may not be entered before the reference: 2^10 bindings.

@@ -19,6 +19,10 @@ public struct SchemaLimits: Sendable, Equatable {
     /// Instructions and table rows of a plan.
     public var planInstructions = 200_000
     public var planBytes = 16 * 1024 * 1024
+    /// Bytes of the tables of all patterns.
+    public var patternBytes = 8 * 1024 * 1024
+    /// Bytes of the places and identifiers of all subschemas: a long name is repeated in the place of each schema below.
+    public var placeBytes = 4 * 1024 * 1024
     /// Copies of subschemas because of dynamic references: one for each binding they are reached with.
     public var bindings = 1_000
     /// CPU time of a compile.

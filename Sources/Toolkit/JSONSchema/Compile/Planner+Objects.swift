@@ -112,7 +112,7 @@ extension Planner {
     }
 
     /// The rules a part has for a name, by itself and by its patterns; nil when neither knows the name.
-    private func rules(
+    private mutating func rules(
         for name: Name, in part: Conjunction.ObjectPart, _ named: [Name: [Rule.ID]]
     ) throws(SchemaRefusal) -> [Rule.ID]? {
         var rules = named[name]
@@ -120,8 +120,14 @@ extension Planner {
         return rules
     }
 
-    private func matches(_ pattern: Pattern, _ name: Name) throws(SchemaRefusal) -> Bool {
+    private mutating func matches(_ pattern: Pattern, _ name: Name) throws(SchemaRefusal) -> Bool {
+        // Every name meets every pattern: what one match may cost is not what all of them may.
+        if matching > 20_000 {
+            try clock.check()
+            matching = 0
+        }
         var steps = limits.patternSteps
+        defer { matching += 1 + name.bytes.count + limits.patternSteps - steps }
         let verdict = name.bytes.withUnsafeBufferPointer { pattern.matches($0, steps: &steps) }
         if verdict == .exhausted {
             throw SchemaRefusal(.limit, "a pattern takes too long on the name '\(name.text.quotable)' of the schema")

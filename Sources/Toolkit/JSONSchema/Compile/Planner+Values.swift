@@ -26,7 +26,7 @@ extension Planner {
         guard !all.isFalse, !all.kinds.isEmpty else { return [Instruction(.fail)] }
         var code: [Instruction] = []
         if !all.enums.isEmpty {
-            guard let listed = values(&all) else { return [Instruction(.fail)] }
+            guard let listed = try values(&all) else { return [Instruction(.fail)] }
             code += listed
         } else if let first = first(&all) {
             code.append(first)
@@ -90,13 +90,13 @@ extension Planner {
     // MARK: - Listed values
 
     /// `const` and `enum`; nil when no value is left. What follows needs to look at the listed kinds only.
-    private mutating func values(_ all: inout Conjunction) -> [Instruction]? {
+    private mutating func values(_ all: inout Conjunction) throws(SchemaRefusal) -> [Instruction]? {
         let kinds = all.kinds
         var lists = all.enums.map { list in list.filter { !KindSet(of: $0).isDisjoint(with: kinds) } }
         // Of several lists only what stands in all of them can pass.
         let others = lists.dropFirst()
         var list = lists.removeFirst()
-        list = list.filter { value in others.allSatisfy { $0.contains { PublicAccess.areEqual($0.node, value.node) } } }
+        if !others.isEmpty { list = try common(list, others) }
         guard !list.isEmpty else { return nil }
         all.kinds = list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }.intersection(kinds)
         if all.kinds.isSubset(of: [.boolean, .null]) {
@@ -111,6 +111,18 @@ extension Planner {
             code.insert(Instruction(kinds: all.kinds), at: 0)
         }
         return code
+    }
+
+    private func common(
+        _ list: [JSONValue], _ others: ArraySlice<[JSONValue]>
+    ) throws(SchemaRefusal) -> [JSONValue] {
+        var common: [JSONValue] = []
+        for value in list {
+            try clock.check()
+            let isCommon = others.allSatisfy { $0.contains { PublicAccess.areEqual($0.node, value.node) } }
+            if isCommon { common.append(value) }
+        }
+        return common
     }
 
     private mutating func strings(_ names: [Name]) -> Instruction {

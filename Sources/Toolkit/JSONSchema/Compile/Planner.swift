@@ -18,6 +18,8 @@ struct Planner {
     private var ids: [Request: UInt32] = [:]
     private var queue: [Request] = []
     private var textFor: [Name: Int] = [:]
+    /// Work of patterns on names since the clock was last looked at.
+    var matching = 0
 
     /// A program that is asked for.
     enum Request: Hashable {
@@ -55,7 +57,7 @@ struct Planner {
         let root = program([0])
         var next = 0
         while next < queue.count {
-            if next % 16 == 0 { try checkLimits() }
+            try checkLimits()
             try write(queue[next])
             next += 1
         }

@@ -8,6 +8,7 @@ struct RuleBuilder {
     private(set) var patterns: [Pattern] = []
     private(set) var patternSources: [String] = []
     private(set) var enumValues = 0
+    private var patternBytes = 0
     let options: SchemaOptions
     let clock: CompileClock
 
@@ -30,7 +31,7 @@ struct RuleBuilder {
         _ = rule(for: root, from: Bindings.empty)
         var next = 0
         while next < rules.count {
-            if next % 64 == 0 { try checkLimits() }
+            try checkLimits()
             rules[next] = try read(rules[next])
             next += 1
         }
@@ -161,12 +162,19 @@ struct RuleBuilder {
     mutating func pattern(_ source: String, at pointer: String) throws(SchemaRefusal) -> Int {
         let name = Name(source)
         if let known = patternFor[name] { return known }
+        // One takes up to some milliseconds, and one rule may bring thousands.
+        try clock.check()
         do throws(PatternError) {
             // The array outlives the call, and the pattern keeps no pointer into its source.
             let pattern = try Self.compile(name.bytes)
             patterns.append(pattern)
+            patternBytes += pattern.byteCount
         } catch {
             throw SchemaRefusal(.pattern, "'\(source.quotable)' is not a pattern: \(error.message)", at: pointer)
+        }
+        guard patternBytes <= options.limits.patternBytes else {
+            throw SchemaRefusal(
+                .limit, "the schema's patterns take more than \(options.limits.patternBytes) bytes", at: pointer)
         }
         patternSources.append(source)
         patternFor[name] = patterns.count - 1

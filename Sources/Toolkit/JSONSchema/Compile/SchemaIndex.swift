@@ -62,6 +62,7 @@ struct SchemaIndex {
     private var subschemaAt: [Place: SubschemaID] = [:]
     private var resourceAt: [String: ResourceID] = [:]
     private var nodes = 0
+    private var placeBytes = 0
     let options: SchemaOptions
 
     /// The base of a schema without an identifier of its own.
@@ -97,6 +98,14 @@ extension SchemaIndex {
         }
     }
 
+    private mutating func charge(_ bytes: Int) throws(SchemaRefusal) {
+        placeBytes += bytes
+        guard placeBytes <= options.limits.placeBytes else {
+            throw SchemaRefusal(
+                .limit, "the places of the schema's parts take more than \(options.limits.placeBytes) bytes")
+        }
+    }
+
     private func count(_ value: JSONValue, depth: Int) throws(SchemaRefusal) -> Int {
         guard value.kind == .object || value.kind == .array else { return 1 }
         guard depth <= options.limits.schemaDepth else {
@@ -125,6 +134,7 @@ extension SchemaIndex {
     ) throws(SchemaRefusal) -> SubschemaID {
         let place = Place(document: walk.document, pointer: pointer)
         if let known = subschemaAt[place] { return known }
+        try charge(pointer.utf8.count)
         let resource = try enter(value, at: place, in: outer, walk)
         let id = subschemas.count
         subschemas.append(Subschema(value: value, place: place, resource: resource))
@@ -169,6 +179,7 @@ extension SchemaIndex {
         let scope = try scope(of: value, inherited: around.scope, at: display(place))
         let identified = value[scope.identity.rawValue]?.string
         guard let identified, !(scope.referencesHideSiblings && value["$ref"]?.string != nil) else { return outer }
+        try charge(identified.utf8.count + around.uri.utf8.count)
         guard let (uri, fragment) = URIText.resolve(identified, against: around.uri) else {
             throw SchemaRefusal(.identifier, "'\(identified.quotable)' is not a URI reference", at: display(place))
         }
