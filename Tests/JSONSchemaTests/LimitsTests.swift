@@ -190,6 +190,19 @@ import Testing
         #expect(try narrow.verdict(on: usual) == .exhausted(.depth))
     }
 
+    @Test("are the bytes that places take in a report")
+    func places() throws {
+        let schema = try compiled(#"{"additionalProperties":{"items":{"type":"string"}}}"#)
+        let long = try document(#"{"\#(String(repeating: "x", count: 100_000))":[1,2,3]}"#)
+        let report = schema.report(on: long.root)
+        #expect(report.violations.count == 1)
+        #expect(report.isTruncated)
+        var options = ReportOptions()
+        options.placeBytes = 500_000
+        #expect(schema.report(on: long.root, options: options).violations.count == 3)
+        #expect(!schema.report(on: long.root, options: options).isTruncated)
+    }
+
     @Test("stop a report")
     func report() throws {
         let schema = try compiled(#"{"items":{"type":"string"}}"#)

@@ -34,7 +34,10 @@ struct MetaschemaCheck {
             throw SchemaRefusal(
                 .limit, "holding the schema against its metaschema runs out of \(budget)", at: "#" + pointer)
         }
-        let violations = metaschema.report(on: value, limit: foreign.isEmpty ? 50 : .max).violations
+        var report = ReportOptions()
+        // What is found in the others is sorted out below, and may not push anything off the list.
+        if !foreign.isEmpty { (report.limit, report.placeBytes) = (.max, .max) }
+        let violations = metaschema.report(on: value, options: report).violations
         let problems = violations.filter { violation in
             let place = String(violation.pointer.dropFirst())
             return !foreign.contains { place == $0 || place.hasPrefix($0 + "/") }

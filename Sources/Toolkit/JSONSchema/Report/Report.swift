@@ -27,10 +27,19 @@ public struct Violation: Sendable, Equatable {
     public var absoluteKeywordLocation: String
 }
 
+extension Violation {
+    var placeBytes: Int {
+        pointer.utf8.count + keywordLocation.utf8.count + absoluteKeywordLocation.utf8.count
+    }
+}
+
 /// What a report may say.
 public struct ReportOptions: Sendable {
     /// Violations listed.
     public var limit = 50
+    /// Bytes of their places together; the first is listed whatever it takes. A long name stands in the place of each
+    /// value below it, and would make of a small value a large report.
+    public var placeBytes = 64 << 10
     /// Nothing below a member of such a name is quoted. Compared without regard to case.
     public var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]
     /// Lists what every branch of `anyOf` and `oneOf` says, not only the one that was probably meant.

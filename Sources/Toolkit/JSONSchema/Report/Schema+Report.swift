@@ -36,14 +36,24 @@ extension Schema {
         var collector = Collector(
             compiled, options, limits: self.options.limits, bytes: bytes ?? value.document.text.count)
         let outcome = collector.apply(0, value, Collector.Place())
-        let isTruncated = collector.isExhausted || outcome.found.count > options.limit
         // Stable: those of one place stay in the order of the schema.
         let sorted = outcome.found.enumerated().sorted { left, right in
             if left.element.order == right.element.order { return left.offset < right.offset }
             return left.element.order.lexicographicallyPrecedes(right.element.order)
         }
+        let listed = Self.listed(sorted.map(\.element.violation), options)
         return Report(
-            violations: sorted.prefix(options.limit).map(\.element.violation), isTruncated: isTruncated)
+            violations: listed, isTruncated: collector.isExhausted || listed.count < outcome.found.count)
+    }
+
+    private static func listed(_ violations: [Violation], _ options: ReportOptions) -> [Violation] {
+        var bytes = 0
+        let listed = violations.prefix(options.limit).prefix { violation in
+            let isFirst = bytes == 0
+            bytes += violation.placeBytes
+            return isFirst || bytes <= options.placeBytes
+        }
+        return Array(listed)
     }
 
     /// For a value that is wrong somewhere the report's budget does not reach.
