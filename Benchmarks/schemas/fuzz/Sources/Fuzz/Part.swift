@@ -2,11 +2,18 @@
 protocol Part {
     static var name: String { get }
 
+    /// CPU time of one input, with the sanitizer. What takes longer counts as endless.
+    static var secondsPerInput: Int { get }
+
     /// Makes the input that the dice say. The same dice make the same input.
     static func input(_ dice: inout Dice, _ corpus: Corpus) -> Input
 
     /// Tries it, and says what is wrong with the answers.
     static func run(_ input: Input, _ dice: inout Dice, _ corpus: Corpus) -> Outcome
+}
+
+extension Part {
+    static var secondsPerInput: Int { 2 }
 }
 
 struct Input {

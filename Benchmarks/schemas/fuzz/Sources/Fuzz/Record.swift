@@ -5,9 +5,6 @@ struct Record: ~Copyable {
     private let map: UnsafeMutableRawPointer
     private static let capacity = 1 << 20
 
-    /// CPU time of one input. Beyond it the kernel ends the process: no handler, so nothing can go wrong in it.
-    static let secondsPerInput = 2
-
     init?(path: String) {
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o644)
         guard file >= 0, ftruncate(file, Self.capacity) == 0,
@@ -19,10 +16,11 @@ struct Record: ~Copyable {
 
     deinit { munmap(map, Self.capacity) }
 
-    func begin(_ place: String, _ input: [UInt8]) {
+    /// - Parameter seconds: CPU time after which the kernel ends the process: no handler, so nothing can go wrong in it.
+    func begin(_ place: String, _ input: [UInt8], seconds: Int) {
         let text = Array("\(place)\n".utf8) + input.prefix(Self.capacity - 1_000) + [0x0A, 0]
         text.withUnsafeBytes { map.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(map), byteCount: $0.count) }
-        Self.allow(Self.secondsPerInput)
+        Self.allow(seconds)
     }
 
     func end() { Self.allow(0) }

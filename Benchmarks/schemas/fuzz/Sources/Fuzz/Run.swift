@@ -62,7 +62,8 @@ struct Run: ~Copyable {
         var dice = Dice(seed: seed, part: part, number: number)
         let input = type.input(&dice, corpus)
         let place = "--seed \(seed) --part \(type.name) --case \(number)"
-        record.begin(place, ([input.bytes] + input.others).joined(separator: [0x0A]).map(\.self))
+        let texts = Array(([input.bytes] + input.others).joined(separator: [0x0A]))
+        record.begin(place, texts, seconds: type.secondsPerInput)
         let start = Record.cpuNanoseconds()
         let outcome = type.run(input, &dice, corpus)
         let spent = Record.cpuNanoseconds() - start

@@ -153,7 +153,7 @@ extension Dice {
     /// Many of one keyword beside each other.
     mutating func heap() -> Tree {
         let count = 1 + below(400)
-        switch below(4) {
+        switch below(7) {
         case 0: return .object([member("allOf", .array((0..<count).map { _ in schema(depth: 4) }))])
         case 1:
             let rows = (0..<count).map { member(pattern() + "\($0)", schema(depth: 5)) }
@@ -166,9 +166,44 @@ extension Dice {
             let values = (0..<count).map { Tree.plain("\($0)") } + [.plain("1.5"), .string("a")]
             let list = Tree.object([member("enum", .array(values))])
             return .object([member("allOf", .array([Tree](repeating: list, count: 1 + below(5))))])
-        default:
+        case 3:
             let branches = (0..<count).map { _ in Tree.object([keyword(3), keyword(3)]) }
             return .object([member(pick(["anyOf", "oneOf"]), .array(branches))])
+        case 4: return repeatedName(count)
+        case 5: return repeatedBase(count)
+        default: return costlyPatterns(count)
         }
+    }
+
+    /// A long name that the place of everything below repeats.
+    private mutating func repeatedName(_ count: Int) -> Tree {
+        let members = (0..<10 * count).map { member("a\($0)", once(in: 9) ? keywords(4) : .object([])) }
+        let inner = Tree.object([member("properties", .object(members))])
+        return .object([member("properties", .object([member(String(repeating: "é", count: size(60_000)), inner)]))])
+    }
+
+    /// A long identifier that many others are relative to.
+    private mutating func repeatedBase(_ count: Int) -> Tree {
+        let base = "http://a/" + String(repeating: pick(["x", "x/", "../", "%41"]), count: size(30_000))
+        let key = pick(["$id", "id", "$ref", "$anchor"])
+        let members = (0..<10 * count).map { Tree.object([member(key, .string("y\(once(in: 9) ? 0 : $0)"))]) }
+        return .object([
+            member("$id", .string(base)), member("id", .string(base)), member("allOf", .array(members)),
+            member("$defs", .object([member("a", .object([member("$id", .string("y0"))]))])),
+        ])
+    }
+
+    private mutating func keywords(_ depth: Int) -> Tree { .object([keyword(depth), keyword(depth)]) }
+
+    /// Patterns that are dear to build or to match, and names to match them with.
+    private mutating func costlyPatterns(_ count: Int) -> Tree {
+        let costly = ["(a|b)*a(a|b){14}c", "(a|b)*a(a|b){9}c", "^(?=(a+)+$)(a+)+", "^(?:\\p{L}+ )+", "(?:[ab]c){400}"]
+        let rows = (0..<5 * count).map { member(pick(costly) + "\($0)", .plain("true")) }
+        let name = String(repeating: pick(["a", "ab"]), count: size(100))
+        return .object([
+            member("patternProperties", .object(rows)),
+            member("properties", .object((0..<count).map { member(name + "\($0)", .plain("true")) })),
+            member("additionalProperties", .plain("false")),
+        ])
     }
 }

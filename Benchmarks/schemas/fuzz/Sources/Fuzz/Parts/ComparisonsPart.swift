@@ -5,6 +5,9 @@ import JSONSchema
 enum ComparisonsPart: Part {
     static let name = "comparisons"
 
+    /// A comparison has steps of its own, no clock: all of them take a third of a second without the sanitizer.
+    static let secondsPerInput = 10
+
     static func input(_ dice: inout Dice, _ corpus: Corpus) -> Input {
         let origin = dice.below(corpus.cases.count)
         let old = dice.once(in: 2) ? corpus.cases[origin].schema : dice.once(in: 4) ? dice.chain() : dice.schema()

@@ -17,7 +17,7 @@ enum FormatsPart: Part {
             for format in Format.allCases where format.accepts(text) { isAccepted = true }
         }
         let text = String(decoding: input.bytes, as: UTF8.self)
-        let base = dice.pick(["", "http://a/b/c?d#e", "urn:a:b", "parley:/schema"])
+        let base = dice.pick(["http://a/b/c?d#e", "urn:a:b", "parley:/schema"])
         if let (uri, _) = URIText.resolve(text, against: base), let (again, _) = URIText.resolve(uri, against: ""),
             again != uri
         {
