@@ -3,11 +3,12 @@ public import ChatModel
 import JSON
 import Locking
 import Logging
-import Signing
+public import Signing
 
-/// Takes posts of other services in: checks the signature, renders the mapping, emits.
+/// Takes posts of other services in: checks the signature, renders the mapping, emits. Every request of a known source
+/// leaves an entry in its log, whatever became of it.
 public final class InboundGate: Sendable {
-    private let registry: SourceRegistry
+    let registry: SourceRegistry
     private let logger: Logger
     private let counters = Lock<[String: UInt64]>([:])
     /// Anyone can post with a wrong signature, so each source gets one line a minute about it.
@@ -20,133 +21,168 @@ public final class InboundGate: Sendable {
         self.logger = logger
     }
 
-    private var service: ChatService { registry.service }
+    var service: ChatService { registry.service }
 
     /// The most bytes a post may have; enforce it before the body is read.
     public var bodyLimitBytes: Int { service.limits.inboundBodyBytes }
 
+    /// Counters since the start, by `InboundRequest.Outcome`.
+    public var metrics: [String: UInt64] { counters.withLock { $0 } }
+
     /// Accepts a post. When it returns, its events are durable.
     ///
     /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid`, whatever was wrong
-    ///   with the signature, and nothing is stored; `.tooLarge`; `.malformed` for a body that is no JSON; `.invalid` with
-    ///   the slug `mapping_failed` and a fault for each reference without a value; what `Chat.emit` throws.
+    ///   with the signature, and nothing is stored; `.tooLarge`; `.malformed` for a body that cannot be read; `.invalid`
+    ///   with the slug `mapping_failed` and a fault for each reference without a value; what `Chat.emit` throws.
     public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
         guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
         try checkSize(post)
-        let message = post.message
-        let identity = try verify(message, receiver)
-        do throws(ChatError) {
-            var emissions: [Emission] = []
-            for body in try parse(post, receiver.source, identity) {
-                let rendering = receiver.source.settings.mapping.render(
-                    MappedPost(source: source, message: message, query: post.query, body: body), limits: service.limits)
-                let filled = try rendering.events.map { result throws(ChatError) in try result.get() }
-                emissions += Self.named(filled, identity, body, source)
-            }
-            return try await emit(emissions, receiver.source.caller)
-        } catch {
-            await report(error, receiver.source)
-            throw error
-        }
-    }
-
-    /// Tries a post out without storing anything. Demands the scope `manage`.
-    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; a body or mapping that fails is part of the answer.
-    public func test(
-        _ post: InboundPost, for source: String, by caller: Caller
-    ) async throws(ChatError) -> InboundTrial {
-        let source = try await registry.source(source, by: caller)
-        try checkSize(post)
-        let message = SignedMessage(body: post.body, url: post.url, headers: post.headers)
-        var trial = InboundTrial(isVerified: true)
-        var identity = DeliveryIdentity.none
+        var request = begin(post, receiver.source)
         do throws(SignatureRejection) {
-            identity = try Self.verifier(of: source)?.verify(message, at: seconds) ?? .none
+            let proof = try Proof(post.message, receiver.verifiers, at: seconds)
+            request.identity = proof.identity
+            request.secretIndex = proof.secretIndex
         } catch {
-            trial.isVerified = false
-            trial.rejection = error.description
+            request.reason = error.description
+            note(error, of: receiver.source)
+            let refusal = ChatError(.unauthorized, "the signature is not valid", slug: "signature_invalid")
+            finish(request, receiver.source) { $0.note(refusal) }
+            throw refusal
         }
-        do throws(ChatError) {
-            let chat = service.chat(for: source.caller)
-            for body in try parse(post, source, identity) {
-                let mapped = MappedPost(source: source.id, message: message, query: post.query, body: body)
-                for result in source.settings.mapping.render(mapped, limits: service.limits).events {
-                    switch result {
-                    case .success(let emission): trial.outcomes.append(Self.outcome(emission, chat))
-                    case .failure(let error): trial.errors.append(error)
-                    }
-                }
-            }
-        } catch {
-            trial.errors.append(error)
-        }
-        return trial
+        return try await take(post, receiver.source, request)
     }
 
-    /// Counters since the start: `accepted`, `duplicate`, `signature_invalid`, `rejected`.
-    public var metrics: [String: UInt64] { counters.withLock { $0 } }
+    /// Answers a provider's question that comes as a `GET` or `OPTIONS`; nil when the source has no such handshake, or
+    /// the request is no such question.
+    /// - Throws: `.notFound` for an unknown source.
+    public func greet(_ post: InboundPost, for source: String) throws(ChatError) -> HandshakeAnswer? {
+        guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
+        guard let answer = Greeting(receiver.source.settings).answer(post) else { return nil }
+        finish(begin(post, receiver.source), receiver.source) { request in
+            request.outcome = answer.status == 403 ? .signatureInvalid : .handshake
+            if answer.status == 403 { request.reason = "hub.verify_token is not the source's verify_token" }
+        }
+        return answer
+    }
 
-    // MARK: Steps
+    /// The latest requests of a source, the newest first. Demands the scope `manage`.
+    /// - Throws: `.notFound`, `.forbidden`.
+    public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
+        registry.requests.requests(of: try await registry.source(source, by: caller).recordKey)
+    }
 
-    private var seconds: Int64 { Int64(service.clock.now.rawValue / Timetoken.ticksPerSecond) }
+    /// - Throws: `.notFound` also when it has fallen out of the log.
+    public func request(
+        _ id: String, of source: String, by caller: Caller
+    ) async throws(ChatError) -> InboundRequest {
+        let source = try await registry.source(source, by: caller)
+        guard let request = registry.requests.request(id, of: source.recordKey) else {
+            throw ChatError(.notFound, "no such request; only the latest of each source are kept")
+        }
+        return request
+    }
 
-    private func checkSize(_ post: InboundPost) throws(ChatError) {
+    /// Takes a logged request in once more, with the source's present mapping. The signature is not checked again; what
+    /// it became before is found again as a duplicate.
+    ///
+    /// - Throws: `.invalid` for a request that was never verified, for a handshake, and where the body was too long to be
+    ///   kept whole; `.forbidden` for who may not change the source; what `accept` throws.
+    public func replay(
+        _ id: String, of sourceID: String, url: String?, by caller: Caller
+    ) async throws(ChatError) -> InboundReceipt {
+        let logged = try await request(id, of: sourceID, by: caller)
+        let source = try await registry.source(sourceID, by: caller)
+        try SourceRegistry.demandReach(of: source, by: caller)
+        guard let identity = logged.identity else {
+            throw ChatError(.invalid, "its signature was not accepted, so it is not replayed", slug: "not_verified")
+        }
+        guard !logged.isTruncated, logged.outcome != .handshake else {
+            throw ChatError(
+                .invalid, "only posts whose whole body was kept can be replayed", slug: "not_replayable")
+        }
+        let post = logged.post(url: url)
+        var request = begin(post, source)
+        request.identity = identity
+        request.secretIndex = logged.secretIndex
+        request.replayOf = id
+        return try await take(post, source, request)
+    }
+}
+
+extension InboundGate {
+    var seconds: Int64 { Int64(service.clock.now.rawValue / Timetoken.ticksPerSecond) }
+
+    func checkSize(_ post: InboundPost) throws(ChatError) {
         guard post.body.count <= bodyLimitBytes else {
             throw ChatError(.tooLarge, "a post may have at most \(bodyLimitBytes) bytes")
         }
     }
 
-    private func verify(
-        _ message: SignedMessage, _ receiver: SourceRegistry.Receiver
-    ) throws(ChatError) -> DeliveryIdentity {
-        guard let verifier = receiver.verifier else { return .none }
-        do throws(SignatureRejection) {
-            return try verifier.verify(message, at: seconds)
-        } catch {
-            count("signature_invalid")
-            if let unsaid = rejectionLines.admit(receiver.source.id) {
-                logger.notice(
-                    "signature not accepted",
-                    metadata: ["source": "\(receiver.source.id)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+    private func begin(_ post: InboundPost, _ source: Source) -> InboundRequest {
+        let now = service.clock.now
+        return InboundRequest(post, id: registry.requests.nextID(at: now), at: now, by: source)
+    }
+
+    private func finish(_ request: InboundRequest, _ source: Source, _ note: (inout InboundRequest) -> Void) {
+        var request = request
+        note(&request)
+        counters.withLock { $0[request.outcome.rawValue, default: 0] += 1 }
+        registry.requests.add(request, of: source.recordKey)
+    }
+
+    /// What follows once a post is known to be its sender's.
+    private func take(
+        _ post: InboundPost, _ source: Source, _ request: InboundRequest
+    ) async throws(ChatError) -> InboundReceipt {
+        do throws(ChatError) {
+            let receipt: InboundReceipt
+            if let answer = Greeting(source.settings).answerVerified(post) {
+                receipt = InboundReceipt(handshake: answer)
+            } else {
+                receipt = try await emit(try emissions(of: post, source, request.identity ?? .none), source.caller)
             }
-            throw ChatError(.unauthorized, "the signature is not valid", slug: "signature_invalid")
+            finish(request, source) { $0.note(receipt) }
+            return receipt
+        } catch {
+            finish(request, source) { $0.note(error) }
+            await report(error, source)
+            throw error
         }
     }
 
-    private static func verifier(of source: Source) -> (any SignatureScheme)? {
-        // Settings are compiled before they are stored; what cannot be compiled matches nothing, so no rejection is lost.
-        (try? source.settings.verifier()) ?? nil
+    private func emissions(
+        of post: InboundPost, _ source: Source, _ identity: DeliveryIdentity
+    ) throws(ChatError) -> [Emission] {
+        var emissions: [Emission] = []
+        let mapping = source.settings.mapping
+        for body in try bodies(of: post, mapping, identity) {
+            let mapped = MappedPost(source: source.id, message: post.message, query: post.query, body: body)
+            let filled = try mapping.render(mapped, limits: service.limits).events.map { result throws(ChatError) in
+                try result.get()
+            }
+            emissions += Self.named(filled, identity, body, source.id)
+        }
+        return emissions
     }
 
     /// The bodies to map: more than one only of a batch of CloudEvents.
-    private func parse(
-        _ post: InboundPost, _ source: Source, _ identity: DeliveryIdentity
+    func bodies(
+        of post: InboundPost, _ mapping: Mapping, _ identity: DeliveryIdentity
     ) throws(ChatError) -> [PostBody] {
-        let needs = source.settings.mapping.needs
-        var isNeeded = !needs.isDisjoint(with: [.body, .form, .cloudevent])
+        var isNeeded = !mapping.needs.isDisjoint(with: [.body, .form, .cloudevent])
         if case .bodyPointer = identity { isNeeded = true }
-        return isNeeded ? try PostBody.read(post, needs: needs, limits: service.limits) : [.unread]
+        return isNeeded ? try PostBody.read(post, needs: mapping.needs, limits: service.limits) : [.unread]
     }
 
     private func emit(_ emissions: [Emission], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
-        let chat = service.chat(for: caller)
+        guard !emissions.isEmpty else { return InboundReceipt() }
         do throws(ChatError) {
-            let events = try await chat.emit(emissions).events
-            count(events.allSatisfy(\.isDuplicate) ? "duplicate" : "accepted")
-            return InboundReceipt(events: events)
+            return InboundReceipt(events: try await service.chat(for: caller).emit(emissions).events)
         } catch {
             // A name the sender's body made up: understood, and refused for its meaning.
             guard error.code == .malformed else { throw error }
             throw ChatError(
                 .invalid, "the mapping gives an event that is refused: \(error.message)", slug: "mapping_failed")
-        }
-    }
-
-    private static func outcome(_ emission: Emission, _ chat: Chat) -> InboundTrial.Outcome {
-        do throws(ChatError) {
-            return InboundTrial.Outcome(emission: emission, draft: try chat.admit(emission), refusal: nil)
-        } catch {
-            return InboundTrial.Outcome(emission: emission, draft: nil, refusal: error)
         }
     }
 
@@ -172,10 +208,18 @@ public final class InboundGate: Sendable {
         }
     }
 
+    // MARK: Telling
+
+    private func note(_ rejection: SignatureRejection, of source: Source) {
+        guard let unsaid = rejectionLines.admit(source.id) else { return }
+        logger.notice(
+            "signature not accepted",
+            metadata: ["source": "\(source.id)", "reason": "\(rejection)", "unsaid": "\(unsaid)"])
+    }
+
     /// Tells the app's operators that a post of a known sender was turned away.
     private func report(_ error: ChatError, _ source: Source) async {
         guard [.malformed, .invalid, .tooLarge, .forbidden].contains(error.code) else { return }
-        count("rejected")
         guard let unsaid = rejectionEvents.admit(source.id) else { return }
         let data = JSONText { writer in
             writer.beginObject()
@@ -194,6 +238,4 @@ public final class InboundGate: Sendable {
                 "source.rejected not reported", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
         }
     }
-
-    private func count(_ what: String) { counters.withLock { $0[what, default: 0] += 1 } }
 }

@@ -35,7 +35,8 @@ public typealias Revision = UInt64
 
 /// The kinds of record; the number is what engines store.
 public enum RecordKind: Int, Sendable, CaseIterable {
-    case app = 1, key = 2, webhook = 3, source = 4, sourceName = 5, subscription = 6
+    case app = 1, key = 2, webhook = 3, source = 4, sourceName = 5, subscription = 6, job = 7
+    case sourceMapping = 8
     case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
     case eventType = 20, schemaVersion = 21
     case setting = 30

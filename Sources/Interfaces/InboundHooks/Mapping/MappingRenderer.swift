@@ -101,12 +101,12 @@ private struct EventFilling {
     mutating func emission(_ template: EventTemplate) throws(ChatError) -> Emission {
         let channel = try text(template.channel, "channel", template.pointer)
         let type = try text(template.type, "type", template.pointer)
-        let user = try template.user.map { template_ throws(ChatError) in
-            try text(template_, "user", template.pointer)
+        let user = try template.user.map { part throws(ChatError) in
+            try text(part, "user", template.pointer)
         }
         let data = try value(template.data, "data", limits.dataBytes)
-        let meta = try template.meta.map { template_ throws(ChatError) in
-            try value(template_, "meta", limits.metaBytes)
+        let meta = try template.meta.map { part throws(ChatError) in
+            try value(part, "meta", limits.metaBytes)
         }
         guard gaps.isEmpty else { throw ChatError(.missing(gaps), in: "mapping") }
         return Emission(

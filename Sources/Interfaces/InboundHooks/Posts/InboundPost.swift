@@ -1,6 +1,6 @@
 public import ChatKit
 public import ChatModel
-import Signing
+public import Signing
 
 /// A post to `/in/{source}` as it came.
 public struct InboundPost: Sendable {
@@ -14,22 +14,34 @@ public struct InboundPost: Sendable {
     public var body: [UInt8]
     /// The URL the sender was given, from configuration; for schemes that sign it.
     public var url: String?
+    public var method = "POST"
 
-    public init(headers: [Field], query: [Field] = [], body: [UInt8], url: String? = nil) {
+    public init(
+        headers: [Field], query: [Field] = [], body: [UInt8], url: String? = nil, method: String = "POST"
+    ) {
         self.headers = headers
         self.query = query
         self.body = body
         self.url = url
+        self.method = method
     }
 
     /// As a scheme sees it.
-    var message: SignedMessage { SignedMessage(body: body, url: url, headers: headers) }
+    var message: SignedMessage {
+        SignedMessage(body: body, url: url, method: method, headers: headers) { [self] in
+            let type = headers.first { $0.name.lowercased() == "content-type" }?.value ?? ""
+            return MediaName(type).isForm ? FormFields.read(body) : nil
+        }
+    }
 }
 
 /// What a post became.
 public struct InboundReceipt: Sendable {
-    /// In the order of the mapping. `isDuplicate`: the sender had posted this delivery before.
-    public var events: [Appended]
+    /// In the order of the mapping. `isDuplicate`: the sender had posted this delivery before. Empty when the mapping
+    /// gives none.
+    public var events: [Appended] = []
+    /// The answer to a provider's question, which is not to become an event.
+    public var handshake: HandshakeAnswer?
 }
 
 /// What a post would become (`POST /v1/sources/{id}/test`). Nothing was stored.
@@ -44,9 +56,17 @@ public struct InboundTrial: Sendable {
     }
 
     public var isVerified: Bool
+    /// Which of the source's secrets the post is signed with, from 0; nil when none, or when nothing is checked.
+    public var secretIndex: Int?
     /// Why the signature was not accepted. For the source's owner only: a sender never learns it.
     public var rejection: String?
+    /// The answer, where the post is a provider's question.
+    public var handshake: HandshakeAnswer?
+    /// The mapping tried; nil for one that was only handed in.
+    public var mappingVersion: Int?
     public var outcomes: [Outcome] = []
+    /// Places where the mapping's conditions gave no event.
+    public var dropped = 0
     /// What the mapping could not give.
     public var errors: [ChatError] = []
 }

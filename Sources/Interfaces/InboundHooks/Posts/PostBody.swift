@@ -28,7 +28,7 @@ struct PostBody {
                 return events.map { PostBody(json: $0.isStructured ? $0.text : $0.data, cloudEvent: $0) }
             }
         }
-        if media.text == "application/x-www-form-urlencoded" {
+        if media.isForm {
             guard let fields = FormFields.read(post.body) else {
                 throw ChatError(.malformed, "the body is no form, although its type says so", slug: "bad_form")
             }
@@ -63,6 +63,7 @@ struct MediaName {
     }
 
     var isJSON: Bool { text == "application/json" || text.hasSuffix("+json") || text == "text/json" }
+    var isForm: Bool { text == "application/x-www-form-urlencoded" }
     var isOtherThanJSON: Bool { !text.isEmpty && !isJSON }
 }
 

@@ -12,6 +12,8 @@ public struct Source: Sendable {
     /// Where it may emit, and what: as far as the credential that last wrote it.
     var channels: [NamePattern]
     var types: [NamePattern]
+    /// Grows with each change of the mapping; see `MappingVersion`.
+    public var mappingVersion = 1
     public var created: Timetoken
     /// When the record last changed; with `etag`, set by the directory.
     public var updated: Timetoken
@@ -33,8 +35,11 @@ public struct Source: Sendable {
         writer.member("path", "/in/\(id)")
         writer.member("scheme", settings.scheme.name)
         writer.member("secret_count", settings.secretCount)
-        writer.member("window_seconds", settings.window.seconds)
+        settings.options.print(to: &writer, of: settings.scheme)
+        writer.member("window_seconds", settings.options.window.seconds)
+        writer.member("handshake", settings.handshake.rawValue)
         writer.member("mapping", settings.mapping.text)
+        writer.member("mapping_version", mappingVersion)
         writer.member("description", settings.description)
         writer.member("created_at", created.timestamp)
         writer.member("updated_at", updated.timestamp)
@@ -66,13 +71,21 @@ extension Source {
         }
     }
 
-    var body: JSONText {
-        JSONText(capacity: 512) { writer in
+    /// As the directory keeps it; secrets as the vault seals them.
+    func body(sealedBy vault: Vault) -> JSONText {
+        let context = recordKey.vaultContext
+        return JSONText(capacity: 512) { writer in
             writer.beginObject()
             writer.member("scheme", settings.scheme.name)
-            writer.member("secrets", settings.secrets)
-            writer.member("window_seconds", settings.window.seconds)
+            settings.options.print(to: &writer, of: settings.scheme)
+            writer.member("secrets", settings.secrets.map { vault.seal(Array($0.utf8), context: context) })
+            writer.member("window_seconds", settings.options.window.seconds)
+            writer.member("handshake", settings.handshake.rawValue)
+            if let token = settings.verifyToken {
+                writer.member("verify_token", vault.seal(Array(token.utf8), context: context))
+            }
             writer.member("mapping", settings.mapping.text)
+            writer.member("mapping_version", mappingVersion)
             writer.member("description", settings.description)
             writer.member("channels", channels.map(\.description))
             writer.member("types", types.map(\.description))
@@ -81,22 +94,32 @@ extension Source {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no source of ours.
-    init?(_ record: Record) {
+    /// Reads what `body` printed; nil for a record that is no source of ours, or whose secrets the vault cannot open.
+    init?(_ record: Record, _ vault: Vault) {
+        func opened(_ text: String) -> String? { try? vault.openText(text, context: record.key.vaultContext) }
         guard let root = try? JSONDocument(record.body).root,
             let scheme = root["scheme"]?.string.flatMap(SourceScheme.init(name:)),
-            let secrets = root["secrets"]?.strings,
+            let sealed = root["secrets"]?.strings,
             let mapping = record.body.rawMember("mapping").flatMap({ try? Mapping($0) })
         else { return nil }
+        let secrets = sealed.compactMap(opened)
+        guard secrets.count == sealed.count else { return nil }
+        var options = SchemeSettings()
+        if let seconds = root["window_seconds"]?.integer { options.window = ReplayWindow(seconds: seconds) }
+        for (name, value) in root["scheme_options"]?.members ?? [] {
+            guard let member = SchemeSettings.Member(rawValue: name), let text = value.string, options.set(member, text)
+            else { return nil }
+        }
         self.init(
             id: record.key.id, space: record.key.space,
             settings: SourceSettings(
-                scheme: scheme, secrets: secrets,
-                window: root["window_seconds"]?.integer.map { ReplayWindow(seconds: $0) } ?? .standard,
-                mapping: mapping,
+                scheme: scheme, options: options, secrets: secrets,
+                handshake: root["handshake"]?.string.flatMap(SourceHandshake.init(rawValue:)) ?? .standard(for: scheme),
+                verifyToken: root["verify_token"]?.string.flatMap(opened), mapping: mapping,
                 description: root["description"]?.string ?? ""),
             channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
             types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
+            mappingVersion: root["mapping_version"]?.integer.map { Int($0) } ?? 1,
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero, updated: record.updated,
             etag: record.etag)
     }

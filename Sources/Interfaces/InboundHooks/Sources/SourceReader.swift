@@ -7,8 +7,13 @@ struct SourceReader {
     static let mostSecrets = 10
     static let secretLimitBytes = 1024
     static let descriptionLimitBytes = 1000
-    private static let members: Set<String> = ["scheme", "secrets", "window_seconds", "mapping", "description"]
-    private static let readOnly: Set<String> = ["id", "path", "secret_count", "created_at", "updated_at"]
+    private static let optionLimitBytes = 256
+    private static let members: Set<String> = [
+        "scheme", "scheme_options", "secrets", "window_seconds", "handshake", "verify_token", "mapping", "description",
+    ]
+    private static let readOnly: Set<String> = [
+        "id", "path", "secret_count", "mapping_version", "created_at", "updated_at",
+    ]
 
     private let document: JSONDocument
     private let root: JSONValue
@@ -58,30 +63,91 @@ struct SourceReader {
         return secrets
     }
 
+    /// What the scheme leaves to its user.
+    mutating func options(for scheme: SourceScheme?) -> SchemeSettings {
+        var options = SchemeSettings()
+        options.window = window()
+        guard let value = root["scheme_options"], !value.isNull else { return options }
+        guard let members = value.members else {
+            fault("/scheme_options", "type", "scheme_options must be an object")
+            return options
+        }
+        var permitted: Set<SchemeSettings.Member> = []
+        if case .signed(let signed) = scheme { permitted = signed.members.subtracting([.window]) }
+        for (name, value) in members {
+            let pointer = "/scheme_options/\(name.prefix(64))"
+            guard let member = SchemeSettings.Member(rawValue: name), permitted.contains(member) else {
+                let known = permitted.map(\.rawValue).sorted().joined(separator: ", ")
+                fault(
+                    pointer, "additionalProperties",
+                    "scheme \(scheme?.name ?? "") \(known.isEmpty ? "has no options" : "has the options \(known)")")
+                continue
+            }
+            guard let text = value.string, (1...Self.optionLimitBytes).contains(text.utf8.count) else {
+                fault(pointer, "type", "\(name) must be a text of 1 to \(Self.optionLimitBytes) bytes")
+                continue
+            }
+            if !options.set(member, text) { fault(pointer, "enum", "\(name) cannot be '\(text.prefix(64))'") }
+        }
+        return options
+    }
+
+    mutating func handshake(for scheme: SourceScheme?) -> SourceHandshake {
+        guard let value = root["handshake"], !value.isNull else {
+            return scheme.map { SourceHandshake.standard(for: $0) } ?? .none
+        }
+        guard let handshake = value.string.flatMap(SourceHandshake.init(rawValue:)) else {
+            let names = SourceHandshake.allCases.map(\.rawValue).joined(separator: ", ")
+            fault("/handshake", "enum", "handshake must be one of \(names)")
+            return .none
+        }
+        if handshake == .x, scheme == SourceScheme.none {
+            fault("/handshake", "enum", "handshake x is answered with a secret, and scheme none has none")
+        }
+        return handshake
+    }
+
+    /// Null removes it; left out, it stays as it is.
+    mutating func verifyToken(for handshake: SourceHandshake, previous: String?) -> String? {
+        var token = previous
+        if let value = root["verify_token"] {
+            token = value.isNull ? nil : value.string
+            if !value.isNull, token.map({ (1...Self.secretLimitBytes).contains($0.utf8.count) }) != true {
+                fault(
+                    "/verify_token", "type", "verify_token must be a text of 1 to \(Self.secretLimitBytes) bytes")
+            }
+        }
+        if handshake == .meta, token == nil {
+            fault("/verify_token", "required", "handshake meta needs the verify_token that the provider was given")
+        }
+        return handshake == .meta ? token : nil
+    }
+
     /// A source that checks nothing is made only by asking for it, never by leaving the secrets out.
-    mutating func checkSecrets(_ secrets: [String], for scheme: SourceScheme, _ window: ReplayWindow) {
-        switch scheme {
-        case .none:
+    mutating func checkScheme(_ scheme: SourceScheme, _ secrets: [String], _ options: SchemeSettings) {
+        guard case .signed(let signed) = scheme else {
             if !secrets.isEmpty { fault("/secrets", "maxItems", "scheme none checks nothing and takes no secrets") }
-        case .signed(let signed):
-            do throws(SignatureSchemeError) {
-                _ = try signed.scheme(secrets: secrets, window: window)
-            } catch {
-                switch error {
-                case .noSecret: fault("/secrets", "minItems", "scheme \(scheme.name) needs at least one secret")
-                case .secretInvalid:
-                    fault("/secrets", "pattern", "a secret is not of the form scheme \(scheme.name) has")
-                case .templateInvalid: fault("/scheme", "template", "the scheme's template is not acceptable")
-                case .settingMissing(let member):
-                    fault("", "required", "scheme \(scheme.name) needs the member \(member.rawValue)")
-                case .settingInvalid(let member):
-                    fault("/\(member.rawValue)", "format", "\(member.rawValue) is not acceptable")
-                }
+            return
+        }
+        do throws(SignatureSchemeError) {
+            _ = try signed.scheme(secrets: secrets, settings: options)
+        } catch {
+            switch error {
+            case .noSecret: fault("/secrets", "minItems", "scheme \(scheme.name) needs at least one secret")
+            case .secretInvalid:
+                fault("/secrets", "pattern", "a secret is not of the form scheme \(scheme.name) has")
+            case .templateInvalid:
+                fault("/scheme_options/template", "template", "the scheme's template is not acceptable")
+            case .settingMissing(let member):
+                fault(
+                    "/scheme_options", "required", "scheme \(scheme.name) needs the option \(member.rawValue)")
+            case .settingInvalid(let member):
+                fault("/scheme_options/\(member.rawValue)", "pattern", "\(member.rawValue) is not acceptable")
             }
         }
     }
 
-    mutating func window() -> ReplayWindow {
+    private mutating func window() -> ReplayWindow {
         guard let value = root["window_seconds"], !value.isNull else { return .standard }
         guard let seconds = value.integer, ReplayWindow.permittedSeconds.contains(seconds) else {
             let permitted = ReplayWindow.permittedSeconds
@@ -93,8 +159,10 @@ struct SourceReader {
         return ReplayWindow(seconds: seconds)
     }
 
-    mutating func mapping() -> Mapping? {
-        guard let text = document.text.rawMember("mapping") else {
+    mutating func mapping(for scheme: SourceScheme?) -> Mapping? {
+        guard let text = document.text.rawMember("mapping"), text != .null else {
+            // Only where CloudEvents may come; with a provider's scheme a mapping was forgotten.
+            if scheme?.mayBringCloudEvents == true { return .cloudEvents }
             fault("", "required", "missing member mapping")
             return nil
         }
@@ -120,5 +188,38 @@ struct SourceReader {
 
     private mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
         faults.append(ChatError.Fault(pointer: "#" + pointer, keyword: keyword, detail: detail))
+    }
+}
+
+extension SourceScheme {
+    fileprivate var mayBringCloudEvents: Bool {
+        switch self {
+        case .none, .signed(.standard), .signed(.ed25519), .signed(.rfc9421), .signed(.generic), .signed(.token): true
+        case .signed: false
+        }
+    }
+}
+
+extension SchemeSettings {
+    /// False for a value there is none of.
+    mutating func set(_ member: Member, _ text: String) -> Bool {
+        switch member {
+        case .header: header = text
+        case .prefix: prefix = text
+        case .template: template = text
+        case .timestampHeader: timestampHeader = text
+        case .idHeader: idHeader = text
+        case .idPointer:
+            guard JSONPointer(text) != nil else { return false }
+            idPointer = text
+        case .encoding:
+            guard let value = HMACScheme.Encoding(rawValue: text) else { return false }
+            encoding = value
+        case .algorithm:
+            guard let value = HashAlgorithm(rawValue: text) else { return false }
+            algorithm = value
+        case .window: return false
+        }
+        return true
     }
 }

@@ -13,14 +13,16 @@ public final class SourceRegistry: Sendable {
     /// A source ready to take posts.
     struct Receiver: Sendable {
         let source: Source
-        /// Nil when nothing is checked.
-        let verifier: (any SignatureScheme)?
+        /// One for each secret; empty when nothing is checked.
+        let verifiers: [any SignatureScheme]
     }
 
     let service: ChatService
     let logger: Logger
     private let mirror: RecordMirror
     private let receivers = Lock<[ExactText: Receiver]>([:])
+    /// The latest requests of each source.
+    let requests = RequestLog()
 
     init(service: ChatService, logger: Logger) {
         self.service = service
@@ -29,6 +31,7 @@ public final class SourceRegistry: Sendable {
     }
 
     var directory: any Directory { service.engine.directory }
+    private var vault: Vault { service.vault }
 
     func receiver(_ id: String) -> Receiver? { receivers.withLock { $0[ExactText(id)] } }
 
@@ -47,7 +50,7 @@ public final class SourceRegistry: Sendable {
         try caller.demand(.manage)
         try Source.check(id: id)
         for _ in 0..<8 {
-            let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap { Source($0) }
+            let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap { Source($0, vault) }
             if let etag, old?.etag != etag { throw old == nil ? Self.unknown : Self.stale }
             do {
                 if let old { return (try await replace(old, body, caller), false) }
@@ -64,7 +67,7 @@ public final class SourceRegistry: Sendable {
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         try caller.demand(.manage)
         let record = try await directory.read(RecordKey(.source, id, in: caller.space))
-        guard let source = record.flatMap({ Source($0) }) else { throw Self.unknown }
+        guard let source = record.flatMap({ Source($0, vault) }) else { throw Self.unknown }
         return source
     }
 
@@ -77,7 +80,7 @@ public final class SourceRegistry: Sendable {
         var query = RecordQuery(.source, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        return Page(items: page.items.compactMap { Source($0) }, hasMore: page.hasMore, cursor: page.cursor)
+        return Page(items: page.items.compactMap { Source($0, vault) }, hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// Removes a source and sets its id free.
@@ -87,10 +90,21 @@ public final class SourceRegistry: Sendable {
         try Self.demandReach(of: source, by: caller)
         do throws(ChatError) {
             let removal = RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)
-            _ = try await mirror.write([removal, RecordChange(source.nameKey, body: nil)], take)
+            let versions = MappingVersion.removals(of: source)
+            _ = try await mirror.write([removal, RecordChange(source.nameKey, body: nil)] + versions, take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
+    }
+
+    /// The latest mappings of a source, the newest first.
+    /// - Throws: `.notFound`.
+    public func mappings(of id: String, by caller: Caller) async throws(ChatError) -> [MappingVersion] {
+        let source = try await source(id, by: caller)
+        let records = try await directory.read(MappingVersion.keys(of: source))
+        let versions = records.compactMap { $0.flatMap { MappingVersion($0) } }
+        // A source from before there were versions has the one it was made with.
+        return versions.isEmpty ? [MappingVersion(of: source, at: source.updated, by: "")] : versions
     }
 
     static let unknown = ChatError(.notFound, "no such source")
@@ -99,7 +113,7 @@ public final class SourceRegistry: Sendable {
 
 extension SourceRegistry {
     /// A source emits with the reach of who made it; who has less may neither change nor remove it.
-    private static func demandReach(of source: Source, by caller: Caller) throws(ChatError) {
+    static func demandReach(of source: Source, by caller: Caller) throws(ChatError) {
         let hasChannels = source.channels.allSatisfy { pattern in caller.channels.contains { $0.covers(pattern) } }
         let hasTypes = source.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
         guard hasChannels, hasTypes else {
@@ -113,8 +127,18 @@ extension SourceRegistry {
         source.settings = try SourceSettings(body, replacing: old.settings)
         source.channels = caller.channels
         source.types = caller.types
-        return try await write(
-            source, [RecordChange(source.recordKey, body: source.body, demand: .etag(old.etag))])
+        var changes: [RecordChange] = []
+        if source.settings.mapping.text != old.settings.mapping.text {
+            source.mappingVersion += 1
+            let version = MappingVersion(of: source, at: service.clock.now, by: caller.credential)
+            changes = [version.change] + [version.removal].compactMap { $0 }
+            // A source from before there were versions has no first one yet.
+            if old.mappingVersion == 1, try await directory.read(MappingVersion.keys(of: old))[0] == nil {
+                changes.append(MappingVersion(of: old, at: old.updated, by: "").change)
+            }
+        }
+        let body = source.body(sealedBy: vault)
+        return try await write(source, [RecordChange(source.recordKey, body: body, demand: .etag(old.etag))] + changes)
     }
 
     private func create(_ id: String, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
@@ -135,7 +159,11 @@ extension SourceRegistry {
         }
         do throws(ChatError) {
             return try await write(
-                source, [RecordChange(source.recordKey, body: source.body, demand: .absent), name])
+                source,
+                [
+                    RecordChange(source.recordKey, body: source.body(sealedBy: vault), demand: .absent), name,
+                    MappingVersion(of: source, at: now, by: caller.credential).change,
+                ])
         } catch {
             guard error.code == .conflict else { throw error }
             throw error.current?.key.kind == .source ? Self.stale : Self.taken
@@ -174,6 +202,7 @@ extension SourceRegistry {
     /// Takes a record as it is now.
     private func take(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .source else { return record == nil ? drop(SpaceID(key.id)) : () }
+        if record == nil { requests.forget { $0 == key } }
         let receiver = record.flatMap { self.receiver(of: $0) }
         receivers.withLock { receivers in
             // The id may be another app's by now: then what happens to the record of its former holder is no news.
@@ -184,13 +213,13 @@ extension SourceRegistry {
 
     /// Nil when nothing may come in: unchecked, because its secrets are unreadable, least of all.
     private func receiver(of record: Record) -> Receiver? {
-        guard let source = Source(record) else {
+        guard let source = Source(record, vault) else {
             logger.error(
                 "source record not understood; its posts are refused", metadata: ["source": "\(record.key.id)"])
             return nil
         }
         do throws(SignatureSchemeError) {
-            return Receiver(source: source, verifier: try source.settings.verifier())
+            return Receiver(source: source, verifiers: try source.settings.verifiers())
         } catch {
             logger.error("source not usable; its posts are refused", metadata: ["source": "\(source.id)"])
             return nil
@@ -200,5 +229,6 @@ extension SourceRegistry {
     /// The app is gone, and its sources with it.
     private func drop(_ space: SpaceID) {
         receivers.withLock { receivers in receivers = receivers.filter { $0.value.source.space != space } }
+        requests.forget { $0.space == space }
     }
 }

@@ -31,19 +31,39 @@ public enum SourceScheme: Sendable, Hashable {
     static let names = SignatureSchemes.allCases.map(\.rawValue) + ["none"]
 }
 
+/// How a provider asks whether an address is the right one, before it posts there.
+public enum SourceHandshake: String, Sendable, CaseIterable {
+    case none
+    /// `{"type":"url_verification","challenge":…}`, signed like every other post.
+    case slack
+    /// `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`: the token is a setting of the source.
+    case meta
+    /// `GET ?crc_token=…`: answered with the secret.
+    case x
+    /// `OPTIONS` with `WebHook-Request-Origin` (CloudEvents webhooks, 4).
+    case cloudevents
+
+    /// What a source does that says nothing about it.
+    static func standard(for scheme: SourceScheme) -> SourceHandshake { scheme == .signed(.slack) ? .slack : .none }
+}
+
 /// What the owner of a source decides.
 public struct SourceSettings: Sendable {
     public var scheme: SourceScheme
-    /// Any of them may have signed: the current one, and the previous one while a rotation lasts. Never shown again.
+    /// What the scheme leaves to its user; the window too.
+    public var options: SchemeSettings
+    /// Any of them may have signed: the current one, and the previous ones while a rotation lasts. Never shown again.
     var secrets: [String]
     public var secretCount: Int { secrets.count }
-    /// How far a signed timestamp may lie from now.
-    public var window: ReplayWindow
+    public var handshake: SourceHandshake
+    /// What Meta asks for. Never shown again.
+    var verifyToken: String?
     public var mapping: Mapping
     public var description: String
 
-    /// Reads the body of `PUT /v1/sources/{id}`: `scheme` and `mapping` (required), `secrets`, `window_seconds`,
-    /// `description`. What the gateway itself decides is ignored, so that a document that was read can be sent back.
+    /// Reads the body of `PUT /v1/sources/{id}`: `scheme`, `mapping` (both required, but for the mapping of CloudEvents),
+    /// `secrets`, `scheme_options`, `window_seconds`, `handshake`, `verify_token`, `description`. What the gateway itself
+    /// decides is ignored, so that a document that was read can be sent back.
     ///
     /// - Parameter previous: the settings there are; secrets left out are taken from it, since they cannot be read back.
     /// - Throws: `.malformed` with a fault for each mistake.
@@ -51,32 +71,58 @@ public struct SourceSettings: Sendable {
         var reader = SourceReader(body)
         let scheme = reader.scheme()
         let secrets = reader.secrets() ?? previous?.secrets ?? []
-        let window = reader.window()
-        let mapping = reader.mapping()
+        let options = reader.options(for: scheme)
+        let handshake = reader.handshake(for: scheme)
+        let verifyToken = reader.verifyToken(for: handshake, previous: previous?.verifyToken)
+        let mapping = reader.mapping(for: scheme)
         let description = reader.description()
         reader.checkMembers()
-        if let scheme { reader.checkSecrets(secrets, for: scheme, window) }
+        if let scheme { reader.checkScheme(scheme, secrets, options) }
         guard let scheme, let mapping, reader.faults.isEmpty else { throw reader.error }
+        self.init(
+            scheme: scheme, options: options, secrets: secrets, handshake: handshake, verifyToken: verifyToken,
+            mapping: mapping, description: description)
+    }
+
+    init(
+        scheme: SourceScheme, options: SchemeSettings, secrets: [String], handshake: SourceHandshake,
+        verifyToken: String?, mapping: Mapping, description: String
+    ) {
         self.scheme = scheme
+        self.options = options
         self.secrets = secrets
-        self.window = window
+        self.handshake = handshake
+        self.verifyToken = verifyToken
         self.mapping = mapping
         self.description = description
     }
 
-    init(scheme: SourceScheme, secrets: [String], window: ReplayWindow, mapping: Mapping, description: String) {
-        self.scheme = scheme
-        self.secrets = secrets
-        self.window = window
-        self.mapping = mapping
-        self.description = description
-    }
-
-    /// What checks a post; nil when nothing is checked.
-    func verifier() throws(SignatureSchemeError) -> (any SignatureScheme)? {
-        switch scheme {
-        case .none: nil
-        case .signed(let scheme): try scheme.scheme(secrets: secrets, window: window)
+    /// What checks a post, one for each secret, so that it is known which was used; empty when nothing is checked.
+    func verifiers() throws(SignatureSchemeError) -> [any SignatureScheme] {
+        guard case .signed(let scheme) = self.scheme else { return [] }
+        guard !secrets.isEmpty else { throw .noSecret }
+        return try secrets.map { secret throws(SignatureSchemeError) in
+            try scheme.scheme(secrets: [secret], settings: options)
         }
+    }
+}
+
+extension SchemeSettings {
+    /// The members as documents have them, but for the window, which stands beside them.
+    func print(to writer: inout JSONWriter, of scheme: SourceScheme) {
+        guard case .signed(let scheme) = scheme else { return }
+        let texts: [(Member, String?)] = [
+            (.header, header), (.prefix, prefix), (.encoding, encoding.rawValue), (.algorithm, algorithm.rawValue),
+            (.template, template), (.timestampHeader, timestampHeader), (.idHeader, idHeader), (.idPointer, idPointer),
+        ]
+        guard !scheme.members.isDisjoint(with: texts.map(\.0)) else { return }
+        writer.key("scheme_options")
+        writer.beginObject()
+        for (member, text) in texts where scheme.members.contains(member) {
+            guard let text else { continue }
+            writer.key(text: member.rawValue)
+            writer.string(text)
+        }
+        writer.endObject()
     }
 }

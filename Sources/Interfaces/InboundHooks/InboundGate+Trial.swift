@@ -1,0 +1,87 @@
+import ChatKit
+public import ChatModel
+public import JSON
+import Signing
+
+extension InboundGate {
+    /// Tries a post out without storing anything. Demands the scope `manage`.
+    ///
+    /// - Parameter draft: a mapping to try instead of the source's.
+    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`, `.malformed` for a draft with mistakes; a body or mapping that
+    ///   fails is part of the answer.
+    public func test(
+        _ post: InboundPost, for id: String, mapping draft: JSONText? = nil, by caller: Caller
+    ) async throws(ChatError) -> InboundTrial {
+        let source = try await registry.source(id, by: caller)
+        try checkSize(post)
+        let mapping = try draft.map { text throws(ChatError) in try Mapping(text) } ?? source.settings.mapping
+        var trial = InboundTrial(isVerified: true)
+        trial.mappingVersion = draft == nil ? source.mappingVersion : nil
+        let identity = verify(post, source, &trial)
+        let greeting = Greeting(source.settings)
+        trial.handshake = post.method == "POST" ? greeting.answerVerified(post) : greeting.answer(post)
+        guard trial.handshake == nil else { return trial }
+        render(post, source, mapping, identity, &trial)
+        return trial
+    }
+
+    /// The same with a request of the log, whose signature was looked at when it came.
+    public func test(
+        request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
+    ) async throws(ChatError) -> InboundTrial {
+        let source = try await registry.source(id, by: caller)
+        let mapping = try draft.map { text throws(ChatError) in try Mapping(text) } ?? source.settings.mapping
+        var trial = InboundTrial(isVerified: request.identity != nil)
+        trial.secretIndex = request.secretIndex
+        trial.rejection = request.identity == nil ? request.reason : nil
+        trial.mappingVersion = draft == nil ? source.mappingVersion : nil
+        render(request.post(url: nil), source, mapping, request.identity ?? .none, &trial)
+        return trial
+    }
+
+    private func verify(_ post: InboundPost, _ source: Source, _ trial: inout InboundTrial) -> DeliveryIdentity {
+        do throws(SignatureRejection) {
+            // Settings are compiled before they are stored; what cannot be compiled verifies nothing.
+            let verifiers = try? source.settings.verifiers()
+            guard let verifiers else { throw .mismatch }
+            let proof = try Proof(post.message, verifiers, at: seconds)
+            trial.secretIndex = proof.secretIndex
+            return proof.identity
+        } catch {
+            trial.isVerified = false
+            trial.rejection = error.description
+            return .none
+        }
+    }
+
+    /// What the mapping gives is shown whether or not the signature holds: the owner may have only the body at hand.
+    private func render(
+        _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
+        _ trial: inout InboundTrial
+    ) {
+        do throws(ChatError) {
+            let chat = service.chat(for: source.caller)
+            for body in try bodies(of: post, mapping, identity) {
+                let mapped = MappedPost(source: source.id, message: post.message, query: post.query, body: body)
+                let rendering = mapping.render(mapped, limits: service.limits)
+                trial.dropped += rendering.dropped
+                for result in rendering.events {
+                    switch result {
+                    case .success(let emission): trial.outcomes.append(Self.outcome(emission, chat))
+                    case .failure(let error): trial.errors.append(error)
+                    }
+                }
+            }
+        } catch {
+            trial.errors.append(error)
+        }
+    }
+
+    private static func outcome(_ emission: Emission, _ chat: Chat) -> InboundTrial.Outcome {
+        do throws(ChatError) {
+            return InboundTrial.Outcome(emission: emission, draft: try chat.admit(emission), refusal: nil)
+        } catch {
+            return InboundTrial.Outcome(emission: emission, draft: nil, refusal: error)
+        }
+    }
+}
