@@ -10,7 +10,10 @@ struct ResponseReader {
     private(set) var reachedBodyLimit = false
     private var pendingStatus: Int?
     private var headerTotal = 0
+    /// Of the body with its framing.
     private var bodyTotal = 0
+    /// For a body in chunks.
+    private var chunks: ChunkDecoder?
 
     /// What follows from a header line.
     enum HeaderVerdict { case more, complete, stop }
@@ -21,6 +24,7 @@ struct ResponseReader {
         guard headerTotal <= limit else { return .stop }
         if line.starts(with: "HTTP/".utf8) {
             headerBytes.removeAll(keepingCapacity: true)
+            chunks = nil
             pendingStatus = Self.status(in: line)
             // What follows would not be HTTP any more, and nobody asked for something else.
             if pendingStatus == 101 { return .stop }
@@ -31,31 +35,43 @@ struct ResponseReader {
             status = code
             return .complete
         } else {
-            guard !Self.namesForeignCoding(line) else { return .stop }
+            if let coding = Self.transferCoding(line) {
+                // libcurl undoes those it knows though nobody asked for them, and with zstd the receiver would choose how
+                // many megabytes that takes.
+                guard coding == "chunked" else { return .stop }
+                chunks = ChunkDecoder()
+            }
             headerBytes.append(contentsOf: line)
         }
         return .more
     }
 
-    /// Takes a piece of the body; `false` to stop reading.
+    /// Takes a piece of the body as it came, chunks with their framing; `false` to stop reading.
     mutating func take(body bytes: UnsafeRawBufferPointer, keeping kept: Int, limit: Int) -> Bool {
         bodyTotal += bytes.count
-        let room = kept - body.count
-        if room > 0 { body.append(contentsOf: bytes.prefix(room)) }
-        if bodyTotal > kept { isTruncated = true }
         reachedBodyLimit = bodyTotal >= limit
+        if var chunks {
+            chunks.decode(bytes) { keep($0, kept) }
+            self.chunks = chunks
+            if reachedBodyLimit, !chunks.isOver { isTruncated = true }
+        } else {
+            keep(bytes, kept)
+        }
         return !reachedBodyLimit
     }
 
-    /// Whether a line announces a transfer coding other than chunks.
-    ///
-    /// libcurl undoes those it knows though nobody asked for them, and with zstd the receiver would choose how many
-    /// megabytes that takes.
-    private static func namesForeignCoding(_ line: UnsafeRawBufferPointer) -> Bool {
-        guard let first = line.first, first | 0x20 == UInt8(ascii: "t") else { return false }
+    private mutating func keep(_ bytes: UnsafeRawBufferPointer, _ kept: Int) {
+        let room = kept - body.count
+        if room > 0 { body.append(contentsOf: bytes.prefix(room)) }
+        if bytes.count > room { isTruncated = true }
+    }
+
+    /// The codings a line announces, in lower case without white space, if that is what the line is for.
+    private static func transferCoding(_ line: UnsafeRawBufferPointer) -> String? {
+        guard let first = line.first, first | 0x20 == UInt8(ascii: "t") else { return nil }
         let text = String(decoding: line, as: UTF8.self).lowercased()
-        guard text.hasPrefix("transfer-encoding:") else { return false }
-        return text.dropFirst(18).filter { !$0.isWhitespace } != "chunked"
+        guard text.hasPrefix("transfer-encoding:") else { return nil }
+        return text.dropFirst(18).filter { !$0.isWhitespace }
     }
 
     /// The three digits behind the version (RFC 9112, 4); libcurl has refused whatever is not a status line.

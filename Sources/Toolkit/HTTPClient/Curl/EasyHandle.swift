@@ -65,6 +65,8 @@ final class EasyHandle {
             setting.identity(transfer.identity, directory: authorityDirectory)
             hasIdentity = transfer.identity != nil
         }
+        // An answer read whole keeps its chunks' framing, which counts towards its limit; see ``ChunkDecoder``.
+        setting.long(CURLOPT_HTTP_TRANSFER_DECODING, transfer.totalTimeout == nil ? 1 : 0)
         // Zero means "no deadline" here and "300 s" for connecting, so neither is ever rounded down to it.
         setting.long(CURLOPT_TIMEOUT_MS, transfer.totalTimeout.map { $0.milliseconds } ?? 0)
         setting.long(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.milliseconds)

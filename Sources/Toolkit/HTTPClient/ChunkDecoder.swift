@@ -1,0 +1,51 @@
+/// Takes the framing off a chunked body (RFC 9112, 7.1).
+///
+/// libcurl could do that, but says nothing of extensions and trailers then, so that an endless one would keep the loop busy
+/// with bytes that count towards no limit. It does find the end, and refuses what is malformed; here that is passed over.
+struct ChunkDecoder {
+    private enum State {
+        case size
+        /// The rest of the line with the size.
+        case sizeLine
+        case data(missing: Int)
+        /// The end of line behind a chunk.
+        case dataLine
+        case over
+    }
+
+    private var state = State.size
+    private var size = 0
+
+    /// Whether the last chunk has come; trailers may follow.
+    var isOver: Bool { if case .over = state { true } else { false } }
+
+    /// - Parameter body: called with the pieces that are content.
+    mutating func decode(_ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+        var rest = bytes[...]
+        while let byte = rest.first {
+            switch state {
+            case .over: return
+            case .data(let missing):
+                let piece = rest.prefix(missing)
+                body(UnsafeRawBufferPointer(rebasing: piece))
+                rest = rest[piece.endIndex...]
+                state = piece.count == missing ? .dataLine : .data(missing: missing - piece.count)
+                continue
+            case .size:
+                if let digit = Character(Unicode.Scalar(byte)).hexDigitValue {
+                    size = size > Int.max >> 4 ? Int.max : size << 4 | digit
+                } else {
+                    state = .sizeLine
+                    continue
+                }
+            case .sizeLine where byte == UInt8(ascii: "\n"):
+                state = size == 0 ? .over : .data(missing: size)
+                size = 0
+            case .dataLine where byte == UInt8(ascii: "\n"):
+                state = .size
+            case .sizeLine, .dataLine: break
+            }
+            rest = rest.dropFirst()
+        }
+    }
+}
