@@ -61,7 +61,7 @@ let package = Package(
         room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
         room(
             "Interfaces", "Webhooks",
-            uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", logging]),
+            uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
         room(
             "Interfaces", "NativeAPI",
             uses: [
@@ -94,7 +94,9 @@ let package = Package(
                 "ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
                 "TestReceiver", logging,
             ]),
-        tests("GatewayTests", uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "TestHouse"]),
+        tests(
+            "GatewayTests",
+            uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),

@@ -1,4 +1,6 @@
 import ChatModel
+import FoundationEssentials
+import Signing
 import Testing
 
 @testable import Gateway
@@ -113,6 +115,42 @@ import Testing
         let setting = try #require(Settings.named("admin_key"))
         #expect(setting.text(in: loaded.configuration) == "••••")
         #expect(loaded.configuration.adminKey == "hush-hush-hush-hush")
+    }
+
+    private static let sealingKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+    @Test("takes keys that seal secrets from a variable or from a file, and shows none")
+    func sealingKeys() throws {
+        let loaded = try load(environment: ["PARLEY_SECRETS_KEY": Self.sealingKey])
+        #expect(try loaded.configuration.vault().seals)
+        #expect(try #require(Settings.named("secrets_key")).text(in: loaded.configuration) == "••••")
+        #expect(try !load().configuration.vault().seals)
+        try withFile("\(Self.sealingKey)\n") { path in
+            let filed = try load("secrets_key_file: \(path)")
+            let text = try loaded.configuration.vault().seal("hush", context: "x")
+            #expect(try filed.configuration.vault().openText(text, context: "x") == "hush")
+            #expect(
+                refusal("secrets_key_file: \(path)", environment: ["PARLEY_SECRETS_KEY": Self.sealingKey])
+                    .contains("exclude"))
+        }
+    }
+
+    @Test("refuses keys that seal nothing, without repeating them")
+    func uselessSealingKeys() throws {
+        for text in ["c2hvcnQ=", "not base64!", "\(Self.sealingKey),c2hvcnQ="] {
+            let words = refusal(environment: ["PARLEY_SECRETS_KEY": text])
+            #expect(words.contains("secrets_key") && words.contains("32 bytes"))
+            #expect(!words.contains("c2hvcnQ") && !words.contains(Self.sealingKey) && !words.contains("not base64"))
+        }
+        #expect(refusal("secrets_key_file: /no/such/file").contains("/no/such/file"))
+        try withFile("\n") { path in #expect(refusal("secrets_key_file: \(path)").contains("32 bytes")) }
+    }
+
+    private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("parley-key-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        try body(file.path)
     }
 
     @Test("reads back every default as it shows it")

@@ -1,3 +1,4 @@
+import ChatModel
 import FoundationEssentials
 import Locking
 import Testing
@@ -55,6 +56,28 @@ import Testing
             broken.isDevelopment = false
             broken.demoKeys = "only:two"
             await #expect(throws: SettingError.self) { _ = try await startAndStop(broken) }
+        }
+    }
+
+    @Test("seals the secrets there are when it gets a key, and does not start without it again")
+    func sealsSecrets() async throws {
+        try await withSettings { configuration in
+            var sealing = configuration
+            sealing.secretsKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+            _ = try await startAndStop(configuration)
+            #expect(try !holds("sealed:v1:", configuration.dataDirectory))
+            _ = try await startAndStop(sealing)
+            #expect(try holds("sealed:v1:", configuration.dataDirectory))
+            await #expect(throws: ChatError.self) { _ = try await startAndStop(configuration) }
+            _ = try await startAndStop(sealing)
+        }
+    }
+
+    /// Whether a text is found in any file of a directory.
+    private func holds(_ text: String, _ directory: String) throws -> Bool {
+        try FileManager.default.contentsOfDirectory(atPath: directory).contains { name in
+            guard let bytes = FileManager.default.contents(atPath: directory + "/" + name) else { return false }
+            return Array(bytes).firstRange(of: Array(text.utf8)) != nil
         }
     }
 

@@ -21,7 +21,8 @@ struct Assembly: Sendable {
     init(_ configuration: Configuration, engine: any Engine, loop: Loop, logger: Logger) throws {
         self.configuration = configuration
         self.loop = loop
-        service = ChatService(engine: engine, limits: configuration.limits, executor: loop)
+        service = ChatService(
+            engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: loop)
         service.eventTypes.observeUnusable { version in
             logger.error(
                 "schema cannot be used: its event type is not checked, or refused",

@@ -51,7 +51,9 @@ public struct GatewayServer: Sendable {
         defer { loop.stop() }
         let engine = try await openEngine()
         do {
-            try await serve(Assembly(configuration, engine: engine, loop: loop, logger: logger), whenListening, stop)
+            let house = try Assembly(configuration, engine: engine, loop: loop, logger: logger)
+            try await sealSecrets(house)
+            try await serve(house, whenListening, stop)
         } catch {
             await engine.close()
             throw error
@@ -117,6 +119,13 @@ public struct GatewayServer: Sendable {
             // A start that was cut short says so by this error, and was asked to.
             do { try await group.waitForAll() } catch is CancellationError {}
         }
+    }
+
+    /// Brings what is stored under the first key, before anybody reads it.
+    private func sealSecrets(_ house: Assembly) async throws {
+        let count = try await house.service.resealSecrets()
+        guard count > 0 else { return }
+        logger.notice("sealed stored secrets with the first of secrets_key", metadata: ["records": "\(count)"])
     }
 
     /// Lets attempts under way end within the drain time; the others are made again after the next start, with their

@@ -1,5 +1,6 @@
 import ChatModel
 import HTTPClient
+import Signing
 
 /// What no setting can say of itself while it is read. Asked when settings are loaded, so that `config check` refuses what
 /// `serve` would, and again where the values are used.
@@ -23,6 +24,7 @@ extension Configuration {
         try checkAdminKey()
         _ = try firstAppKeys()
         _ = try allowedNetworks()
+        _ = try vault()
     }
 
     /// Whoever guesses the key owns the gateway. Dev mode has a key of its own, and is reached from this machine only.
@@ -44,6 +46,24 @@ extension Configuration {
             throw SettingError("demo_keys must be publish:subscribe:secret")
         }
         return (parts[0], parts[1], parts[2])
+    }
+
+    /// What seals the secrets that are stored.
+    func vault() throws(SettingError) -> Vault {
+        guard secretsKey.isEmpty || secretsKeyFile.isEmpty else {
+            throw SettingError("secrets_key and secrets_key_file exclude each other: give one of them")
+        }
+        let setting = secretsKeyFile.isEmpty ? "secrets_key" : "secrets_key_file"
+        let text = secretsKeyFile.isEmpty ? secretsKey : try KeyFile(path: secretsKeyFile).text()
+        do throws(VaultError) {
+            let vault = try Vault(keys: text)
+            // A file that was emptied by mistake must not turn into storing secrets as they are.
+            guard vault.seals || secretsKeyFile.isEmpty else { throw .keyInvalid }
+            return vault
+        } catch {
+            // Never the text: part of it may be a key.
+            throw SettingError("\(setting): \(error), several separated by commas (openssl rand -base64 32)")
+        }
     }
 
     /// The private networks that webhooks may reach.

@@ -21,6 +21,10 @@ public struct Configuration: Sendable {
     public var adminKey = ""
     /// `pub:sub:secret` for the first app; empty: random ones.
     public var demoKeys = ""
+    /// Keys that seal stored secrets, in base64, the first of them for new ones; see `Configuration.vault`.
+    public var secretsKey = ""
+    /// The path of a file that holds them instead.
+    public var secretsKeyFile = ""
     public var logLevel = "info"
     /// Open connections, streams not counted.
     public var connections = 10_000

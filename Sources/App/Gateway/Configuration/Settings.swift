@@ -21,6 +21,12 @@ public enum Settings {
                 "the first app's admin key at the first start, 16 characters or more; empty: drawn, shown on a terminal or put into DATA/admin-key"
             )),
         secret(.text("demo_keys", \.demoKeys, "pub:sub:secret of the first app at the first start; empty: drawn")),
+        secret(
+            .text(
+                "secrets_key", \.secretsKey,
+                "seals stored secrets: 32 bytes in base64 (openssl rand -base64 32), several by commas: the first seals, all open; empty: stored as they are"
+            )),
+        .text("secrets_key_file", \.secretsKeyFile, "file with what secrets_key would hold, in its place"),
         .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
         .list("cors.origins", \.corsOrigins, "browser origins that may call the API; * is any"),
         .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
