@@ -92,6 +92,37 @@ import Testing
         }
     }
 
+    @Test("move to a new key wherever they stand in a record, and nothing else that looks like them does")
+    func places() async throws {
+        try await Self.onEngine { engine in
+            _ = try await Self.service(engine, [Self.old]).keyring.establish(Self.app, keyText: nil)
+            let old = try Vault([Self.old])
+            let new = try Vault([Self.new])
+            let keys = [
+                RecordKey(.webhook, "wh_1", in: ChatHouse.space), RecordKey(.source, "shop", in: ChatHouse.space),
+                RecordKey(.setting, "webhook-signing-key/demo", in: .gateway),
+            ]
+            func body(_ key: RecordKey, _ vault: Vault) throws -> JSONText {
+                let template = try #require(Self.bodies[key.kind])
+                let sealed = vault.seal("hush", context: key.vaultContext)
+                return JSONText(trusted: Array(template.replacing("HUSH", with: sealed).utf8))
+            }
+            _ = try await engine.directory.write(keys.map { RecordChange($0, body: try body($0, old)) })
+            #expect(try await Self.service(engine, [Self.new, Self.old]).resealSecrets() == 4)
+            for key in keys { #expect(try await engine.directory.read(key)?.body == body(key, new)) }
+        }
+    }
+
+    private static let bodies: [RecordKind: String] = [
+        .webhook: """
+        {"description":"sealed:v1:0:A","secrets":[{"key":"HUSH","until":"17"}],"headers":{"x":"HUSH"},\
+        "auth":{"client_id":"sealed:v1:0:A","client_secret":"HUSH","password":"HUSH","token":"HUSH"},\
+        "tls":{"ca":"sealed:v1:0:A","private_key":"HUSH"},"app_key":"HUSH"}
+        """,
+        .source: #"{"secrets":["HUSH","HUSH"],"verify_token":"HUSH","mapping":"sealed:v1:0:A"}"#,
+        .setting: #"{"key":"HUSH"}"#,
+    ]
+
     @Test(
         "keep the gateway from starting without their key, instead of being gone without a word",
         arguments: [[], [new]])

@@ -90,33 +90,35 @@ struct Resealing {
             return JSONText(trusted: writer.bytes)
         }
         guard value.bytes.first == UInt8(ascii: "\""), let text = (try? JSONDocument(value.bytes))?.root.string,
-            !vault.isCurrent(text), Vault.isStoredForm(text) || (vault.seals && place.holdsClear(member))
+            !vault.isCurrent(text), place.holds(text, as: member, vault)
         else { return value }
         return JSONText(string: vault.seal(try vault.open(text, context: context), context: context))
     }
 }
 
-/// A member of a record that holds secrets, and which of its texts are secrets though they are not sealed.
+/// A member of a record that holds secrets, and which of the texts in it they are. Other texts there may be anything a user
+/// wrote, also what looks sealed.
 private struct SecretPlace {
-    enum ClearText { case none, all, member(String) }
-
-    private let clear: ClearText
+    /// The members of the objects in it that are secrets; nil: every text.
+    private let members: Set<String>?
+    /// Whether they were stored as they are before there was a vault.
+    private let wasClear: Bool
 
     init?(_ kind: RecordKind, _ member: String) {
         switch (kind, member) {
-        case (.app, "secret_key"), (.source, "secrets"): clear = .all
-        case (.webhook, "secrets"): clear = .member("key")
-        case (.webhook, "headers"), (.webhook, "auth"), (.webhook, "tls"), (.setting, _): clear = .none
+        case (.app, "secret_key"), (.source, "secrets"): (members, wasClear) = (nil, true)
+        case (.webhook, "secrets"): (members, wasClear) = (["key"], true)
+        case (.webhook, "headers"), (.webhook, "app_key"), (.source, "verify_token"), (.setting, "key"):
+            (members, wasClear) = (nil, false)
+        case (.webhook, "auth"): (members, wasClear) = (["password", "token", "client_secret"], false)
+        case (.webhook, "tls"): (members, wasClear) = (["private_key"], false)
         default: return nil
         }
     }
 
-    /// Whether an unsealed text of this member is a secret.
-    func holdsClear(_ member: String?) -> Bool {
-        switch clear {
-        case .none: false
-        case .all: true
-        case .member(let name): name == member
-        }
+    /// Whether a text of this member is a secret that may be sealed now.
+    func holds(_ text: String, as member: String?, _ vault: Vault) -> Bool {
+        guard members?.contains(member ?? "") != false else { return false }
+        return Vault.isStoredForm(text) || (wasClear && vault.seals)
     }
 }
