@@ -16,7 +16,9 @@ private let acquaintances: [String: Set<String>] = [
     "Chat/ChatKit": ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"],
     "Storage/SQLiteEngine": ["ChatModel", "JSON", "Locking", "Logging", "SQLite"],
     "Interfaces/InboundHooks": ["ChatKit", "ChatModel", "JSON", "Locking", "Logging", "Signing", "Templates"],
-    "Interfaces/Webhooks": ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Logging", "Signing"],
+    "Interfaces/Webhooks": [
+        "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Logging", "Signing", "Templates",
+    ],
     "Interfaces/NativeAPI": [
         "ChatKit", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing", "Webhooks",
     ],

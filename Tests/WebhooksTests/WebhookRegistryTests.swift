@@ -54,7 +54,7 @@ import Testing
     @Test(
         "refuses documents with mistakes, naming each",
         arguments: [
-            (#"[]"#, ""), (#"{}"#, "#/url"), (#"{"url":7}"#, "#/url"),
+            (#"[]"#, "#"), (#"{}"#, "#"), (#"{"url":7}"#, "#/url"),
             (#"{"url":"https://e.com","types":[]}"#, "#/types"),
             (#"{"url":"https://e.com","types":"order.*"}"#, "#/types"),
             (#"{"url":"https://e.com","types":["or*der"]}"#, "#/types/0"),

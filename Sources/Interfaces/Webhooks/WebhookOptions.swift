@@ -10,6 +10,12 @@ public struct WebhookOptions: Sendable {
     public var userAgent: String
     /// Where ids and secrets come from.
     public var random: any RandomSource
+    /// The address the world knows this gateway by, without a slash at its end; empty when it is unknown.
+    public var publicURL = ""
+    /// Formats beside those that are always there, by the name webhooks choose them by.
+    public var formats: [String: any WebhookFormat] = [:]
+    /// What is demanded of receivers whose webhook does not say it.
+    public var verification = WebhookVerification.none
     /// Numbers in 0..<1 that spread retries.
     public var draw: @Sendable () -> Double
     /// How long the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
@@ -29,4 +35,13 @@ public struct WebhookOptions: Sendable {
         self.random = random
         self.draw = draw
     }
+
+    /// Our name in DNS, which receivers consent to.
+    var origin: String {
+        let name = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first ?? ""
+        return name.isEmpty ? "parley" : String(name)
+    }
+
+    /// Whether and how the receiver of a webhook has to consent.
+    func demands(of settings: WebhookSettings) -> WebhookVerification { settings.verification ?? verification }
 }

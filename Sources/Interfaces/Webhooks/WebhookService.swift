@@ -13,6 +13,8 @@ public final class WebhookService: Sendable {
     public let registry: WebhookRegistry
     /// What became of deliveries.
     public let deliveries: Deliveries
+    /// Asking receivers for their consent.
+    public let verification: EndpointVerification
     private let planner: Planner
     private let sender: Sender
     private let meters = Meters()
@@ -24,10 +26,13 @@ public final class WebhookService: Sendable {
         registry = WebhookRegistry(
             service: service, options: options, health: HealthBoard(directory: service.engine.directory),
             logger: logger)
-        deliveries = Deliveries(registry: registry, client: client)
+        let tokens = PostTokens(client: client, clock: service.clock)
+        deliveries = Deliveries(registry: registry, tokens: tokens)
+        verification = EndpointVerification(registry: registry, tokens: tokens)
         planner = Planner(service: service, registry: registry, recent: recent, meters: meters, logger: logger)
         sender = Sender(
-            service: service, registry: registry, client: client, recent: recent, meters: meters, logger: logger)
+            service: service, registry: registry, client: client, tokens: tokens, recent: recent, meters: meters,
+            logger: logger)
     }
 
     /// Plans and sends until cancelled or until the engine closes. The chat service must be running (its keyring loaded).
@@ -56,7 +61,7 @@ public final class WebhookService: Sendable {
         metrics.inFlight = sender.slots.taken
         let (webhooks, unreadable) = registry.snapshot.withLock { ($0.all, $0.unreadableCount) }
         metrics.webhooks = webhooks.count
-        metrics.disabledWebhooks = webhooks.count { $0.status == .disabled }
+        metrics.disabledWebhooks = webhooks.count { $0.status != .enabled }
         metrics.unreadableWebhooks = unreadable
         return metrics
     }

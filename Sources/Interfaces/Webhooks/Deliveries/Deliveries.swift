@@ -7,11 +7,11 @@ import JSON
 /// caller's channels and types are not there for it.
 public struct Deliveries: Sendable {
     private let registry: WebhookRegistry
-    private let client: Client
+    private let tokens: PostTokens
 
-    init(registry: WebhookRegistry, client: Client) {
+    init(registry: WebhookRegistry, tokens: PostTokens) {
         self.registry = registry
-        self.client = client
+        self.tokens = tokens
     }
 
     private var queue: any DeliveryQueue { registry.queue }
@@ -76,12 +76,13 @@ public struct Deliveries: Sendable {
             draft: EventDraft(
                 channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
                 data: data))
-        var batch = PostBatch(at: start, userAgent: registry.options.userAgent)
+        var batch = PostBatch(at: start, registry.plans)
         batch.add([Self.trial(of: event, for: webhook)], to: webhook)
         let answered: Answered
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = Answered(
-                sent: sent, start: start, requestHeaders: request.headers, result: await client.send(request))
+                sent: sent, start: start, requestHeaders: request.headers,
+                result: await tokens.send(request, to: webhook))
         } else {
             guard let unsent = batch.unsent.first else { throw ChatError(.unavailable, "nothing to send") }
             answered = unsent
@@ -95,7 +96,7 @@ public struct Deliveries: Sendable {
     }
 
     /// A delivery that is in no queue.
-    private static func trial(of event: Event, for webhook: Webhook) -> Sent {
+    static func trial(of event: Event, for webhook: Webhook) -> Sent {
         let delivery = Delivery(
             id: deliveryID(of: event.timetoken, to: webhook.id), endpoint: webhook.endpoint, event: event.timetoken,
             type: event.type, channel: event.channel.name, status: .pending, attempts: 0, due: nil)

@@ -23,11 +23,7 @@ struct RegistrySnapshot: Sendable {
         return app.unreadable.union(app.webhooks.keys).map { EndpointID($0, in: space) }
     }
 
-    /// What the queue is to do with an endpoint's deliveries; nil for one that is not known here.
-    func laneState(of endpoint: EndpointID) -> LaneState? {
-        if isUnreadable(endpoint) { return .paused }
-        return self[endpoint].map { $0.status == .enabled ? .open : .paused }
-    }
+    func isKnown(_ endpoint: EndpointID) -> Bool { self[endpoint] != nil || isUnreadable(endpoint) }
 
     func isUnreadable(_ endpoint: EndpointID) -> Bool {
         apps[endpoint.space]?.unreadable.contains(endpoint.name) ?? false

@@ -14,11 +14,12 @@ struct SettingsReader {
     static let concurrencyRange = 1...100
     private static let readOnly: Set<String> = [
         "id", "status", "status_reason", "failing_since", "secret", "previous_secret_until", "created_at", "updated_at",
+        "allowed_per_minute", "ed25519_key_id", "ed25519_public_key", "circuit", "open_until",
     ]
 
     private let limits: Limits
     private let readOnlyMembers: ReadOnlyMembers
-    private(set) var settings: WebhookSettings
+    var settings: WebhookSettings
     private(set) var faults: [ChatError.Fault] = []
 
     init(over settings: WebhookSettings, limits: Limits, readOnly: ReadOnlyMembers) {
@@ -27,19 +28,33 @@ struct SettingsReader {
         readOnlyMembers = readOnly
     }
 
-    mutating func read(_ root: JSONValue) throws(ChatError) -> WebhookSettings {
-        guard let members = root.members else { throw ChatError(.malformed, "the webhook must be a JSON object") }
-        for member in members { read(member.name, member.value) }
-        if settings.url.isEmpty, faults.isEmpty { fault("url", "required", "missing member url") }
-        guard faults.isEmpty else {
-            var error = ChatError(.malformed, "the webhook is not acceptable: \(faults[0].detail)")
-            error.faults = faults
-            throw error
+    mutating func read(_ document: JSONDocument) throws(ChatError) -> WebhookSettings {
+        guard let members = document.root.members else {
+            fault(nil, "type", "the webhook must be a JSON object")
+            throw refusal
         }
+        for member in members { read(member.name, member.value, document.text) }
+        if faults.isEmpty { checkTogether() }
+        if settings.url.isEmpty, faults.isEmpty { fault(nil, "required", "missing member 'url'") }
+        guard faults.isEmpty else { throw refusal }
         return settings
     }
 
-    private mutating func read(_ name: String, _ value: JSONValue) {
+    /// With the code that emits answer for the same mistake.
+    private var refusal: ChatError {
+        let slug =
+            switch faults[0].keyword {
+            case "required": "member_missing"
+            case "type": "wrong_type"
+            case "unknown": "unknown_member"
+            default: "bad_member"
+            }
+        var error = ChatError(.malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: slug)
+        error.faults = faults
+        return error
+    }
+
+    private mutating func read(_ name: String, _ value: JSONValue, _ text: JSONText) {
         switch name {
         case "url": readURL(value)
         case "types": readTypes(value)
@@ -52,7 +67,11 @@ struct SettingsReader {
             if readOnlyMembers == .refused || name == "secret" {
                 fault(name, "readOnly", "\(name) is decided by the gateway and cannot be set here")
             }
-        default: fault(name, "additionalProperties", "unknown member \(name.prefix(64))")
+        default:
+            let isRead =
+                readDelivery(name, value, name == "template" ? text.rawMember(name) : nil)
+                || readCredentials(name, value)
+            if !isRead { fault(String(name.prefix(64)), "unknown", "unknown member") }
         }
     }
 
@@ -148,7 +167,8 @@ struct SettingsReader {
         }
     }
 
-    private mutating func fault(_ member: String, _ keyword: String, _ detail: String) {
-        faults.append(ChatError.Fault(pointer: "#/" + member, keyword: keyword, detail: detail))
+    /// - Parameter member: its path; nil for the document itself.
+    mutating func fault(_ member: String?, _ keyword: String, _ detail: String) {
+        faults.append(ChatError.Fault(pointer: member.map { "#/" + $0 } ?? "#", keyword: keyword, detail: detail))
     }
 }

@@ -8,70 +8,96 @@ extension Webhook {
         RecordKey(.webhook, endpoint.name, in: endpoint.space)
     }
 
-    var body: JSONText {
-        JSONText(capacity: 512) { writer in
+    /// What the directory keeps, with secrets sealed.
+    func body(_ vault: Vault) -> JSONText {
+        let seal = sealer(vault)
+        return JSONText(capacity: 1024) { writer in
             writer.beginObject()
-            writer.member("url", settings.url)
-            writer.member("types", settings.types.map(\.description))
-            writer.member("channels", settings.channels.map(\.description))
-            if let filter = settings.filter { writer.member("filter", filter.text) }
-            writer.member("description", settings.description)
-            if let concurrency = settings.concurrency { writer.member("concurrency", concurrency) }
+            settings.printRecord(to: &writer, seal)
             writer.member("status", status.rawValue)
             if let statusReason { writer.member("status_reason", statusReason) }
+            if let verifiedURL { writer.member("verified_url", verifiedURL) }
+            if let allowedPerMinute { writer.member("allowed_per_minute", allowedPerMinute) }
             writer.key("secrets")
             writer.beginArray()
             for secret in secrets {
                 writer.beginObject()
-                writer.member("key", secret.key.text)
+                writer.member("key", seal(secret.key.text))
                 if let until = secret.until { writer.member("until", until.description) }
                 writer.endObject()
             }
             writer.endArray()
+            if let appKey { writer.member("app_key", seal(appKey.text)) }
             writer.member("since", since.description)
             writer.member("created", created.description)
             writer.endObject()
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no webhook of ours.
-    init?(_ record: Record) {
-        guard let root = try? JSONDocument(record.body).root, let url = root["url"]?.string,
-            let status = root["status"]?.string.flatMap(Status.init(rawValue:))
-        else { return nil }
-        var settings = WebhookSettings(
-            url: url, types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
-            channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
-            description: root["description"]?.string ?? "",
-            concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
-        if let text = root["filter"]?.string {
-            // A filter that no longer compiles must not turn into none: that would tell the receiver of everything.
-            guard let filter = try? Filter(text, limits: Self.storedLimits) else { return nil }
-            settings.filter = filter
-        }
-        self.init(
-            id: record.key.id, space: record.key.space, settings: settings, status: status,
-            statusReason: root["status_reason"]?.string, secrets: Self.secrets(root["secrets"]),
-            since: Self.time(root["since"]), created: Self.time(root["created"]), updated: record.updated,
-            etag: record.etag)
-    }
-
-    /// What was accepted once stays, though the limits for new filters may have become narrower.
-    private static let storedLimits: Limits = {
-        var limits = Limits()
-        limits.filterBytes = .max
-        limits.filterDepth = 1000
-        return limits
-    }()
-
-    private static func secrets(_ value: JSONValue?) -> [WebhookSecret] {
-        (value?.elements ?? []).compactMap { element in
-            guard let key = element["key"]?.string.flatMap({ try? StandardSigningKey($0) }) else { return nil }
-            return WebhookSecret(key: key, until: element["until"]?.string.flatMap { Timetoken(text: $0) })
+    private func sealer(_ vault: Vault) -> (String) -> String {
+        let context = Self.recordKey(of: endpoint).vaultContext
+        return { clear in
+            if let stored = seals[clear], vault.isCurrent(stored) { return stored }
+            return vault.seal(clear, context: context)
         }
     }
 
-    private static func time(_ value: JSONValue?) -> Timetoken {
-        value?.string.flatMap { Timetoken(text: $0) } ?? .zero
+    /// Reads what `body` printed; nil for a record that is no webhook of ours, or is sealed with a key that is not here.
+    init?(_ record: Record, _ vault: Vault) {
+        var reader = RecordReader(record, vault)
+        guard let webhook = reader.webhook() else { return nil }
+        self = webhook
+    }
+}
+
+extension WebhookSettings {
+    fileprivate func printRecord(to writer: inout JSONWriter, _ seal: @escaping (String) -> String) {
+        writer.member("url", url)
+        writer.member("types", types.map(\.description))
+        writer.member("channels", channels.map(\.description))
+        if let filter { writer.member("filter", filter.text) }
+        writer.member("description", description)
+        if let concurrency { writer.member("concurrency", concurrency) }
+        writer.member("format", format)
+        if let template { writer.member("template", template.text) }
+        writer.member("signatures", signatures.map(\.rawValue))
+        if !headers.isEmpty {
+            writer.key("headers")
+            writer.beginObject()
+            for field in headers {
+                writer.key(text: field.name)
+                writer.string(seal(field.value))
+            }
+            writer.endObject()
+        }
+        if let auth {
+            writer.key("auth")
+            auth.print(to: &writer, secret: seal)
+        }
+        if let tls {
+            writer.key("tls")
+            tls.print(to: &writer, secret: seal)
+        }
+        if retryDelays != nil {
+            writer.key("retry")
+            printRetry(to: &writer)
+        }
+        if let timeout {
+            writer.key("timeout_seconds")
+            writer.number(timeout.seconds)
+        }
+        if let ratePerSecond {
+            writer.key("rate_per_second")
+            writer.number(ratePerSecond)
+        }
+        writer.member("ordering", ordering.word)
+        if let batch {
+            writer.key("batch")
+            writer.beginObject()
+            writer.member("max_events", batch.events)
+            writer.member("max_bytes", batch.bytes)
+            writer.endObject()
+        }
+        if let verification { writer.member("verification", verification.rawValue) }
     }
 }

@@ -1,10 +1,15 @@
 public import ChatKit
 public import ChatModel
+public import Signing
 
 /// An address of an app that is told of events: what users call a webhook and the queue calls an endpoint.
 public struct Webhook: Sendable {
-    /// Whether deliveries go out. Those of a disabled webhook are held and go out when it is enabled (`product.md` 6).
-    public enum Status: String, Sendable, CaseIterable { case enabled, disabled }
+    /// Whether deliveries go out. Those of a webhook that is not enabled are held (`product.md` 6).
+    public enum Status: String, Sendable, CaseIterable {
+        case enabled, disabled
+        /// Its receiver has not consented yet (``WebhookVerification``).
+        case pendingVerification = "pending_verification"
+    }
 
     /// `wh_…`, never used again.
     public var id: String
@@ -12,10 +17,19 @@ public struct Webhook: Sendable {
     /// What its owner decides.
     public var settings: WebhookSettings
     public var status: Status
-    /// Why it is disabled: one sentence; nil while enabled.
+    /// Why it is disabled: one sentence; nil otherwise.
     public var statusReason: String?
+    /// The address whose receiver has consented; nil before one has.
+    var verifiedURL: String?
+    /// Posts per minute that the receiver has allowed when it consented; nil: any number.
+    public var allowedPerMinute: Int?
     /// What its deliveries are signed with; the current one first.
     var secrets: [WebhookSecret]
+    /// The app's key, while its settings ask for a signature by it.
+    var appKey: AppSigningKey?
+    /// Secret texts as they are stored, by what they open to: a text is sealed anew only when it changes, so that a change
+    /// that alters nothing keeps the record's etag.
+    var seals: [String: String] = [:]
     /// Only later events are matched: the watermark when the webhook was made.
     public var since: Timetoken
     public var created: Timetoken
@@ -61,6 +75,33 @@ public struct WebhookSettings: Sendable {
     public var description: String
     /// Deliveries under way at once, 1...100; nil: the deployment's default (`Limits.deliveryConcurrency`).
     public var concurrency: Int?
+    /// The name of what bodies look like: one of ``BuiltInFormat``, or of ``WebhookOptions/formats``.
+    public var format = BuiltInFormat.envelope.rawValue
+    /// The body of the format `template`.
+    public var template: WebhookTemplate?
+    /// Fields of the owner's own, sent with every delivery. Their values are never printed.
+    public var headers: [HeaderField] = []
+    public var auth: WebhookAuth?
+    public var tls: WebhookTLS?
+    /// At least one.
+    public var signatures: [OutboundSigner.Signature] = [.standard]
+    /// What follows each failed attempt, and so how many there are; nil: the schedule of `conventions.md` 10.
+    public var retryDelays: [Duration]?
+    /// The time one attempt may take, 5 to 30 s; nil: ``defaultTimeout``.
+    public var timeout: Duration?
+    /// Attempts begun per second; nil: unlimited.
+    public var ratePerSecond: Double?
+    public var ordering = DeliveryOrdering.none
+    /// Nil: one event a post.
+    public var batch: WebhookBatch?
+    /// Nil: what the deployment demands (``WebhookOptions/verification``).
+    public var verification: WebhookVerification?
+
+    /// Whether its posts carry an access token that has to be got first.
+    var needsToken: Bool { if case .oauth2 = auth { true } else { false } }
+
+    /// Name lookup to last byte (`conventions.md` 10).
+    public static let defaultTimeout: Duration = .seconds(15)
 
     public init(
         url: String, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
@@ -85,7 +126,7 @@ public struct IssuedWebhook: Sendable {
 extension Webhook {
     /// From now on its deliveries are held. One that is disabled keeps its reason.
     mutating func disable(_ reason: String) {
-        guard status == .enabled else { return }
+        guard status != .disabled else { return }
         status = .disabled
         statusReason = reason
     }

@@ -3,6 +3,7 @@ import ChatModel
 import HTTPClient
 import JSON
 import Locking
+import Signing
 
 extension WebhookRegistry {
     /// Holds a webhook's deliveries back and says so on `$system`, both in one commit.
@@ -31,6 +32,7 @@ extension WebhookRegistry {
             }
             var new = old
             try alter(&new)
+            try await complete(&new, from: old)
             do {
                 let stored = try await write(new, demand: .etag(old.etag), from: old)
                 try await settleLane(of: endpoint)
@@ -46,8 +48,10 @@ extension WebhookRegistry {
     func write(
         _ webhook: Webhook, demand: RecordChange.Demand, from old: Webhook? = nil
     ) async throws(ChatError) -> Webhook {
-        var changes = [RecordChange(Webhook.recordKey(of: webhook.endpoint), body: webhook.body, demand: demand)]
-        let isRevived = old?.status == .disabled && webhook.status == .enabled
+        var changes = [
+            RecordChange(Webhook.recordKey(of: webhook.endpoint), body: webhook.body(service.vault), demand: demand)
+        ]
+        let isRevived = old.map { $0.status != .enabled } == true && webhook.status == .enabled
         // A webhook that is enabled begins anew: what it failed at before must not disable it at the next failure.
         if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.endpoint), body: nil)) }
         let events = old.map { news(from: $0, to: webhook) } ?? []
@@ -64,25 +68,65 @@ extension WebhookRegistry {
     /// - Throws: `.notFound` when there is none; `.conflict` when there is one that cannot be read.
     func current(_ endpoint: EndpointID) async throws(ChatError) -> Webhook {
         guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
-        guard let webhook = Webhook(record) else { throw Self.unreadable }
+        guard let webhook = Webhook(record, service.vault) else { throw Self.unreadable }
         return withHealth(webhook)
     }
 
-    /// Opens or pauses the lane as the webhook's status says.
+    /// Settles what follows from the settings: the app's key where a signature needs it, and whether the receiver has to
+    /// consent, because it is another one or the demand is new.
+    func complete(_ new: inout Webhook, from old: Webhook?) async throws(ChatError) {
+        if !new.settings.signatures.contains(.standardEd25519) {
+            new.appKey = nil
+        } else if new.appKey == nil {
+            new.appKey = try await signingKey(of: new.space)
+        }
+        let demand = options.demands(of: new.settings)
+        if demand != .cloudevents { new.allowedPerMinute = nil }
+        let isTouched = old.map {
+            $0.status != new.status || $0.verifiedURL != new.verifiedURL || $0.settings.url != new.settings.url
+                || options.demands(of: $0.settings) != demand
+        }
+        guard isTouched ?? true, new.status != .disabled else { return }
+        if old.map({ options.demands(of: $0.settings) != demand }) == true { new.verifiedURL = nil }
+        new.status = demand == .none || new.verifiedURL == new.settings.url ? .enabled : .pendingVerification
+    }
+
+    /// Opens or pauses the lane as the webhook's status says, with the pace of its settings.
     ///
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
     /// after the lane was set: whoever sets it last sees the last status.
     func settleLane(of endpoint: EndpointID) async throws(ChatError) {
         var isSet = false
         while true {
-            let (state, webhook) = snapshot.withLock { ($0.laneState(of: endpoint), $0[endpoint]) }
+            let lane = snapshot.withLock { self.lane(of: endpoint, in: $0) }
             // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
-            guard let state else { return isSet ? try await close(endpoint) : () }
-            try await queue.set(
-                state, of: endpoint, concurrency: webhook.map(concurrency) ?? service.limits.deliveryConcurrency)
+            guard let lane else { return isSet ? try await close(endpoint) : () }
+            try await queue.set(lane, of: endpoint)
             isSet = true
-            if snapshot.withLock({ $0.laneState(of: endpoint) }) == state { return }
+            if snapshot.withLock({ self.lane(of: endpoint, in: $0) }) == lane { return }
         }
+    }
+
+    /// How the queue is to treat an endpoint; nil for one that is not known.
+    private func lane(of endpoint: EndpointID, in snapshot: RegistrySnapshot) -> LaneSettings? {
+        if let webhook = snapshot[endpoint] {
+            var lane = lane(of: webhook)
+            if snapshot.isUnreadable(endpoint) { lane.state = .paused }
+            return lane
+        }
+        guard snapshot.isUnreadable(endpoint) else { return nil }
+        return LaneSettings(state: .paused, concurrency: service.limits.deliveryConcurrency)
+    }
+
+    func lane(of webhook: Webhook) -> LaneSettings {
+        let settings = webhook.settings
+        var lane = LaneSettings(
+            state: webhook.status == .enabled ? .open : .paused,
+            concurrency: settings.concurrency ?? service.limits.deliveryConcurrency)
+        lane.ordering = settings.ordering
+        lane.batch = settings.batch?.events ?? 1
+        lane.rate = [settings.ratePerSecond, webhook.allowedPerMinute.map { Double($0) / 60 }].compactMap(\.self).min()
+        return lane
     }
 
     /// The webhook is gone: what was owed to it turns dead.
@@ -92,27 +136,44 @@ extension WebhookRegistry {
         try await queue.set(.closed, of: endpoint, concurrency: 1)
     }
 
-    /// Attempts that may be under way at once.
-    func concurrency(of webhook: Webhook) -> Int {
-        webhook.settings.concurrency ?? service.limits.deliveryConcurrency
-    }
-
     func withHealth(_ webhook: Webhook) -> Webhook {
         var webhook = webhook
         webhook.failingSince = health.failingSince(webhook.endpoint)
         return webhook
     }
 
-    /// - Throws: `.malformed` for a URL the guard refuses; `.forbidden` for events the caller may not read itself.
+    /// - Throws: `.malformed` for what this deployment does not allow; `.forbidden` for events the caller may not read itself.
     func check(_ settings: WebhookSettings, by caller: Caller) throws(ChatError) {
-        do {
-            try options.addressGuard.check(settings.url)
-        } catch {
-            var refusal = ChatError(.malformed, error.message, slug: "url_refused")
-            refusal.faults = [ChatError.Fault(pointer: "#/url", keyword: "url", detail: error.message)]
-            throw refusal
+        try check(address: settings.url, "url")
+        if case .oauth2(let credentials) = settings.auth { try check(address: credentials.tokenURL, "auth/token_url") }
+        if settings.tls != nil, !settings.url.lowercased().hasPrefix("https:") {
+            throw Self.refusal("tls", "url", "a certificate needs an https address", "bad_member")
+        }
+        guard plans.knows(formatOf: settings) else {
+            let why =
+                BuiltInFormat.reserved.contains(settings.format)
+                ? "the format '\(settings.format)' belongs to an interface this gateway does not have"
+                : "expected one of \(BuiltInFormat.allCases.map(\.rawValue).joined(separator: ", "))"
+            throw Self.refusal("format", "enum", why, "bad_member")
+        }
+        if settings.verification == WebhookVerification.none, options.verification != .none {
+            throw Self.refusal("verification", "enum", "this gateway demands echo or cloudevents", "bad_member")
         }
         try demandReach(of: settings, by: caller)
+    }
+
+    private func check(address: String, _ member: String) throws(ChatError) {
+        do {
+            try options.addressGuard.check(address)
+        } catch {
+            throw Self.refusal(member, "url", error.message, "url_refused")
+        }
+    }
+
+    private static func refusal(_ member: String, _ keyword: String, _ detail: String, _ slug: String) -> ChatError {
+        var refusal = ChatError(.malformed, detail, slug: slug)
+        refusal.faults = [ChatError.Fault(pointer: "#/" + member, keyword: keyword, detail: detail)]
+        return refusal
     }
 
     /// Who may not read what a webhook is told of may neither change it nor see its secrets.
@@ -133,12 +194,12 @@ extension WebhookRegistry {
     /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.
     func demandReach(of endpoint: EndpointID, by caller: Caller) async throws(ChatError) {
         guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
-        if let webhook = Webhook(record) { return try demandReach(of: webhook.settings, by: caller) }
+        if let webhook = Webhook(record, service.vault) { return try demandReach(of: webhook.settings, by: caller) }
         guard caller.channels.contains(.all), caller.types.contains(.all) else { throw Self.unreadable }
     }
 
     private func news(from old: Webhook, to new: Webhook) -> [EventDraft] {
-        guard old.status == .enabled, new.status == .disabled else { return [] }
+        guard old.status != .disabled, new.status == .disabled else { return [] }
         return [
             Self.notice("webhook.disabled", of: new.endpoint) { writer in
                 writer.member("reason", new.statusReason ?? "")

@@ -38,7 +38,7 @@ extension WebhookRegistry {
     func take(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(SpaceID(key.id)) : () }
         let endpoint = EndpointID(key.id, in: key.space)
-        let webhook = record.flatMap { Webhook($0) }
+        let webhook = record.flatMap { Webhook($0, service.vault) }
         let isUnreadable = record != nil && webhook == nil
         if isUnreadable {
             logger.error(
@@ -72,7 +72,7 @@ extension WebhookRegistry {
         for endpoint in endpoints {
             while !Task.isCancelled {
                 do {
-                    if snapshot.withLock({ $0.laneState(of: endpoint) }) == nil { try await close(endpoint) }
+                    if snapshot.withLock({ !$0.isKnown(endpoint) }) { try await close(endpoint) }
                     try await settleLane(of: endpoint)
                     break
                 } catch {

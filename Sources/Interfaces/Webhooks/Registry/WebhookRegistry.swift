@@ -21,6 +21,7 @@ public final class WebhookRegistry: Sendable {
     let health: HealthBoard
     let circuits: CircuitBoard
     let logger: Logger
+    let plans: PostPlans
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
     /// Endpoints whose lanes the follower is to bring in line.
@@ -29,6 +30,7 @@ public final class WebhookRegistry: Sendable {
     init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
         self.service = service
         self.options = options
+        plans = PostPlans(options)
         self.health = health
         self.logger = logger
         circuits = CircuitBoard(queue: service.engine.deliveries)
@@ -38,7 +40,7 @@ public final class WebhookRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     var queue: any DeliveryQueue { service.engine.deliveries }
 
-    /// Makes a webhook. It is told of every event committed after this call returned, and may be of earlier ones committed
+    /// Makes a webhook, enabled unless its receiver must consent first (``EndpointVerification``). It is told of every event committed after this call returned, and may be of earlier ones committed
     /// after it began.
     ///
     /// A caller may be told only of what it may read itself: its channel and type patterns must cover the webhook's.
@@ -53,12 +55,13 @@ public final class WebhookRegistry: Sendable {
         }
         let key = StandardSigningKey.generate(from: options.random)
         let now = service.clock.now
-        let webhook = Webhook(
+        var webhook = Webhook(
             id: options.random.identifier(prefix: "wh_"), space: caller.space, settings: settings,
             secrets: [WebhookSecret(key: key)], since: try await service.engine.log.watermark(of: caller.space),
             created: now, updated: now)
+        try await complete(&webhook, from: nil)
         // The lane first: one without a webhook harms nobody, a webhook without its lane would wait for the next start.
-        try await queue.set(.open, of: webhook.endpoint, concurrency: concurrency(of: webhook))
+        try await queue.set(lane(of: webhook), of: webhook.endpoint)
         let stored = try await write(webhook, demand: .absent)
         return IssuedWebhook(webhook: stored, secret: key.text)
     }
@@ -78,7 +81,7 @@ public final class WebhookRegistry: Sendable {
         var query = RecordQuery(.webhook, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        let webhooks = page.items.compactMap { Webhook($0) }.map(withHealth)
+        let webhooks = page.items.compactMap { Webhook($0, service.vault) }.map(withHealth)
         return Page(items: webhooks, hasMore: page.hasMore, cursor: page.cursor)
     }
 
@@ -123,7 +126,8 @@ public final class WebhookRegistry: Sendable {
         try await close(endpoint)
     }
 
-    /// Lets held deliveries go out. Nothing happens when it is enabled already.
+    /// Lets held deliveries go out, once its receiver has consented where that is demanded. Nothing happens when it is
+    /// enabled already.
     /// - Throws: `.notFound`.
     public func enable(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)

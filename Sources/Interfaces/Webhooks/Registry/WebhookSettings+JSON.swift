@@ -1,24 +1,25 @@
 import ChatKit
 public import ChatModel
 public import JSON
+import Signing
 
 extension WebhookSettings {
     /// Reads the body of `POST /v1/webhooks` and `PUT /v1/webhooks/{id}`.
     ///
-    /// Members: `url` (required), `types`, `channels`, `filter`, `description`, `concurrency`. What the gateway itself
-    /// decides (`id`, `status`, …) is ignored, so that a document that was read can be sent back.
+    /// Members: `url` (required) and those of `openapi.yaml`, schema `WebhookSettings`. What the gateway itself decides
+    /// (`id`, `status`, …) is ignored, so that a document that was read can be sent back.
     /// - Throws: `.malformed` with a fault for each mistake; an unknown member is one, since a slip must not become a
     ///   default.
     public init(_ body: JSONDocument, limits: Limits = Limits()) throws(ChatError) {
         var reader = SettingsReader(over: WebhookSettings(url: ""), limits: limits, readOnly: .ignored)
-        self = try reader.read(body.root)
+        self = try reader.read(body)
     }
 
     /// These settings changed by a merge patch (RFC 7396): a member left out stays, null puts the default back.
     /// - Throws: as `init`; also when the patch names what the gateway itself decides.
     public func merging(_ patch: JSONDocument, limits: Limits = Limits()) throws(ChatError) -> WebhookSettings {
         var reader = SettingsReader(over: self, limits: limits, readOnly: .refused)
-        return try reader.read(patch.root)
+        return try reader.read(patch)
     }
 }
 
@@ -26,34 +27,148 @@ extension Webhook {
     /// The webhook as the native API shows it.
     /// - Parameter secret: only when it was just made.
     public func printed(secret: String? = nil) -> JSONText {
-        JSONText(capacity: 512) { print(to: &$0, secret: secret) }
+        JSONText(capacity: 1024) { print(to: &$0, secret: secret) }
     }
 
     /// Prints it as the next value of `writer`.
     public func print(to writer: inout JSONWriter, secret: String? = nil) {
         writer.beginObject()
         writer.member("id", id)
-        writer.member("url", settings.url)
-        writer.member("types", settings.types.map(\.description))
-        writer.member("channels", settings.channels.map(\.description))
-        if let filter = settings.filter { writer.member("filter", filter.text) } else { writer.nullMember("filter") }
-        writer.member("description", settings.description)
-        if let concurrency = settings.concurrency {
-            writer.member("concurrency", concurrency)
-        } else {
-            writer.nullMember("concurrency")
-        }
+        settings.printSelection(to: &writer)
+        settings.printForm(to: &writer)
+        settings.printCredentials(to: &writer)
+        settings.printTiming(to: &writer)
+        printState(to: &writer)
+        if let secret { writer.member("secret", secret) }
+        writer.endObject()
+    }
+
+    private func printState(to writer: inout JSONWriter) {
         writer.member("status", status.rawValue)
-        if let statusReason { writer.member("status_reason", statusReason) } else { writer.nullMember("status_reason") }
-        if let failingSince {
-            writer.member("failing_since", failingSince.timestamp)
-        } else {
-            writer.nullMember("failing_since")
+        writer.optionalMember("status_reason", statusReason)
+        writer.optionalMember("failing_since", failingSince?.timestamp)
+        if let allowedPerMinute { writer.member("allowed_per_minute", allowedPerMinute) }
+        if let appKey {
+            writer.member("ed25519_key_id", appKey.id)
+            writer.member("ed25519_public_key", appKey.publicText)
         }
         if let until = secrets.compactMap(\.until).max() { writer.member("previous_secret_until", until.timestamp) }
         writer.member("created_at", created.timestamp)
         writer.member("updated_at", updated.timestamp)
-        if let secret { writer.member("secret", secret) }
+    }
+}
+
+extension WebhookSettings {
+    fileprivate func printSelection(to writer: inout JSONWriter) {
+        writer.member("url", url)
+        writer.member("types", types.map(\.description))
+        writer.member("channels", channels.map(\.description))
+        writer.optionalMember("filter", filter?.text)
+        writer.member("description", description)
+    }
+
+    fileprivate func printForm(to writer: inout JSONWriter) {
+        writer.member("format", format)
+        if let template { writer.member("template", template.text) }
+        writer.member("signatures", signatures.map(\.rawValue))
+        if let batch {
+            writer.key("batch")
+            writer.beginObject()
+            writer.member("max_events", batch.events)
+            writer.member("max_bytes", batch.bytes)
+            writer.endObject()
+        } else {
+            writer.nullMember("batch")
+        }
+    }
+
+    /// Everything but the secrets.
+    fileprivate func printCredentials(to writer: inout JSONWriter) {
+        writer.member("headers", headers.map(\.name))
+        if let auth {
+            writer.key("auth")
+            auth.print(to: &writer, secret: nil)
+        } else {
+            writer.nullMember("auth")
+        }
+        if let tls {
+            writer.key("tls")
+            tls.print(to: &writer, secret: nil)
+        } else {
+            writer.nullMember("tls")
+        }
+    }
+
+    fileprivate func printTiming(to writer: inout JSONWriter) {
+        if let concurrency { writer.member("concurrency", concurrency) } else { writer.nullMember("concurrency") }
+        writer.key("retry")
+        printRetry(to: &writer)
+        writer.key("timeout_seconds")
+        writer.number((timeout ?? Self.defaultTimeout).seconds)
+        writer.key("rate_per_second")
+        if let ratePerSecond { writer.number(ratePerSecond) } else { writer.null() }
+        writer.member("ordering", ordering.word)
+        writer.optionalMember("verification", verification?.rawValue)
+    }
+
+    func printRetry(to writer: inout JSONWriter) {
+        guard let retryDelays else { return writer.null() }
+        writer.beginObject()
+        writer.key("delays_seconds")
+        writer.beginArray()
+        for delay in retryDelays { writer.number(delay.seconds) }
+        writer.endArray()
         writer.endObject()
     }
+}
+
+extension WebhookAuth {
+    /// - Parameter secret: how a secret is printed; nil leaves it out.
+    func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
+        writer.beginObject()
+        switch self {
+        case .basic(let user, let password):
+            writer.member("type", "basic")
+            writer.member("username", user)
+            if let secret { writer.member("password", secret(password)) }
+        case .bearer(let token):
+            writer.member("type", "bearer")
+            if let secret { writer.member("token", secret(token)) }
+        case .oauth2(let credentials):
+            writer.member("type", "oauth2")
+            writer.member("token_url", credentials.tokenURL)
+            writer.member("client_id", credentials.clientID)
+            if let secret { writer.member("client_secret", secret(credentials.clientSecret)) }
+            if let scope = credentials.scope { writer.member("scope", scope) }
+            if let audience = credentials.audience { writer.member("audience", audience) }
+            writer.member("client_auth", credentials.isSentInBody ? "body" : "basic")
+        }
+        writer.endObject()
+    }
+}
+
+extension WebhookTLS {
+    /// - Parameter secret: how the key is printed; nil leaves it out.
+    func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
+        writer.beginObject()
+        if let certificate { writer.member("certificate", certificate) }
+        if let privateKey, let secret { writer.member("private_key", secret(privateKey)) }
+        if let authorities { writer.member("ca", authorities) }
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    mutating func optionalMember(_ name: StaticString, _ value: String?) {
+        if let value { member(name, value) } else { nullMember(name) }
+    }
+
+    /// A number without needless digits: `5`, `0.5`.
+    mutating func number(_ value: Double) {
+        if let whole = Int64(exactly: value) { integer(whole) } else { raw(JSONText(trusted: Array("\(value)".utf8))) }
+    }
+}
+
+extension Duration {
+    var seconds: Double { self / .seconds(1) }
 }

@@ -2,10 +2,17 @@ import ChatModel
 import HTTPClient
 import Locking
 
-/// A delivery in an attempt, with the bytes that stand for it.
+/// A delivery in an attempt.
 struct Sent: Sendable {
     let lease: Lease
+    /// The bytes it was made of: the event's envelope, or what an earlier attempt has kept.
     let body: [UInt8]
+    /// What it has become; nil when it could not be composed.
+    var content: PostContent?
+
+    /// What is to be kept, so that a retry repeats it even if the event is deleted or the webhook changed meanwhile. Nil when
+    /// it is kept already.
+    var kept: [UInt8]? { lease.body.map(PostContent.isEnvelope) ?? true ? content?.stored : nil }
 }
 
 /// An attempt that is over, and what came of it.

@@ -57,7 +57,7 @@ extension DeliveryAttempt {
     private static let headerLimitBytes = 4096
 
     /// What the gateway itself puts into a request.
-    private static func isShown(_ name: String) -> Bool {
+    static func isShown(_ name: String) -> Bool {
         let name = name.lowercased()
         return [
             "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature",

@@ -73,8 +73,7 @@ struct Recorder: Sendable {
             let attempt = DeliveryAttempt(
                 answered.result, at: answered.start, error: decision.errorClass, isManual: lease.isManual,
                 details: details)
-            // The bytes are kept from the first failure on: a retry repeats them even if the event is deleted meanwhile.
-            let body = lease.body == nil ? sent.body : nil
+            let body = sent.kept
             let outcome =
                 switch decision.next {
                 case .delivered: DeliveryOutcome(.delivered, attempt: attempt)

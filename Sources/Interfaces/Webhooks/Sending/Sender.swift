@@ -17,6 +17,7 @@ final class Sender: Sendable {
     private let service: ChatService
     private let registry: WebhookRegistry
     private let client: Client
+    private let tokens: PostTokens
     private let recent: RecentEvents
     private let meters: Meters
     private let logger: Logger
@@ -26,12 +27,14 @@ final class Sender: Sendable {
     let slots = Slots()
 
     init(
-        service: ChatService, registry: WebhookRegistry, client: Client, recent: RecentEvents, meters: Meters,
+        service: ChatService, registry: WebhookRegistry, client: Client, tokens: PostTokens, recent: RecentEvents,
+        meters: Meters,
         logger: Logger
     ) {
         self.service = service
         self.registry = registry
         self.client = client
+        self.tokens = tokens
         self.recent = recent
         self.meters = meters
         self.logger = logger
@@ -109,12 +112,14 @@ final class Sender: Sendable {
 
     /// Sends those whose webhook and body are in memory, and gives back the others.
     private func attemptAtOnce(_ leases: [Lease], _ outbound: OutboundGroup) -> [Lease] {
-        var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
+        var batch = PostBatch(at: service.clock.now, registry.plans)
         var rest: [Lease] = []
         for attempt in leases.attempts {
             let endpoint = attempt[attempt.startIndex].delivery.endpoint
             let webhook = registry.snapshot.withLock { $0.isUnreadable(endpoint) ? nil : $0[endpoint] }
-            if let webhook, webhook.status == .enabled, let sent = sentFromMemory(attempt) {
+            if let webhook, webhook.status == .enabled, !webhook.settings.needsToken,
+                let sent = sentFromMemory(attempt)
+            {
                 batch.add(sent, to: webhook)
             } else {
                 rest += attempt
@@ -136,31 +141,46 @@ final class Sender: Sendable {
     }
 
     private func attempt(_ leases: [Lease], _ outbound: OutboundGroup) async {
-        for attempt in leases.attempts {
-            guard let webhook = await webhook(of: attempt) else {
-                end(Array(attempt))
-                continue
+        await withDiscardingTaskGroup { group in
+            for attempt in leases.attempts {
+                guard let webhook = await webhook(of: attempt) else {
+                    end(Array(attempt))
+                    continue
+                }
+                var sent: [Sent] = []
+                for lease in attempt {
+                    if let one = await look(up: lease) { sent.append(one) } else { end([lease]) }
+                }
+                var batch = PostBatch(at: service.clock.now, registry.plans)
+                if !sent.isEmpty { batch.add(sent, to: webhook) }
+                if webhook.settings.needsToken {
+                    // Waits for its token and its answer without keeping the others.
+                    group.addTask { [batch] in await self.send(batch, withTokenOf: webhook) }
+                } else {
+                    send(batch, outbound)
+                }
             }
-            var sent: [Sent] = []
-            for lease in attempt {
-                if let one = await look(up: lease) { sent.append(one) } else { end([lease]) }
-            }
-            var batch = PostBatch(at: service.clock.now, userAgent: registry.options.userAgent)
-            if !sent.isEmpty { batch.add(sent, to: webhook) }
-            send(batch, outbound)
         }
     }
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
         for answered in batch.unsent { answers.append(answered) }
-        outbound.send(batch.requests) { [batch] index, result in
-            let sent = batch.sent[index]
-            // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
-            if result.status == nil, result.failure?.reason == .cancelled { return self.end(sent.map(\.lease)) }
-            self.answers.append(
-                Answered(
-                    sent: sent, start: batch.start, requestHeaders: batch.requests[index].headers, result: result))
+        outbound.send(batch.requests) { [batch] index, result in self.end(index, of: batch, result) }
+    }
+
+    private func send(_ batch: PostBatch, withTokenOf webhook: Webhook) async {
+        for answered in batch.unsent { answers.append(answered) }
+        for (index, request) in batch.requests.enumerated() {
+            end(index, of: batch, await tokens.send(request, to: webhook))
         }
+    }
+
+    private func end(_ index: Int, of batch: PostBatch, _ result: OutboundResult) {
+        let sent = batch.sent[index]
+        // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
+        if result.status == nil, result.failure?.reason == .cancelled { return end(sent.map(\.lease)) }
+        answers.append(
+            Answered(sent: sent, start: batch.start, requestHeaders: batch.requests[index].headers, result: result))
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.

@@ -1,0 +1,66 @@
+import ChatModel
+import JSON
+
+/// CloudEvents 1.0 over HTTP (`conventions.md` 4).
+///
+/// Attributes: `id` and `type` of the envelope, `source` from app and channel, `time`, `subject` and `partitionkey` (the
+/// channel), `dataschema` (the address of the exact version) where a schema accepted the event, and `user` as an extension.
+struct CloudEventsFormat: WebhookFormat {
+    enum Mode: Sendable { case structured, binary, batch }
+
+    private let mode: Mode
+    private let publicURL: String
+
+    init(_ mode: Mode, publicURL: String) {
+        self.mode = mode
+        self.publicURL = publicURL
+    }
+
+    var isBatchable: Bool { mode == .batch }
+
+    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent {
+        let parts = try EnvelopeParts(envelope)
+        let attributes = attributes(of: parts, in: endpoint.space)
+        let data = parts["data"] ?? .null
+        switch mode {
+        case .structured, .batch:
+            return PostContent(contentType: PostContent.cloudEvent, body: Self.printed(attributes, data))
+        case .binary:
+            return PostContent(
+                headers: attributes.map { HeaderField("ce-" + $0.name, Percent.headerValue($0.value)) },
+                body: data.bytes)
+        }
+    }
+
+    private func attributes(of parts: EnvelopeParts, in space: SpaceID) -> [(name: String, value: String)] {
+        let channel = parts.text("channel") ?? ""
+        let source = "/apps/\(Percent.segment(space.name))/channels/\(Percent.segment(channel))"
+        let attributes: [(String, String?)] = [
+            ("specversion", "1.0"), ("id", parts.text("id")), ("source", source), ("type", parts.text("type")),
+            ("time", parts.text("timestamp")), ("subject", channel), ("partitionkey", channel),
+            ("dataschema", schemaAddress(parts["schema"])), ("user", parts.text("user")),
+        ]
+        // An attribute must not be empty (CloudEvents 1.0, context attributes).
+        return attributes.compactMap { name, value in value.flatMap { $0.isEmpty ? nil : (name, $0) } }
+    }
+
+    private func schemaAddress(_ reference: JSONText?) -> String? {
+        guard !publicURL.isEmpty, let reference, let root = (try? JSONDocument(reference.bytes))?.root,
+            let type = root["type"]?.string, let version = root["version"]?.integer
+        else { return nil }
+        return "\(publicURL)/v1/event-types/\(Percent.segment(type))/versions/\(version)"
+    }
+
+    private static func printed(_ attributes: [(name: String, value: String)], _ data: JSONText) -> [UInt8] {
+        var writer = JSONWriter(capacity: data.count + 384)
+        writer.beginObject()
+        for (name, value) in attributes {
+            writer.key(text: name)
+            writer.string(value)
+        }
+        writer.member("datacontenttype", PostContent.json)
+        writer.member("data", data)
+        writer.endObject()
+        return writer.bytes
+    }
+}

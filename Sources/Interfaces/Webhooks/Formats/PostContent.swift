@@ -1,0 +1,84 @@
+/// A header field.
+public struct HeaderField: Sendable, Hashable {
+    public var name: String
+    public var value: String
+
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// What one event becomes on the wire, without what changes from attempt to attempt.
+public struct PostContent: Sendable, Equatable {
+    public static let json = "application/json"
+    static let cloudEvent = "application/cloudevents+json"
+    static let cloudEventBatch = "application/cloudevents-batch+json"
+
+    public var contentType: String
+    /// Fields that belong to the event, such as the attributes of a CloudEvent in binary mode.
+    public var headers: [HeaderField]
+    /// UTF-8: several verifiers of signatures break on anything else.
+    public var body: [UInt8]
+
+    public init(contentType: String = Self.json, headers: [HeaderField] = [], body: [UInt8]) {
+        self.contentType = contentType
+        self.headers = headers
+        self.body = body
+    }
+}
+
+extension PostContent {
+    /// The bytes the queue keeps of what was sent: fields, an empty line and the body. The planner stores plain envelopes;
+    /// those begin with a brace, and no field does.
+    var stored: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.count + 64 + headers.count * 48)
+        for field in [HeaderField("content-type", contentType)] + headers {
+            bytes += field.name.utf8
+            bytes += ": ".utf8
+            bytes += field.value.utf8
+            bytes += "\r\n".utf8
+        }
+        bytes += "\r\n".utf8
+        return bytes + body
+    }
+
+    /// Whether bytes are a plain envelope, and not what `stored` made.
+    static func isEnvelope(_ stored: [UInt8]) -> Bool { stored.first == UInt8(ascii: "{") }
+
+    /// Reads what `stored` made; nil for other bytes.
+    init?(stored: [UInt8]) {
+        var fields: [HeaderField] = []
+        var start = stored.startIndex
+        while let end = stored[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = stored[start..<end].dropLast()
+            start = end + 1
+            if line.isEmpty {
+                guard let first = fields.first, first.name == "content-type" else { return nil }
+                self.init(
+                    contentType: first.value, headers: Array(fields.dropFirst()), body: Array(stored[start...]))
+                return
+            }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            fields.append(
+                HeaderField(
+                    String(decoding: line[..<colon], as: UTF8.self),
+                    String(decoding: line[(colon + 1)...].dropFirst(), as: UTF8.self)))
+        }
+        return nil
+    }
+
+    /// Several in one: an array of their bodies. They must be of one content type.
+    init(batch: [PostContent]) {
+        var body: [UInt8] = [UInt8(ascii: "[")]
+        body.reserveCapacity(batch.reduce(2) { $0 + $1.body.count + 1 })
+        for (index, content) in batch.enumerated() {
+            if index > 0 { body.append(UInt8(ascii: ",")) }
+            body += content.body
+        }
+        body.append(UInt8(ascii: "]"))
+        let one = batch.first?.contentType ?? Self.json
+        self.init(contentType: one == Self.cloudEvent ? Self.cloudEventBatch : one, body: body)
+    }
+}

@@ -1,0 +1,51 @@
+import ChatModel
+import JSON
+import Templates
+
+/// A body the webhook's owner has declared: `event` is the envelope, `webhook` has the webhook's `id`.
+struct TemplateFormat: WebhookFormat {
+    static let roots = ["event", "webhook"]
+    /// A few references to a large payload could otherwise make it many times its size.
+    static let limitBytes = 1024 * 1024
+
+    private struct Context: TemplateContext {
+        let envelope: JSONText
+        let webhook: String
+
+        func document(_ root: String) -> JSONText? {
+            switch root {
+            case "event": envelope
+            case "webhook":
+                JSONText { writer in
+                    writer.beginObject()
+                    writer.member("id", webhook)
+                    writer.endObject()
+                }
+            default: nil
+            }
+        }
+
+        func text(_ root: String, _ name: String) -> String? { nil }
+    }
+
+    private let template: Template
+
+    init(_ template: Template) { self.template = template }
+
+    var isBatchable: Bool { true }
+
+    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent {
+        do throws(TemplateObstacle) {
+            let context = Context(envelope: JSONText(trusted: envelope), webhook: endpoint.name)
+            return PostContent(body: try template.render(context, limitBytes: Self.limitBytes).bytes)
+        } catch {
+            switch error {
+            case .missing(let gaps):
+                let named = gaps.prefix(5).map { "#\($0.pointer): \($0.detail)" }.joined(separator: "; ")
+                throw FormatObstacle("the template lacks a value: \(named)")
+            case .tooLarge(let limit): throw FormatObstacle("the template gives more than \(limit) bytes")
+            case .tooMuchWork: throw FormatObstacle("the template repeats itself too often for this event")
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+public import ChatModel
+
+/// How an event becomes the body of a post.
+///
+/// A wire language that webhooks are to speak registers its own under a name (``WebhookOptions/formats``); it stays out of
+/// queue, retries and signatures.
+public protocol WebhookFormat: Sendable {
+    /// Whether several events may go in one post, as a JSON array of what each becomes.
+    var isBatchable: Bool { get }
+
+    /// What an event becomes. The same event must always give the same bytes: a retry that comes after a crash is made anew.
+    /// - Parameter envelope: the event as `Event.envelope` prints it.
+    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent
+}
+
+/// Why an event has no form in a format. The attempt fails with it, and is repeated: the webhook may be mended meanwhile.
+public struct FormatObstacle: Error, Sendable {
+    /// For the attempt log; names no secrets.
+    public var text: String
+
+    public init(_ text: String) { self.text = text }
+}
+
+/// The names of the formats that are always there.
+public enum BuiltInFormat: String, Sendable, CaseIterable {
+    case envelope, flat, cloudevents
+    case cloudeventsBinary = "cloudevents_binary"
+    case cloudeventsBatch = "cloudevents_batch"
+    case template
+
+    /// Names that belong to interfaces which may be absent.
+    static let reserved: Set<String> = ["sendbird"]
+}
+
+/// Every format a webhook may choose, by its name.
+struct FormatTable: Sendable {
+    private let formats: [String: any WebhookFormat]
+
+    /// - Parameter publicURL: begins the addresses of schemas; empty when it is unknown, and then none are named.
+    init(publicURL: String, others: [String: any WebhookFormat] = [:]) {
+        let builtIn: [String: any WebhookFormat] = [
+            BuiltInFormat.envelope.rawValue: EnvelopeFormat(),
+            BuiltInFormat.flat.rawValue: FlatFormat(),
+            BuiltInFormat.cloudevents.rawValue: CloudEventsFormat(.structured, publicURL: publicURL),
+            BuiltInFormat.cloudeventsBinary.rawValue: CloudEventsFormat(.binary, publicURL: publicURL),
+            BuiltInFormat.cloudeventsBatch.rawValue: CloudEventsFormat(.batch, publicURL: publicURL),
+        ]
+        formats = others.merging(builtIn) { _, builtIn in builtIn }
+    }
+
+    /// Nil for a name nobody has registered.
+    func format(of settings: WebhookSettings) -> (any WebhookFormat)? {
+        if let template = settings.template { return TemplateFormat(template.compiled) }
+        return formats[settings.format]
+    }
+}

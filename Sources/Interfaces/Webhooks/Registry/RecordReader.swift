@@ -1,0 +1,133 @@
+import ChatKit
+import ChatModel
+import JSON
+import Signing
+
+/// Reads a webhook out of its record. Every member but those of the first release may be absent: older records lack it.
+struct RecordReader {
+    private let record: Record
+    private let vault: Vault
+    private var seals: [String: String] = [:]
+
+    init(_ record: Record, _ vault: Vault) {
+        self.record = record
+        self.vault = vault
+    }
+
+    /// Nil for a record that is no webhook of ours.
+    mutating func webhook() -> Webhook? {
+        do {
+            return try read()
+        } catch {
+            // Whatever it was: the webhook counts as unreadable, and its deliveries are held.
+            return nil
+        }
+    }
+
+    private struct Unreadable: Error {}
+
+    private mutating func read() throws -> Webhook {
+        let document = try JSONDocument(record.body)
+        let root = document.root
+        guard let status = root["status"]?.string.flatMap(Webhook.Status.init(rawValue:)) else { throw Unreadable() }
+        var webhook = Webhook(
+            id: record.key.id, space: record.key.space, settings: try settings(root, document.text), status: status,
+            statusReason: root["status_reason"]?.string, secrets: try secrets(root["secrets"]),
+            since: Self.time(root["since"]), created: Self.time(root["created"]), updated: record.updated,
+            etag: record.etag)
+        webhook.verifiedURL = root["verified_url"]?.string
+        webhook.allowedPerMinute = root["allowed_per_minute"]?.integer.flatMap { Int(exactly: $0) }
+        if let sealed = root["app_key"]?.string { webhook.appKey = AppSigningKey(try open(sealed)) }
+        webhook.seals = seals
+        return webhook
+    }
+
+    private mutating func settings(_ root: JSONValue, _ text: JSONText) throws -> WebhookSettings {
+        guard let url = root["url"]?.string else { throw Unreadable() }
+        var settings = WebhookSettings(
+            url: url, types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
+            channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
+            description: root["description"]?.string ?? "",
+            concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
+        // A filter that no longer compiles must not turn into none: that would tell the receiver of everything.
+        if let text = root["filter"]?.string { settings.filter = try Filter(text, limits: Self.storedLimits) }
+        settings.format = root["format"]?.string ?? settings.format
+        if root["template"] != nil, let template = text.rawMember("template") {
+            settings.template = try WebhookTemplate(template)
+        }
+        if let names = root["signatures"]?.strings {
+            settings.signatures = names.compactMap(OutboundSigner.Signature.init)
+        }
+        for member in root["headers"]?.members ?? [] {
+            settings.headers.append(HeaderField(member.name, try open(member.value.string)))
+        }
+        settings.auth = try auth(root["auth"])
+        settings.tls = try tls(root["tls"])
+        readTiming(root, &settings)
+        return settings
+    }
+
+    private func readTiming(_ root: JSONValue, _ settings: inout WebhookSettings) {
+        settings.retryDelays = root["retry"]?["delays_seconds"]?.elements?.compactMap { $0.double.map { .seconds($0) } }
+        settings.timeout = root["timeout_seconds"]?.double.map { .seconds($0) }
+        settings.ratePerSecond = root["rate_per_second"]?.double
+        settings.ordering = DeliveryOrdering.words.first { $0.word == root["ordering"]?.string }?.value ?? .none
+        if let events = root["batch"]?["max_events"]?.integer, let bytes = root["batch"]?["max_bytes"]?.integer {
+            settings.batch = WebhookBatch(events: Int(events), bytes: Int(bytes))
+        }
+        settings.verification = root["verification"]?.string.flatMap(WebhookVerification.init)
+    }
+
+    private mutating func auth(_ value: JSONValue?) throws -> WebhookAuth? {
+        guard let value else { return nil }
+        switch value["type"]?.string {
+        case "basic":
+            return .basic(user: value["username"]?.string ?? "", password: try open(value["password"]?.string))
+        case "bearer": return .bearer(token: try open(value["token"]?.string))
+        case "oauth2":
+            var credentials = WebhookAuth.ClientCredentials(
+                tokenURL: value["token_url"]?.string ?? "", clientID: value["client_id"]?.string ?? "",
+                clientSecret: try open(value["client_secret"]?.string))
+            credentials.scope = value["scope"]?.string
+            credentials.audience = value["audience"]?.string
+            credentials.isSentInBody = value["client_auth"]?.string == "body"
+            return .oauth2(credentials)
+        default: throw Unreadable()
+        }
+    }
+
+    private mutating func tls(_ value: JSONValue?) throws -> WebhookTLS? {
+        guard let value else { return nil }
+        let key = try value["private_key"]?.string.map { try open($0) }
+        return try WebhookTLS(
+            certificate: value["certificate"]?.string, privateKey: key, authorities: value["ca"]?.string)
+    }
+
+    private mutating func secrets(_ value: JSONValue?) throws -> [WebhookSecret] {
+        try (value?.elements ?? []).map { element in
+            WebhookSecret(
+                key: try StandardSigningKey(try open(element["key"]?.string)),
+                until: element["until"]?.string.flatMap { Timetoken(text: $0) })
+        }
+    }
+
+    /// What a stored text opens to; remembers how it was stored.
+    private mutating func open(_ stored: String?) throws -> String {
+        guard let stored else { throw Unreadable() }
+        let clear = try vault.openText(stored, context: record.key.vaultContext)
+        seals[clear] = stored
+        return clear
+    }
+
+    /// What was accepted once stays, though the limits for new filters may have become narrower.
+    private static let storedLimits: Limits = {
+        var limits = Limits()
+        limits.filterBytes = .max
+        limits.filterDepth = 1000
+        return limits
+    }()
+
+    private static func time(_ value: JSONValue?) -> Timetoken {
+        value?.string.flatMap { Timetoken(text: $0) } ?? .zero
+    }
+}

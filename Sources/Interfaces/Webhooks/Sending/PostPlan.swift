@@ -1,0 +1,112 @@
+import ChatModel
+import HTTPClient
+import Locking
+import Signing
+
+/// What all posts to a webhook have in common, made once for each state of it: the format, the keys set up, the fields that
+/// never change.
+struct PostPlan: Sendable {
+    typealias Field = OutboundRequest.Field
+
+    let webhook: Webhook
+    /// Nil: the format belongs to an interface this gateway does not have.
+    private let format: (any WebhookFormat)?
+    private let signer: OutboundSigner
+    private let fixed: [Field]
+    /// When the first of its secrets ends.
+    private let end: Timetoken?
+
+    init(_ webhook: Webhook, at now: Timetoken, _ options: WebhookOptions, _ formats: FormatTable) {
+        self.webhook = webhook
+        let settings = webhook.settings
+        format = formats.format(of: settings)
+        let secrets = webhook.secrets.filter { $0.isActive(at: now) }
+        signer = OutboundSigner(settings.signatures, keys: secrets.map(\.key), ed25519: webhook.appKey?.key)
+        end = secrets.compactMap(\.until).min()
+        var fixed: [Field] = [("user-agent", options.userAgent)]
+        if options.demands(of: settings) == .cloudevents { fixed.append(("webhook-request-origin", options.origin)) }
+        switch settings.auth {
+        case .basic(let user, let password):
+            fixed.append(("authorization", "Basic " + Base64.encode(Array("\(user):\(password)".utf8))))
+        case .bearer(let token): fixed.append(("authorization", "Bearer " + token))
+        case .oauth2, nil: break
+        }
+        self.fixed = fixed + settings.headers.map { ($0.name, $0.value) }
+    }
+
+    func isCurrent(for webhook: Webhook, at now: Timetoken) -> Bool {
+        self.webhook.etag == webhook.etag && end.map { now < $0 } ?? true
+    }
+
+    /// Whether a post carries a JSON array of events.
+    var isArray: Bool {
+        webhook.settings.format == BuiltInFormat.cloudeventsBatch.rawValue
+            || (webhook.settings.batch.map { $0.events > 1 } ?? false) && format?.isBatchable == true
+    }
+
+    /// What one event becomes. What was sent once goes out as it was, whatever the webhook looks like by now.
+    func content(of sent: Sent) throws(FormatObstacle) -> PostContent {
+        guard PostContent.isEnvelope(sent.body) else {
+            guard let content = PostContent(stored: sent.body) else {
+                throw FormatObstacle("the stored bytes are damaged")
+            }
+            return content
+        }
+        guard let format else { throw FormatObstacle("the format '\(webhook.settings.format)' is not to be had here") }
+        return try format.content(of: sent.body, for: webhook.endpoint)
+    }
+
+    /// - Parameters:
+    ///   - id: the same over all attempts.
+    ///   - event: what the fields of one event say; nil for several.
+    func request(
+        _ content: PostContent, id: String, attempt: Int, event: (type: String, channel: String)?, at now: Timetoken
+    ) throws(StandardSigningError) -> OutboundRequest {
+        let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
+        let url = webhook.settings.url
+        var headers: [Field] = [
+            ("content-type", content.contentType), ("webhook-id", id), ("webhook-timestamp", String(seconds)),
+        ]
+        headers += try signer.fields(id: id, timestamp: seconds, url: url, body: content.body)
+        headers.append(("webhook-attempt", String(attempt)))
+        if let event {
+            headers.append(("webhook-event-type", event.type))
+            headers.append(("webhook-channel", Percent.headerValue(event.channel)))
+        }
+        for field in content.headers { headers.append((field.name, field.value)) }
+        headers += fixed
+        return OutboundRequest(
+            method: "POST", url: url, headers: headers, body: content.body,
+            totalTimeout: webhook.settings.timeout ?? WebhookSettings.defaultTimeout,
+            tls: webhook.settings.tls?.identity)
+    }
+}
+
+/// The plans of the webhooks that are being sent to.
+final class PostPlans: Sendable {
+    /// Beyond it all are made anew: a webhook that was deleted must not stay for ever.
+    private static let most = 4096
+
+    let options: WebhookOptions
+    private let formats: FormatTable
+    private let plans = Lock<[EndpointID: PostPlan]>([:])
+
+    init(_ options: WebhookOptions) {
+        self.options = options
+        formats = FormatTable(publicURL: options.publicURL, others: options.formats)
+    }
+
+    func plan(for webhook: Webhook, at now: Timetoken) -> PostPlan {
+        let endpoint = webhook.endpoint
+        if let plan = plans.withLock({ $0[endpoint] }), plan.isCurrent(for: webhook, at: now) { return plan }
+        let plan = PostPlan(webhook, at: now, options, formats)
+        plans.withLock { plans in
+            if plans.count >= Self.most { plans.removeAll(keepingCapacity: true) }
+            plans[endpoint] = plan
+        }
+        return plan
+    }
+
+    /// Whether a webhook's format is to be had.
+    func knows(formatOf settings: WebhookSettings) -> Bool { formats.format(of: settings) != nil }
+}

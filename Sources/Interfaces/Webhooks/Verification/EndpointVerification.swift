@@ -1,0 +1,96 @@
+import ChatKit
+public import ChatModel
+import HTTPClient
+import JSON
+import Signing
+
+/// Asks receivers whether they want what they would be sent, so that a webhook cannot be turned against a stranger.
+public struct EndpointVerification: Sendable {
+    let registry: WebhookRegistry
+    let tokens: PostTokens
+
+    /// Asks once, and enables the webhook when its receiver consents. One that is disabled stays so, and need not be asked
+    /// again when it is enabled.
+    /// - Throws: `.notFound`, `.forbidden`; `.invalid` with the slug `verification_failed` when it does not consent;
+    ///   `.conflict` when nobody demands consent, or the webhook has changed meanwhile.
+    public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
+        let webhook = try await registry.webhook(id, by: caller)
+        try registry.demandReach(of: webhook.settings, by: caller)
+        var allowed: Int?
+        switch registry.options.demands(of: webhook.settings) {
+        case .none: throw ChatError(.conflict, "this webhook needs no verification")
+        case .echo: try await demandEcho(from: webhook)
+        case .cloudevents: allowed = try await demandConsent(from: webhook)
+        }
+        return try await registry.change(webhook.endpoint, ifMatch: nil) { (now) throws(ChatError) in
+            guard now.settings.url == webhook.settings.url else {
+                throw ChatError(.conflict, "the webhook has another address by now; ask again")
+            }
+            now.verifiedURL = now.settings.url
+            now.allowedPerMinute = allowed
+        }
+    }
+
+    /// Posts a challenge, signed as deliveries are. The answer must be a success and repeat it, as its text or as the member
+    /// `challenge`.
+    private func demandEcho(from webhook: Webhook) async throws(ChatError) {
+        let random = registry.options.random
+        let challenge = random.token(prefix: "")
+        let now = registry.service.clock.now
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("type", "webhook.verification")
+            writer.member("timestamp", now.timestamp)
+            writer.member("webhook", webhook.id)
+            writer.member("challenge", challenge)
+            writer.endObject()
+        }
+        let request: OutboundRequest
+        do throws(StandardSigningError) {
+            request = try registry.plans.plan(for: webhook, at: now).request(
+                PostContent(body: body.bytes), id: random.identifier(prefix: "msg_"), attempt: 1, event: nil, at: now)
+        } catch {
+            throw Self.refused("the challenge could not be signed")
+        }
+        let result = await tokens.send(request, to: webhook)
+        guard let status = result.status else { throw Self.unanswered(result) }
+        guard (200..<300).contains(status) else { throw Self.refused("the receiver answered \(status)") }
+        let text = String(decoding: result.body, as: UTF8.self).filter { !$0.isWhitespace }
+        let member = (try? JSONDocument(result.body))?.root["challenge"]?.string  // no JSON, no member
+        guard text == challenge || member == challenge else {
+            throw Self.refused("the answer does not repeat the challenge")
+        }
+    }
+
+    /// The handshake of CloudEvents' webhooks: its headers count, not its status.
+    /// - Returns: the posts per minute it takes; nil: any number.
+    private func demandConsent(from webhook: Webhook) async throws(ChatError) -> Int? {
+        let origin = registry.options.origin
+        // As many as it would get at its rate; a rate below one a minute is asked for as one.
+        let rate = webhook.settings.ratePerSecond.map { max(1, Int($0 * 60)) }
+        var request = OutboundRequest(
+            method: "OPTIONS", url: webhook.settings.url,
+            totalTimeout: webhook.settings.timeout ?? WebhookSettings.defaultTimeout,
+            tls: webhook.settings.tls?.identity)
+        request.headers = CloudEventsConsent.request(origin: origin, ratePerMinute: rate).map { ($0.name, $0.value) }
+        let result = await tokens.send(request, to: webhook)
+        guard result.status != nil else { throw Self.unanswered(result) }
+        do throws(CloudEventsConsent.Refusal) {
+            switch try CloudEventsConsent.grant(origin: origin, asksRate: rate != nil, header: { result.headers[$0] }) {
+            case .unlimited: return nil
+            case .perMinute(let number): return number
+            }
+        } catch {
+            throw Self.refused("\(error)")
+        }
+    }
+
+    private static func refused(_ why: String) -> ChatError {
+        ChatError(.invalid, "the receiver has not consented: \(why)", slug: "verification_failed")
+    }
+
+    /// What the library says of an address inside stays in the log; its class is for everybody.
+    private static func unanswered(_ result: OutboundResult) -> ChatError {
+        refused("no answer came (\(result.failure?.reason.rawValue ?? "reset"))")
+    }
+}

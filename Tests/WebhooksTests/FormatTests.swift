@@ -1,0 +1,226 @@
+import ChatKit
+import ChatModel
+import HTTPClient
+import JSON
+import Signing
+import TestHouse
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A webhook's format") struct FormatTests {
+    private static let endpoint = EndpointID("wh_1", in: SpaceID("demo"))
+    private static let event: Event = {
+        var draft = EventDraft(
+            channel: ChannelID("Euro € 😀", in: endpoint.space), type: "order.paid",
+            data: JSONText(trusted: Array(#"{"amount":100.10,"user":"forged","note":"a\"b"}"#.utf8)), user: "ana")
+        draft.schema = SchemaReference(type: "order.paid", version: 3)
+        return Event(timetoken: ManualClock.start, draft: draft)
+    }()
+
+    private static func content(_ name: BuiltInFormat, _ event: Event = event) throws -> PostContent {
+        let format = try #require(
+            FormatTable(publicURL: "https://gw.example").format(of: WebhookSettings(url: "", format: name)))
+        return try format.content(of: event.envelope.bytes, for: endpoint)
+    }
+
+    @Test("envelope is the event byte for byte")
+    func envelope() throws {
+        let content = try Self.content(.envelope)
+        #expect(content.body == Self.event.envelope.bytes)
+        #expect(content.contentType == "application/json")
+    }
+
+    @Test("flat has the payload's members at the top, and its facts cannot be forged by them")
+    func flat() throws {
+        let text = String(decoding: try Self.content(.flat).body, as: UTF8.self)
+        #expect(
+            text
+                == #"{"event_id":"evt_17000000000000000","event_type":"order.paid","channel":"Euro € 😀","user":"ana","timetoken":"17000000000000000","amount":100.10,"note":"a\"b"}"#
+        )
+        let draft = EventDraft(
+            channel: ChannelID("c", in: Self.endpoint.space), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
+        let list = try Self.content(.flat, Event(timetoken: ManualClock.start, draft: draft))
+        #expect(String(decoding: list.body, as: UTF8.self).hasSuffix(#""data":[1]}"#))
+    }
+
+    @Test("cloudevents names app, channel and schema, and keeps the payload's bytes")
+    func structured() throws {
+        let content = try Self.content(.cloudevents)
+        #expect(content.contentType == "application/cloudevents+json")
+        let root = try JSONDocument(content.body).root
+        #expect(root["specversion"]?.string == "1.0")
+        #expect(root["id"]?.string == "evt_17000000000000000")
+        #expect(root["source"]?.string == "/apps/demo/channels/Euro%20%E2%82%AC%20%F0%9F%98%80")
+        #expect(root["type"]?.string == "order.paid")
+        #expect(root["time"]?.string == Self.event.timetoken.timestamp)
+        #expect(root["subject"]?.string == "Euro € 😀")
+        #expect(root["partitionkey"]?.string == "Euro € 😀")
+        #expect(root["dataschema"]?.string == "https://gw.example/v1/event-types/order.paid/versions/3")
+        #expect(root["user"]?.string == "ana")
+        #expect(JSONText(trusted: content.body).rawMember("data") == Self.event.data)
+    }
+
+    @Test("cloudevents_binary has the attributes as fields, percent-encoded, and the payload alone as body")
+    func binary() throws {
+        let content = try Self.content(.cloudeventsBinary)
+        #expect(content.contentType == "application/json")
+        #expect(content.body == Self.event.data.bytes)
+        let fields = Dictionary(uniqueKeysWithValues: content.headers.map { ($0.name, $0.value) })
+        #expect(fields["ce-specversion"] == "1.0")
+        #expect(fields["ce-subject"] == "Euro%20%E2%82%AC%20%F0%9F%98%80")
+        #expect(fields["ce-id"] == "evt_17000000000000000")
+        #expect(fields["ce-user"] == "ana")
+    }
+
+    @Test("template makes what its owner declared")
+    func template() throws {
+        var settings = WebhookSettings(url: "", format: .template)
+        settings.template = try WebhookTemplate(
+            JSONText(trusted: Array(#"{"text":"{event/type} on {event/channel}","hook":{"$":"webhook/id"}}"#.utf8)))
+        let format = try #require(FormatTable(publicURL: "").format(of: settings))
+        let content = try format.content(of: Self.event.envelope.bytes, for: Self.endpoint)
+        #expect(
+            String(decoding: content.body, as: UTF8.self) == #"{"text":"order.paid on Euro € 😀","hook":"wh_1"}"#)
+    }
+
+    @Test("comes back from the queue as it was sent", arguments: BuiltInFormat.allCases.filter { $0 != .template })
+    func stored(name: BuiltInFormat) throws {
+        let content = try Self.content(name)
+        #expect(!PostContent.isEnvelope(content.stored))
+        #expect(PostContent(stored: content.stored) == content)
+    }
+
+    @Test("of damaged bytes is none", arguments: ["", "x", "a: b\r\n\r\n{}", "\r\n{}", "content-type: a\r\nb"])
+    func damaged(text: String) { #expect(PostContent(stored: Array(text.utf8)) == nil) }
+
+    // MARK: On the wire
+
+    @Test("is what receivers get, signed over the bytes they get")
+    func onTheWire() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            var settings = WebhookSettings(url: receiver.url(), format: .cloudeventsBinary)
+            settings.signatures = [.standard, .standardEd25519, .hub, .stripe, .rfc9421]
+            let issued = try await house.registry.create(settings, by: House.owner)
+            let event = try await house.emit(data: #"{"a":1}"#)
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            #expect(request.text == #"{"a":1}"#)
+            #expect(request["ce-id"] == event.id)
+            let publicKey = try #require(try JSONDocument(issued.webhook.printed()).root["ed25519_public_key"]?.string)
+            for key in [issued.secret, publicKey] {
+                try StandardVerifier([StandardVerificationKey(key)]).verify(
+                    id: event.id, timestamp: "1700000000", signature: try #require(request["webhook-signature"]),
+                    body: request.body, at: 1_700_000_000)
+            }
+            for name in ["x-hub-signature-256", "stripe-signature", "signature", "signature-input", "content-digest"] {
+                #expect(request[name] != nil, "\(name)")
+            }
+            #expect(try await house.registry.publishedKeys().count == 1)
+            #expect(try await house.registry.publishedKeys(of: House.space).first?.contains(#""kty":"OKP""#) == true)
+        }
+    }
+
+    @Test("that changes leaves what was tried as it was")
+    func changed() async throws {
+        let receiver = try Receiver { $0["webhook-attempt"] == "1" ? .status(500) : .status(204) }
+        try await House.with { house in
+            let id = try await house.registry.create(
+                WebhookSettings(url: receiver.url(), format: .flat), by: House.owner
+            ).webhook.id
+            try await house.emit(data: #"{"a":1}"#)
+            await house.recorded(1)
+            let patch = try JSONDocument(Array(#"{"format":"cloudevents_binary"}"#.utf8))
+            _ = try await house.registry.patch(id, with: patch, by: House.owner)
+            house.clock.advance(by: .seconds(10))
+            await house.recorded(2)
+            let bodies = receiver.requests.entries
+            #expect(bodies.count == 2)
+            #expect(bodies.first?.body == bodies.last?.body)
+            #expect(bodies.last?["ce-id"] == nil)
+        }
+    }
+
+    @Test("that has no form for an event fails the attempt, and goes on when it is mended")
+    func mended() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            var settings = WebhookSettings(url: receiver.url(), format: .template)
+            settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"t":"{event/data/missing}"}"#.utf8)))
+            let id = try await house.registry.create(settings, by: House.owner).webhook.id
+            let event = try await house.emit()
+            await house.recorded(1)
+            #expect(receiver.requests.entries.isEmpty)
+            let patch = try JSONDocument(Array(#"{"template":{"t":"{event/id}"}}"#.utf8))
+            _ = try await house.registry.patch(id, with: patch, by: House.owner)
+            house.clock.advance(by: .seconds(10))
+            await house.recorded(2)
+            #expect(receiver.requests.entries.map(\.text) == [#"{"t":"\#(event.id)"}"#])
+        }
+    }
+
+    // MARK: Batches
+
+    private static func trial(_ number: Int64, _ webhook: Webhook, _ data: String = "{}") -> Sent {
+        let draft = EventDraft(
+            channel: ChannelID("c", in: webhook.space), type: "t", data: JSONText(trusted: Array(data.utf8)))
+        return Deliveries.trial(
+            of: Event(timetoken: Timetoken(ManualClock.start.rawValue + UInt64(number)), draft: draft), for: webhook)
+    }
+
+    private static func webhook(_ format: BuiltInFormat, bytes: Int = 1024 * 1024) -> Webhook {
+        var settings = WebhookSettings(url: "https://example.com/", format: format)
+        settings.batch = WebhookBatch(events: 10, bytes: bytes)
+        let key = StandardSigningKey.generate(from: SystemRandomSource())
+        return Webhook(
+            id: "wh_1", space: endpoint.space, settings: settings, secrets: [WebhookSecret(key: key)], since: 1,
+            created: 1, updated: 1)
+    }
+
+    @Test(
+        "puts several events into one array",
+        arguments: [
+            (BuiltInFormat.envelope, "application/json"), (.flat, "application/json"),
+            (.cloudeventsBatch, "application/cloudevents-batch+json"),
+        ])
+    func batch(format: BuiltInFormat, contentType: String) throws {
+        let webhook = Self.webhook(format)
+        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        batch.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
+        let request = try #require(batch.requests.first)
+        #expect(batch.requests.count == 1)
+        #expect(batch.sent.map(\.count) == [3])
+        #expect(request.headers.first { $0.name == "content-type" }?.value == contentType)
+        #expect(try JSONDocument(request.body).root.count == 3)
+        var again = PostBatch(at: ManualClock.start.adding(.seconds(60)), PostPlans(WebhookOptions()))
+        again.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
+        func id(_ request: OutboundRequest?) -> String? { request?.headers.first { $0.name == "webhook-id" }?.value }
+        #expect(id(again.requests.first) == id(request))
+        #expect(again.requests.first?.body == request.body)
+    }
+
+    @Test("ends a batch before it gets too long, and before what was sent in another form")
+    func split() throws {
+        let webhook = Self.webhook(.envelope, bytes: 400)
+        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook)
+        #expect(batch.sent.map(\.count) == [2, 2, 1])
+        var mixed = (0..<3).map { Self.trial($0, webhook) }
+        let earlier = PostContent(contentType: PostContent.cloudEvent, body: Array("{}".utf8))
+        mixed[1] = Sent(lease: mixed[1].lease, body: earlier.stored)
+        var other = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        other.add(mixed, to: webhook)
+        #expect(other.sent.map(\.count) == [1, 1, 1])
+        #expect(
+            other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
+                == ["application/json", "application/cloudevents-batch+json", "application/json"])
+    }
+}
+
+extension WebhookSettings {
+    init(url: String, format: BuiltInFormat) {
+        self.init(url: url)
+        self.format = format.rawValue
+    }
+}

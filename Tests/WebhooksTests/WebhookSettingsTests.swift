@@ -1,0 +1,209 @@
+import ChatKit
+import ChatModel
+import JSON
+import Signing
+import Testing
+
+@testable import Webhooks
+
+@Suite("Settings of a webhook") struct WebhookSettingsTests {
+    private static func document(_ text: String) throws -> JSONDocument { try JSONDocument(Array(text.utf8)) }
+
+    private static let full = #"""
+        {"url":"https://example.com/hook","types":["order.*"],"channels":["orders.eu"],"filter":"data.a > 1",
+        "description":"x","concurrency":3,"format":"template","template":{"t":"{event/id}"},
+        "headers":{"X-Api-Key":"s3cret","X-Other":"o"},"auth":{"type":"basic","username":"u","password":"pässword"},
+        "signatures":["standard","hub_sha256"],"retry":{"delays_seconds":[1,0.5,3600]},"timeout_seconds":20,
+        "rate_per_second":2.5,"ordering":"per_channel","batch":{"max_events":50,"max_bytes":65536},
+        "verification":"echo"}
+        """#
+
+    private static func webhook(_ settings: WebhookSettings) -> Webhook {
+        Webhook(
+            id: "wh_1", space: House.space, settings: settings,
+            secrets: [WebhookSecret(key: .generate(from: SystemRandomSource()))], since: 5, created: 6, updated: 7)
+    }
+
+    private static func record(_ body: JSONText) -> Record {
+        Record(key: RecordKey(.webhook, "wh_1", in: House.space), body: body, etag: "1", updated: 7)
+    }
+
+    @Test("are read, and printed without their secrets")
+    func printing() throws {
+        let webhook = Self.webhook(try WebhookSettings(try Self.document(Self.full)))
+        let text = webhook.printed()
+        let root = try JSONDocument(text).root
+        #expect(root["headers"]?.strings == ["X-Api-Key", "X-Other"])
+        #expect(root["auth"]?["username"]?.string == "u")
+        #expect(root["retry"]?["delays_seconds"]?.elements?.compactMap(\.double) == [1, 0.5, 3600])
+        #expect(root["timeout_seconds"]?.integer == 20)
+        #expect(root["rate_per_second"]?.double == 2.5)
+        #expect(root["ordering"]?.string == "per_channel")
+        #expect(root["batch"]?["max_events"]?.integer == 50)
+        #expect(root["template"]?["t"]?.string == "{event/id}")
+        #expect(root["verification"]?.string == "echo")
+        for secret in ["s3cret", "pässword", "whsec_"] { #expect(!text.description.contains(secret)) }
+    }
+
+    @Test("that were printed can be sent back, and what is secret stays")
+    func roundTrip() throws {
+        let settings = try WebhookSettings(try Self.document(Self.full))
+        let printed = try JSONDocument(Self.webhook(settings).printed()).root
+        var patch = JSONWriter()
+        patch.beginObject()
+        for name in ["headers", "auth", "retry", "template", "batch"] {
+            guard let text = Self.webhook(settings).printed().rawMember(name) else { continue }
+            #expect(printed[name] != nil)
+            patch.key(text: name)
+            patch.raw(text)
+        }
+        patch.endObject()
+        let merged = try settings.merging(try JSONDocument(patch.bytes))
+        #expect(merged.headers == settings.headers)
+        #expect(merged.auth == settings.auth)
+        #expect(merged.batch == settings.batch)
+    }
+
+    @Test("lose what null names, one header alone too")
+    func removal() throws {
+        let settings = try WebhookSettings(try Self.document(Self.full))
+        let fewer = try settings.merging(try Self.document(#"{"headers":{"x-api-key":null},"auth":null,"batch":null}"#))
+        #expect(fewer.headers.map(\.name) == ["X-Other"])
+        #expect(fewer.auth == nil)
+        #expect(fewer.batch == nil)
+        let kept = try settings.merging(try Self.document(#"{"headers":["X-Api-Key"]}"#))
+        #expect(kept.headers == [HeaderField("X-Api-Key", "s3cret")])
+        #expect(try settings.merging(try Self.document(#"{"headers":null}"#)).headers.isEmpty)
+    }
+
+    @Test("keep no secret for another address or name")
+    func keptSecrets() throws {
+        let oauth = #"{"type":"oauth2","token_url":"https://a.example/t","client_id":"c","client_secret":"s"}"#
+        let settings = try WebhookSettings(try Self.document(#"{"url":"https://e.com","auth":\#(oauth)}"#))
+        let same = #"{"auth":{"type":"oauth2","token_url":"https://a.example/t","client_id":"c","scope":"x"}}"#
+        guard case .oauth2(let kept) = try settings.merging(try Self.document(same)).auth else {
+            Issue.record("no OAuth")
+            return
+        }
+        #expect(kept.clientSecret == "s" && kept.scope == "x")
+        let elsewhere = #"{"auth":{"type":"oauth2","token_url":"https://evil.example/t","client_id":"c"}}"#
+        #expect(throws: ChatError.self) { try settings.merging(try Self.document(elsewhere)) }
+    }
+
+    @Test(
+        "are refused with the place of each mistake and the code emits answer",
+        arguments: [
+            (#"{"tpyes":1}"#, "#/tpyes", "unknown_member"), (#"{"url":1}"#, "#/url", "wrong_type"),
+            (#"{"format":"template"}"#, "#/template", "member_missing"),
+            (#"{"template":{"a":1}}"#, "#/template", "bad_member"),
+            (#"{"format":"template","template":"{nowhere/x}"}"#, "#/template", "bad_member"),
+            (#"{"headers":{"Host":"x"}}"#, "#/headers/Host", "bad_member"),
+            (#"{"headers":{"webhook-id":"x"}}"#, "#/headers/webhook-id", "bad_member"),
+            (#"{"headers":{"Content-Length":"1"}}"#, "#/headers/Content-Length", "bad_member"),
+            (#"{"headers":{"Stripe-Signature":"1"}}"#, "#/headers/Stripe-Signature", "bad_member"),
+            (#"{"headers":{"a b":"1"}}"#, "#/headers/a b", "bad_member"),
+            (#"{"headers":{"X":"a\r\nEvil: 1"}}"#, "#/headers/X", "bad_member"),
+            (#"{"headers":{"X":"a\nb"}}"#, "#/headers/X", "bad_member"),
+            (#"{"headers":{"X":" a"}}"#, "#/headers/X", "bad_member"),
+            (#"{"headers":["X"]}"#, "#/headers/0", "unknown_member"),
+            (#"{"auth":{"type":"digest"}}"#, "#/auth/type", "bad_member"),
+            (#"{"auth":{"type":"bearer"}}"#, "#/auth/token", "member_missing"),
+            (#"{"auth":{"type":"bearer","token":"a\nb"}}"#, "#/auth/token", "wrong_type"),
+            (#"{"auth":{"type":"basic","username":"a:b","password":"c"}}"#, "#/auth/username", "bad_member"),
+            (#"{"tls":{"certificate":"x"}}"#, "#/tls", "bad_member"),
+            (#"{"signatures":[]}"#, "#/signatures", "wrong_type"),
+            (#"{"signatures":["md5"]}"#, "#/signatures/0", "bad_member"),
+            (#"{"retry":[1]}"#, "#/retry", "wrong_type"),
+            (#"{"retry":{"delays_seconds":[2592001]}}"#, "#/retry/delays_seconds/0", "bad_member"),
+            (#"{"timeout_seconds":4}"#, "#/timeout_seconds", "bad_member"),
+            (#"{"timeout_seconds":31}"#, "#/timeout_seconds", "bad_member"),
+            (#"{"rate_per_second":0}"#, "#/rate_per_second", "bad_member"),
+            (#"{"ordering":"total"}"#, "#/ordering", "bad_member"),
+            (#"{"batch":{"max_events":501}}"#, "#/batch/max_events", "bad_member"),
+            (#"{"format":"cloudevents","batch":{"max_events":5}}"#, "#/batch", "bad_member"),
+            (#"{"verification":"maybe"}"#, "#/verification", "bad_member"),
+            (#"{"headers":{"Authorization":"x"},"auth":{"type":"bearer","token":"t"}}"#, "#/headers", "bad_member"),
+        ])
+    func mistakes(text: String, pointer: String, slug: String) throws {
+        let whole = text == #"{"url":1}"# ? text : #"{"url":"https://e.com","# + text.dropFirst()
+        do {
+            _ = try WebhookSettings(try Self.document(whole))
+            Issue.record("accepted: \(whole)")
+        } catch let error as ChatError {
+            #expect(error.faults.map(\.pointer).contains(pointer), "\(error.faults)")
+            #expect(error.slug == slug)
+        }
+    }
+
+    // MARK: The record
+
+    @Test("come back from the record, whose secrets are sealed", arguments: [false, true])
+    func record(isSealed: Bool) throws {
+        let vault = isSealed ? try Vault([Secret(Array(repeating: 7, count: 32))]) : Vault()
+        let webhook = Self.webhook(try WebhookSettings(try Self.document(Self.full)))
+        let body = webhook.body(vault)
+        if isSealed {
+            for secret in ["s3cret", "pässword", "whsec_"] { #expect(!body.description.contains(secret)) }
+        }
+        let read = try #require(Webhook(Self.record(body), vault))
+        #expect(read.printed() == webhook.printed())
+        #expect(read.settings.headers == webhook.settings.headers)
+        #expect(read.settings.auth == webhook.settings.auth)
+        #expect(read.secrets.map(\.key.text) == webhook.secrets.map(\.key.text))
+        // What has not changed is not sealed anew: the record keeps its etag.
+        #expect(read.body(vault) == body)
+        if isSealed { #expect(Webhook(Self.record(body), Vault()) == nil) }
+    }
+
+    @Test("of a record from before all this are read as they were")
+    func oldRecord() throws {
+        let old = #"""
+            {"url":"https://example.com/hook","types":["order.*"],"channels":["*"],"filter":"data.a > 1","description":"x",
+            "concurrency":3,"status":"disabled","status_reason":"by hand",
+            "secrets":[{"key":"whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"},
+            {"key":"whsec_GBkaGxwdHh8gISIjJCUmJygpKissLS4v","until":"17000000000000000"}],
+            "since":"16999999999999999","created":"16999999999999998"}
+            """#
+        let webhook = try #require(Webhook(Self.record(JSONText(trusted: Array(old.utf8))), Vault()))
+        #expect(webhook.settings.url == "https://example.com/hook")
+        #expect(webhook.settings.types == [.below("order.")])
+        #expect(webhook.settings.format == "envelope")
+        #expect(webhook.settings.signatures == [.standard])
+        #expect(webhook.settings.ordering == .none)
+        #expect(webhook.status == .disabled)
+        #expect(webhook.secrets.count == 2)
+        #expect(webhook.secrets[0].key.text == "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX")
+        #expect(webhook.since == 16_999_999_999_999_999)
+    }
+
+    @Test("decide how the queue treats the endpoint")
+    func lane() async throws {
+        try await House.with { house in
+            var settings = WebhookSettings(url: "https://example.com/")
+            settings.ordering = .strict
+            settings.batch = WebhookBatch(events: 20)
+            settings.ratePerSecond = 5
+            settings.concurrency = 2
+            var webhook = Self.webhook(settings)
+            webhook.allowedPerMinute = 60
+            let lane = house.registry.lane(of: webhook)
+            #expect(lane.state == .open && lane.concurrency == 2 && lane.ordering == .strict)
+            #expect(lane.batch == 20 && lane.rate == 1)
+        }
+    }
+
+    @Test(
+        "are refused where this deployment cannot serve them",
+        arguments: [
+            #"{"url":"https://example.com/","format":"sendbird"}"#, #"{"url":"https://example.com/","format":"xml"}"#,
+            #"{"url":"https://example.com/","auth":{"type":"oauth2","token_url":"http://10.0.0.1/t","client_id":"c","client_secret":"s"}}"#,
+        ])
+    func deployment(text: String) async throws {
+        try await House.with { house in
+            let settings = try WebhookSettings(try Self.document(text))
+            await #expect(throws: ChatError.self) {
+                _ = try await house.registry.create(settings, by: House.owner)
+            }
+        }
+    }
+}
