@@ -1,0 +1,142 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+    .map { .enableUpcomingFeature($0) }
+
+/// A room: a target at `Sources/<floor>/<name>` that may import only what it `uses` (see ARCHITECTURE.md).
+func room(_ floor: String, _ name: String, uses: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: uses, path: "Sources/\(floor)/\(name)", swiftSettings: strict)
+}
+
+/// A door to a C library: a module map and a shim header at `Sources/System/<name>`, no logic.
+func door(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig,
+        providers: apt.map { [.apt([$0])] })
+}
+
+func tests(_ name: String, uses: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
+}
+
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "parley",
+    products: [
+        .library(name: "ChatKit", targets: ["ChatKit", "SQLiteEngine"]),
+        .executable(name: "parley", targets: ["parley"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    ],
+    targets: [
+        door("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+        door("CJansson", pkgConfig: "jansson", apt: "libjansson-dev"),
+        door("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        door("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        door("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        door("CLinux"),
+
+        room("Toolkit", "Locking", uses: ["CLinux"]),
+        room("Toolkit", "JSON", uses: ["CJansson"]),
+        room("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
+        room("Toolkit", "Signing", uses: [crypto]),
+        room("Toolkit", "Templates", uses: ["JSON"]),
+        room("Toolkit", "SQLite", uses: ["CSQLite"]),
+        room("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),
+        room("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
+
+        room("Chat", "ChatModel", uses: ["JSON"]),
+        room("Chat", "ChatKit", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
+
+        room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
+
+        room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
+        room(
+            "Interfaces", "Webhooks",
+            uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
+        room(
+            "Interfaces", "NativeAPI",
+            uses: [
+                "ChatKit", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing", "Webhooks", logging,
+            ]),
+        room("Interfaces", "Dashboard", uses: ["HTTPServer"]),
+
+        room(
+            "App", "Gateway",
+            uses: [
+                "ChatKit", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
+                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        room(
+            "App", "ParleyCommands",
+            uses: [
+                "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
+            ]),
+        .executableTarget(
+            name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict,
+            // In the place of the C library's allocator, which keeps too little at hand for hundreds of requests under
+            // way: a quarter of an emit's CPU (docs/performance.md).
+            linkerSettings: [.linkedLibrary("jemalloc")]),
+
+        tests(
+            "ChatKitTests",
+            uses: [
+                "ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
+                "TestReceiver", logging,
+            ]),
+        tests(
+            "GatewayTests",
+            uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),
+        tests("HouseRulesTests", uses: []),
+        tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
+        tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
+        tests("JSONTests", uses: ["JSON"]),
+        tests("JSONSchemaTests", uses: ["JSON", "JSONSchema"]),
+        .target(
+            name: "EventStreamReader", dependencies: ["Locking"], path: "Tests/Support/EventStreamReader",
+            swiftSettings: strict),
+        tests(
+            "NativeAPITests",
+            uses: [
+                "ChatKit", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+                "Locking",
+                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
+            ]),
+        tests("ParleyTests", uses: ["JSON", "Locking", "ParleyCommands", "Signing"]),
+        tests("SQLiteTests", uses: ["SQLite"]),
+        tests("SigningTests", uses: ["Signing"]),
+        tests("TemplatesTests", uses: ["JSON", "Templates"]),
+        .target(
+            name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking"],
+            path: "Tests/Support/EngineConformance", swiftSettings: strict),
+        .target(
+            name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
+        .target(
+            name: "TestHouse", dependencies: ["ChatKit", "ChatModel", "SQLiteEngine", "TestReceiver", logging],
+            path: "Tests/Support/House", swiftSettings: strict),
+        tests(
+            "InboundHooksTests",
+            uses: [
+                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+            ]),
+        tests(
+            "WebhooksTests",
+            uses: [
+                "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "TestReceiver", "Webhooks", logging,
+            ]),
+        tests(
+            "SQLiteEngineTests",
+            uses: ["ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", logging]),
+    ]
+)
