@@ -130,8 +130,11 @@ final class EasyHandle {
         setting.long(CURLOPT_NOSIGNAL, 1)
         setting.long(CURLOPT_FOLLOWLOCATION, 0)
         setting.text(CURLOPT_PROTOCOLS_STR, "http,https")
+        setting.long(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         // The empty string, not an absent one: that would mean the environment's.
         setting.text(CURLOPT_PROXY, "")
+        // Nor is it asked for exceptions.
+        setting.text(CURLOPT_NOPROXY, "*")
         setting.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         setting.long(CURLOPT_TCP_NODELAY, 1)
         setting.long(CURLOPT_PATH_AS_IS, 1)
@@ -151,15 +154,15 @@ final class EasyHandle {
         setting.pointer(CURLOPT_PRIVATE, context)
         setting.pointer(CURLOPT_WRITEDATA, context)
         setting.onBytes(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-            EasyHandle.from(context)?.body(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+            EasyHandle.with(context) { $0.body(UnsafeRawBufferPointer(start: bytes, count: size * count)) } ?? 0
         }
         setting.pointer(CURLOPT_HEADERDATA, context)
         setting.onBytes(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-            EasyHandle.from(context)?.header(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+            EasyHandle.with(context) { $0.header(UnsafeRawBufferPointer(start: bytes, count: size * count)) } ?? 0
         }
         setting.pointer(CURLOPT_OPENSOCKETDATA, context)
         setting.onOpenSocket { context, _, address in
-            EasyHandle.from(context)?.openSocket(address) ?? shim_bad_socket
+            EasyHandle.with(context) { $0.openSocket(address) } ?? shim_bad_socket
         }
         // The multi handle's, as a connection outlives the transfer that opened it.
         setting.pointer(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(multi).toOpaque())
@@ -173,8 +176,10 @@ final class EasyHandle {
     /// What libcurl was built to search.
     private static let systemDirectory = curl_version_info(shim_version_now).pointee.capath.map { String(cString: $0) }
 
-    private static func from(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
-        context.map { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+    private static func with<Result>(
+        _ context: UnsafeMutableRawPointer?, _ body: (EasyHandle) -> Result
+    ) -> Result? {
+        context.map { Unmanaged<EasyHandle>.fromOpaque($0)._withUnsafeGuaranteedRef(body) }
     }
 
     // MARK: Called by libcurl

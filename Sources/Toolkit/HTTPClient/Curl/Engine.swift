@@ -43,8 +43,11 @@ final class Engine: @unchecked Sendable {
         stop()
     }
 
+    /// Asked in every turn, so it makes no list of them.
     private var nextDeadline: UInt64? {
-        ([multi.timerDue, idleCheckDue] + lingering.map(\.due)).compactMap { $0 }.min()
+        var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max)
+        for group in lingering { next = min(next, group.due ?? .max) }
+        return next == .max ? nil : next
     }
 
     private func handOver() {

@@ -96,7 +96,7 @@ struct RequestImage: ~Copyable {
     /// RFC 9110, 5.6.2.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy { byte in
+            && all(text) { byte in
                 switch byte {
                 // Visible ASCII without `"(),/:;<=>?@[\]{}`.
                 case 0x21, 0x23...0x27, 0x2a, 0x2b, 0x2d, 0x2e, 0x30...0x39, 0x41...0x5a, 0x5e...0x7a, 0x7c, 0x7e: true
@@ -107,7 +107,13 @@ struct RequestImage: ~Copyable {
 
     /// RFC 9110, 5.5: no control characters but the tab. CR, LF and NUL would begin a line of the attacker's.
     private static func isFieldValue(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+        all(text) { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+
+    /// Over the string's own memory, where it has some: looking at each byte through its view costs several times as much.
+    @inline(__always)
+    private static func all(_ text: String, _ isGood: (UInt8) -> Bool) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isGood) } ?? text.utf8.allSatisfy(isGood)
     }
 }
 
