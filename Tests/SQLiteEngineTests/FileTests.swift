@@ -56,6 +56,56 @@ import Testing
         #expect(try database.integer("SELECT count(*) FROM sqlite_master") == 1)
     }
 
+    @Test("of the first release is migrated, and what waits in it goes on, in a new order too")
+    func firstRelease() async throws {
+        let old = try Database(path: folder.database, mode: .readWrite)
+        try old.migrate([firstSchema])
+        try old.execute(
+            """
+            INSERT INTO type VALUES (1, 'order.paid');
+            INSERT INTO endpoint VALUES (1, 'app', 'wh', 0, 7);
+            INSERT INTO cursor VALUES ('c', 3);
+            INSERT INTO delivery(tt, ep, id, type, channel, state, due, tries, touched, reason) VALUES
+            (1, 1, 'dlv_1', 1, 'room', 2, 0, 10, 5, 'attempts_exhausted'), (2, 1, 'dlv_2', 1, 'room', 0, 5, 1, 5, NULL),
+            (3, 1, 'dlv_3', 1, 'room', 0, 5, 0, 5, NULL);
+            """)
+        let engine = try await SQLiteEngine(settings)
+        let list = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
+        #expect(list.map(\.status) == [.pending, .failed, .dead] && list.map(\.attempts) == [0, 1, 10])
+        var lane = LaneSettings(concurrency: 7)
+        lane.ordering = .strict
+        try await engine.deliveries.set(lane, of: EndpointID("wh", in: room.space))
+        #expect(try await engine.deliveries.take(9, wait: .zero).map(\.delivery.id) == ["dlv_2"])
+        await engine.close()
+    }
+
+    @Test("that was left half put into order is put into order when it is opened")
+    func halfOrdered() async throws {
+        let endpoint = EndpointID("wh", in: room.space)
+        var engine = try await SQLiteEngine(settings)
+        let items = (1...1500).map {
+            PlannedDelivery(
+                id: "dlv_\($0)", endpoint: endpoint, event: Timetoken(UInt64($0)), type: "t", channel: "\($0 % 3)")
+        }
+        try await engine.deliveries.plan(items, cursor: CursorName("c"), from: .zero, to: 1500)
+        await engine.close()
+        // As a crash leaves it after the first stretch: the settings say so, and some items have their place.
+        let file = try Database(path: folder.database, mode: .readWrite)
+        try file.execute(
+            """
+            UPDATE endpoint SET ordering=2, reordering=2;
+            UPDATE delivery SET chain=0, due=\(Int64.max) WHERE tt <= 500;
+            """)
+        engine = try await SQLiteEngine(settings)
+        for event in 1...3 {
+            let leases = try await engine.deliveries.take(9, wait: .zero)
+            #expect(leases.map(\.delivery.event) == [Timetoken(UInt64(event))])
+            let attempt = DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1)
+            #expect(try await engine.deliveries.finish(leases[0], DeliveryOutcome(.delivered, attempt: attempt)))
+        }
+        await engine.close()
+    }
+
     @Test("that is none, or cannot be made, is refused with words")
     func unusable() async throws {
         try Data("this is no database, however long one looks at it ".utf8).write(to: URL(filePath: folder.database))
@@ -258,6 +308,14 @@ import Testing
                 "expires>? AND expires<?"
             ),
             ("SELECT tt FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=1 ORDER BY due, tt LIMIT 5", "ep=?"),
+            (
+                "SELECT tt FROM delivery INDEXED BY delivery_state WHERE ep=1 AND state=2 AND tt > 3 AND tt < 9 ORDER BY tt DESC",
+                "ep=? AND state=? AND tt>? AND tt<?"
+            ),
+            (
+                "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=1 AND chain=5 ORDER BY tt LIMIT 2",
+                "ep=? AND chain=?"
+            ),
             ("SELECT id FROM record WHERE space='a' AND kind=1 AND parent='p' ORDER BY id", "record_parent"),
             ("SELECT id FROM record WHERE space='a' AND kind=1 ORDER BY updated, id", "record_updated"),
         ] {

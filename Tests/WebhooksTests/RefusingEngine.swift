@@ -130,6 +130,10 @@ struct RefusingQueue: DeliveryQueue {
 
     func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int { try await real.enqueue(items) }
 
+    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int {
+        try await real.skip(endpoint, through: event)
+    }
+
     func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
         try await real.purge(ids, in: space)
     }

@@ -71,6 +71,12 @@ extension Duration {
 }
 
 extension Database {
+    /// Counts this opening of the file.
+    func beginLife() throws(SQLiteFailure) -> UInt64 {
+        try execute("UPDATE head SET tt = tt + 1 WHERE lane = -2")
+        return UInt64(try integer("SELECT tt FROM head WHERE lane = -2") ?? 0)
+    }
+
     /// The endpoints and how much each has waiting; the items themselves are fetched when first asked for.
     func lanes() throws(SQLiteFailure) -> [(number: Int64, lane: Lane)] {
         var waiting: [Int64: Int] = [:]

@@ -41,7 +41,7 @@ public final class SQLiteEngine: Engine {
         let clerk = Clerk()
         let writing = Writing(intake: intake, clerk: clerk, uptime: settings.uptime)
         let board = Board(
-            lanes: parts.lanes, firstFence: memory.tail.end, clock: settings.clock, writing: writing)
+            lanes: parts.lanes, life: parts.life, clock: settings.clock, writing: writing)
         self.writing = writing
         self.board = board
         log = SQLiteLog(memory: memory, readers: readers, writing: writing)
@@ -62,6 +62,7 @@ public final class SQLiteEngine: Engine {
         let memory: Memory
         let readers: Readers
         let lanes: [(number: Int64, lane: Lane)]
+        let life: UInt64
     }
 
     /// The writer's thread, from opening the file to closing it.
@@ -97,7 +98,8 @@ public final class SQLiteEngine: Engine {
             settings.isInMemory
             ? Readers(inMemory: intake, settings: settings) : try Readers(settings: settings)
         let own = try Reader(database: database)
-        opened(.success(Parts(memory: memory, readers: readers, lanes: try database.lanes())))
+        let life = try database.beginLife()
+        opened(.success(Parts(memory: memory, readers: readers, lanes: try database.lanes(), life: life)))
         writer.run(reader: own, drained: closing.writerIsDrained)
     }
 }

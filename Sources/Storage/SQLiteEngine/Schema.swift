@@ -76,6 +76,9 @@ enum Schema {
         """
 
     private static let version2 = """
+        -- Lane -2: how often the file was opened.
+        INSERT INTO head VALUES (-2, 0);
+
         ALTER TABLE endpoint ADD COLUMN ordering INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE endpoint ADD COLUMN rate REAL;
         ALTER TABLE endpoint ADD COLUMN batch INTEGER NOT NULL DEFAULT 1;

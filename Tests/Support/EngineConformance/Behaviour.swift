@@ -39,7 +39,8 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
     }
 
     /// Every behaviour of the contract.
-    public static let all = log + names + reading + retention + directory + queue + life
+    public static let all =
+        log + names + reading + retention + directory + queue + ordering + pulling + redriving + life
 }
 
 /// An engine, its clock, and short words for what behaviours do all the time.

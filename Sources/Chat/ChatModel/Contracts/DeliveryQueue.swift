@@ -70,6 +70,11 @@ public protocol DeliveryQueue: Sendable {
     /// waiting are left alone, and endpoints that are closed. Returns how many are due by it.
     func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int
 
+    /// What an endpoint has waiting up to an event, that one included, turns dead with the reason `skipped`. Those under way
+    /// are left alone. Returns how many.
+    @discardableResult
+    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int
+
     /// Removes those of the deliveries that are dead. Returns how many.
     func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int
 }

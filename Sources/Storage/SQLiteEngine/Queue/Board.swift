@@ -83,11 +83,12 @@ final class Board: Sendable {
     private let writing: Writing
     private let gathering = Gathering()
 
-    /// - Parameter firstFence: above every fence given out before, so that leases of an earlier life are refused.
+    /// - Parameter life: how often the file was opened: fences of an earlier life are none of this one's, so its leases are
+    ///   refused, whoever comes with one (those who pull carry theirs around outside).
     init(
-        lanes: [(number: Int64, lane: Lane)], firstFence: UInt64, clock: WallClock, writing: Writing
+        lanes: [(number: Int64, lane: Lane)], life: UInt64, clock: WallClock, writing: Writing
     ) {
-        var state = BoardState(fence: firstFence)
+        var state = BoardState(fence: life << 40)
         for (number, lane) in lanes {
             state.lanes[number] = lane
             state.numbers[lane.endpoint] = number
@@ -350,6 +351,8 @@ final class Board: Sendable {
         if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
         if let next { writing.clerk.call(at: next) }
+        // The clerk remembers one moment: an earlier call may have covered the one that finished attempts wait for.
+        if let due = gathering.nextDue { writing.clerk.call(at: due) }
     }
 
     func close() {

@@ -16,6 +16,7 @@ struct DeliveryStatements {
     let heads: Statement
     let lead: Statement
     let purge: Statement
+    let skip: Statement
     let bury: Statement
     let findDue: Statement
     let finish: Statement
@@ -75,6 +76,8 @@ struct DeliveryStatements {
         heads = try prepare(
             "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain=? ORDER BY tt LIMIT 2")
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
+        skip = try prepare(
+            "UPDATE delivery SET state=2, reason='skipped', touched=?3, chain=NULL WHERE tt=?1 AND ep=?2")
         purge = try prepare("DELETE FROM delivery WHERE tt=?1 AND ep=?2 AND state=2")
         findDue = try prepare(
             """

@@ -44,6 +44,9 @@ final class Gathering: Sendable {
         }
     }
 
+    /// When what waits has waited long enough; nil when nothing does.
+    var nextDue: UInt64? { state.withLock { $0.due } }
+
     /// What has waited long enough by then.
     func due(at moment: UInt64) -> [FinishedAttempts] {
         state.withLock { state in

@@ -154,6 +154,21 @@ extension SQLiteDeliveries {
         try await inStretches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: space) }
     }
 
+    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int {
+        guard let number = board.number(of: endpoint) else { return 0 }
+        let end = min(event.rawValue, UInt64(Int64.max) - 1)
+        var count = 0
+        var position: UInt64? = 0
+        while let after = position {
+            let turn = try await writing.run { [board] (writer) throws(SQLiteFailure) in
+                .success(try writer.skip(number, after: after, through: end, board: board))
+            }
+            count += turn.count
+            position = turn.next
+        }
+        return count
+    }
+
     /// So many at a time that others' work gets between.
     private func inStretches<Element: Sendable>(
         _ elements: [Element],

@@ -67,6 +67,30 @@ extension Writer {
         return revival.count
     }
 
+    /// Turns what waits up to an event dead, some at a time. Returns how many, and whether there may be more.
+    func skip(
+        _ number: Int64, after: UInt64, through event: UInt64, board: Board
+    ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
+        let events = try statements.deliveries.walk.events(
+            DeliveryWalk.Part(endpoint: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
+            limit: Self.turnRows)
+        let ordering = board.standing(of: number)?.settings.ordering ?? .none
+        var chains: Set<Chain> = []
+        var count = 0
+        for row in try find(events.map { DeliveryKey(event: $0, endpoint: number) }) where !board.isLeased(row.key) {
+            let skip = statements.deliveries.skip
+            skip.bind(Int64(row.key.event), at: 1)
+            skip.bind(number, at: 2)
+            skip.bind(Int64(now.rawValue), at: 3)
+            try skip.run()
+            count += 1
+            if let chain = Chain(ordering, endpoint: number, channel: row.channel) { chains.insert(chain) }
+        }
+        effects.append { [count] in board.forget([number: -count]) }
+        for chain in chains { try advance(chain, board: board) }
+        return (count, events.count == Self.turnRows ? events.last : nil)
+    }
+
     /// Removes those of the deliveries that are dead.
     func purge(_ ids: ArraySlice<String>, in space: SpaceID) throws(SQLiteFailure) -> Int {
         var count = 0

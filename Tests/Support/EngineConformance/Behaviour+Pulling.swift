@@ -1,0 +1,239 @@
+import ChatModel
+import Testing
+
+extension Behaviour {
+    static let pulling: [Behaviour] = [
+        Behaviour("a pulled endpoint's items are given to who asks for it, and to nobody else") { trial in
+            let endpoint = trial.endpoint("sub")
+            try await trial.pulled(concurrency: 3)
+            try await trial.plan((1...5).map { trial.item(Timetoken($0), "sub") })
+            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            let leases = try await trial.queue.take(from: endpoint, limit: 2, lease: .seconds(30), wait: .zero)
+            #expect(leases.map(\.delivery.event) == [1, 2] && leases[0].batch != leases[1].batch)
+            let third = try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(30), wait: .zero)
+            #expect(third.map(\.delivery.event) == [3], "so many are out at once")
+            #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
+            #expect(
+                try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(30), wait: .zero)
+                    .map(\.delivery.event) == [4])
+            await trial.refusal(.notFound) {
+                _ = try await trial.queue.take(
+                    from: trial.endpoint("none"), limit: 1, lease: .seconds(1), wait: .zero)
+            }
+        },
+        Behaviour("what is pulled takes nothing from the share of what is pushed") { trial in
+            try await trial.pulled(concurrency: 1000)
+            try await trial.plan(
+                (1...500).flatMap { [trial.item(Timetoken($0), "sub"), trial.item(Timetoken($0), "wh")] })
+            let pulled = try await trial.queue.take(
+                from: trial.endpoint("sub"), limit: 400, lease: .seconds(30), wait: .zero)
+            #expect(pulled.count == 400)
+            #expect(try await trial.queue.take(9, capacity: 20, wait: .zero).count == 7, "an endpoint's share of 20")
+        },
+        Behaviour("a lease that runs out is an attempt, renewing holds it, and after so many attempts an item is dead")
+        {
+            trial in
+            let endpoint = trial.endpoint("sub")
+            try await trial.pulled(concurrency: 9, attempts: 3)
+            try await trial.plan([trial.item(1, "sub")])
+            func pull() async throws -> [Lease] {
+                try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
+            }
+            let first = try #require(try await pull().first)
+            trial.clock.advance(by: .seconds(8))
+            #expect(try await trial.queue.renew([first], for: .seconds(10)) == [true])
+            trial.clock.advance(by: .seconds(8))
+            #expect(try await pull().isEmpty)
+            trial.clock.advance(by: .seconds(2))
+            let second = try #require(try await pull().first)
+            #expect(second.delivery.attempts == 1)
+            #expect(try await trial.queue.renew([first], for: .seconds(10)) == [false])
+            #expect(try await trial.queue.finish(first, trial.outcome(.delivered)) == false, "too late")
+            #expect(try await trial.queue.finish(second, trial.outcome(.retry(at: trial.clock.now))))
+            let third = try #require(try await pull().first)
+            #expect(third.delivery.attempts == 2)
+            trial.clock.advance(by: .seconds(10))
+            #expect(try await pull().isEmpty)
+            let (delivery, attempts) = try #require(try await trial.queue.delivery("dlv_1_sub", in: trial.space))
+            #expect(delivery.status == .dead && delivery.reason == "attempts_exhausted" && delivery.attempts == 3)
+            #expect(attempts.map(\.error) == ["ack_deadline", nil, "ack_deadline"])
+            #expect(attempts[0].durationMilliseconds == 18_000)
+        },
+        Behaviour("a pull waits for what is planned, and for leases that run out") { trial in
+            let queue = await trial.queue
+            let endpoint = trial.endpoint("sub")
+            try await trial.pulled(concurrency: 9, attempts: 9)
+            async let first = queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .seconds(30))
+            async let other = queue.take(9, wait: .milliseconds(20))
+            try await trial.plan([trial.item(1, "sub")])
+            #expect(try await first.map(\.delivery.event) == [1])
+            #expect(try await other.isEmpty)
+            async let second = queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .seconds(30))
+            trial.clock.advance(by: .seconds(10))
+            #expect(try await second.map(\.delivery.attempts) == [1])
+        },
+        Behaviour("a pulled endpoint stays one over a restart, and its leases are void", needsRestart: true) { trial in
+            try await trial.pulled(concurrency: 9, attempts: 2, .strict)
+            try await trial.plan((1...3).map { trial.item(Timetoken($0), "sub") })
+            func pull() async throws -> [Lease] {
+                try await trial.queue.take(from: trial.endpoint("sub"), limit: 9, lease: .seconds(10), wait: .zero)
+            }
+            let old = try await pull()
+            #expect(old.map(\.delivery.event) == [1], "in strict order one at a time")
+            try await trial.subject.restart()
+            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            let new = try await pull()
+            #expect(new.map(\.delivery.event) == [1])
+            #expect(try await trial.queue.finish(old[0], trial.outcome(.delivered)) == false)
+            #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)))
+            #expect(try await pull().map(\.delivery.event) == [2])
+        },
+    ]
+
+    static let redriving: [Behaviour] = [
+        Behaviour("a listing goes by endpoint, statuses and range, either way, and counts what it would show") {
+            trial in
+            try await trial.queue.set(.open, of: trial.endpoint("wh_a"), concurrency: 100)
+            try await trial.queue.set(.paused, of: trial.endpoint("wh_c"), concurrency: 100)
+            try await trial.plan(
+                (1...60).flatMap { number in ["wh_a", "wh_b", "wh_c"].map { trial.item(Timetoken(number), $0) } })
+            for lease in try await trial.queue.take(40, wait: .zero) where lease.delivery.endpoint.name == "wh_a" {
+                let verdicts: [DeliveryOutcome.Verdict] = [
+                    .delivered, .dead(reason: "no"), .retry(at: trial.clock.now.adding(.seconds(9))),
+                ]
+                let verdict = verdicts[Int(lease.delivery.event.rawValue % 3)]
+                #expect(try await trial.queue.finish(lease, trial.outcome(verdict)))
+            }
+            let everything = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 1000))
+            #expect(everything.count == 180)
+            for endpoint in [nil, "wh_a", "wh_b", "wh_c", "none"] {
+                for statuses in [
+                    [], [.dead], [.failed], [.pending], [.held], [.delivered, .dead], [.pending, .failed],
+                    [.dead, .held, .failed],
+                ] as [Set<DeliveryStatus>] {
+                    var query = DeliveryQuery(space: trial.space, limit: 7)
+                    query.endpoint = endpoint
+                    query.statuses = statuses
+                    (query.after, query.before) = (5, 50)
+                    let expected = everything.filter {
+                        $0.event > 5 && $0.event < 50 && (endpoint == nil || $0.endpoint.name == endpoint)
+                            && (statuses.isEmpty || statuses.contains($0.status))
+                    }
+                    let down = try await trial.listAll(query)
+                    #expect(down.map(\.id) == expected.map(\.id), "\(endpoint ?? "all") \(statuses)")
+                    query.order = .oldestFirst
+                    #expect(try await trial.listAll(query).map(\.id) == expected.map(\.id).reversed())
+                    #expect(try await trial.queue.count(query, most: 1000) == expected.count)
+                    #expect(try await trial.queue.count(query, most: 3) == min(3, expected.count))
+                }
+            }
+        },
+        Behaviour("out of the log: what is not there is stored, what is over is due again, the rest is left alone") {
+            trial in
+            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 100)
+            try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
+            let leases = try await trial.queue.take(3, wait: .zero)
+            #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
+            #expect(try await trial.queue.finish(leases[1], trial.outcome(.dead(reason: "no"))))
+            let body = Array("passing".utf8)
+            let items = (1...5).map { trial.item(Timetoken($0), "wh", body: $0 == 5 ? body : nil) }
+            #expect(try await trial.queue.enqueue(items) == 3, "the third is under way, the fourth waits")
+            #expect(try await trial.queue.enqueue(items) == 0)
+            let due = try await trial.queue.take(9, wait: .zero)
+            #expect(Set(due.map(\.delivery.event)) == [1, 2, 4, 5])
+            #expect(due.allSatisfy { $0.isManual == ($0.delivery.event != 4) })
+            #expect(due.first { $0.delivery.event == 5 }?.body == body)
+            try await trial.queue.set(.closed, of: trial.endpoint("wh"), concurrency: 1)
+            #expect(try await trial.queue.enqueue([trial.item(9, "wh")]) == 0)
+        },
+        Behaviour(
+            "nobody holds more than may be held, not by replays either",
+            limits: {
+                var limits = Limits()
+                limits.deliveriesHeld = 3
+                return limits
+            }()
+        ) { trial in
+            try await trial.plan((1...6).map { trial.item(Timetoken($0), "wh") })
+            #expect(try await trial.settleNext(.dead(reason: "no")).count == 6)
+            try await trial.queue.set(.paused, of: trial.endpoint("wh"), concurrency: 1)
+            let all = DeliverySelection.range(trial.endpoint("wh"), after: 0, before: 9, onlyFailed: true)
+            #expect(try await trial.queue.replay(all, isDryRun: false) == 3)
+            #expect(try await trial.queue.enqueue((7...9).map { trial.item(Timetoken($0), "wh") }) == 0)
+        },
+        Behaviour("what waits up to an event is skipped: dead, with the reason, and the order goes on behind it") {
+            trial in
+            for ordering in [DeliveryOrdering.none, .perChannel, .strict] {
+                let name = "wh_\(ordering)"
+                try await trial.order(ordering, name)
+                let position = try await trial.queue.cursor(CursorName("c"))
+                try await trial.plan(
+                    (1...1500).map { trial.item(Timetoken($0), name, channel: "c\($0 % 2)") }, from: position)
+                let first = try await trial.queue.take(1, wait: .zero)
+                #expect(try await trial.queue.skip(trial.endpoint(name), through: 1490) == 1489, "one is under way")
+                #expect(try await trial.queue.finish(first[0], trial.outcome(.delivered)))
+                let next = try await trial.settleNext(.delivered)
+                #expect(next.min() == 1491 && next.allSatisfy { $0 > 1490 })
+                var query = DeliveryQuery(space: trial.space, limit: 1)
+                query.endpoint = name
+                query.statuses = [.dead]
+                #expect(try await trial.queue.count(query, most: 9999) == 1489)
+                #expect(try await trial.queue.list(query).items.first?.reason == "skipped")
+                while try await !trial.settleNext(.delivered).isEmpty {}
+            }
+        },
+        Behaviour("dead ones are purged, others are not, and nobody else's") { trial in
+            try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
+            let leases = try await trial.queue.take(2, wait: .zero)
+            #expect(try await trial.queue.finish(leases[0], trial.outcome(.dead(reason: "no"))))
+            #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
+            let ids = (1...4).map { "dlv_\($0)_wh" }
+            #expect(try await trial.queue.purge(ids, in: SpaceID("other")) == 0)
+            #expect(try await trial.queue.purge(ids, in: trial.space) == 1)
+            let left = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
+            #expect(left.map(\.event) == [3, 2])
+        },
+        Behaviour("thousands of dead letters are browsed page by page, redriven, and delivered") { trial in
+            let count = 20_000
+            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: count)
+            for part in 0..<(count / 1000) {
+                let items = (1...1000).map { trial.item(Timetoken(UInt64(part * 1000 + $0)), "wh") }
+                try await trial.plan(items, from: Timetoken(UInt64(part * 1000)))
+            }
+            func settleAll(_ verdict: DeliveryOutcome.Verdict) async throws -> Int {
+                var settled = 0
+                while settled < count {
+                    let leases = try await trial.queue.take(2000, wait: .zero)
+                    guard !leases.isEmpty else { break }
+                    let recorded = try await trial.queue.finish(leases.map { ($0, trial.outcome(verdict)) })
+                    settled += recorded.count { $0 }
+                }
+                return settled
+            }
+            #expect(try await settleAll(.dead(reason: "no")) == count)
+            var query = DeliveryQuery(space: trial.space, limit: 1000)
+            query.endpoint = "wh"
+            query.statuses = [.dead]
+            query.order = .oldestFirst
+            let dead = try await trial.listAll(query)
+            #expect(dead.map(\.event) == (1...count).map { Timetoken(UInt64($0)) })
+            let all = DeliverySelection.range(trial.endpoint("wh"), after: 0, before: .distantFuture, onlyFailed: true)
+            #expect(try await trial.queue.replay(all, isDryRun: true) == count)
+            #expect(try await trial.queue.replay(all, isDryRun: false) == count)
+            #expect(try await settleAll(.delivered) == count)
+            #expect(try await trial.queue.count(query, most: count) == 0)
+        },
+    ]
+}
+
+extension Trial {
+    fileprivate func pulled(
+        concurrency: Int, attempts: Int? = nil, _ ordering: DeliveryOrdering = .none
+    ) async throws {
+        var settings = LaneSettings(concurrency: concurrency)
+        settings.isPulled = true
+        settings.attempts = attempts
+        settings.ordering = ordering
+        try await queue.set(settings, of: endpoint("sub"))
+    }
+}
