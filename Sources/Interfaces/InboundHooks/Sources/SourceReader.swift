@@ -25,13 +25,28 @@ struct SourceReader {
     }
 
     var error: ChatError {
-        var error = ChatError(.malformed, "the source is not acceptable: \(faults.first?.detail ?? "no object")")
+        // The words that every route has for these mistakes.
+        let slug =
+            switch faults.first?.keyword {
+            case "additionalProperties": "unknown_member"
+            case "required": "member_missing"
+            case "type": "wrong_type"
+            default: "bad_member"
+            }
+        var error = ChatError(
+            .malformed, "the source is not acceptable: \(faults.first?.detail ?? "no object")", slug: slug)
         error.faults = faults
         return error
     }
 
+    mutating func demandObject() throws(ChatError) {
+        guard root.members == nil else { return }
+        fault("", "type", "the source must be a JSON object")
+        throw error
+    }
+
     mutating func checkMembers() {
-        guard let members = root.members else { return fault("", "type", "the source must be a JSON object") }
+        guard let members = root.members else { return }
         for member in members where !Self.members.contains(member.name) && !Self.readOnly.contains(member.name) {
             fault("/\(member.name)", "additionalProperties", "unknown member \(member.name.prefix(64))")
         }

@@ -69,6 +69,8 @@ public struct SourceSettings: Sendable {
     /// - Throws: `.malformed` with a fault for each mistake.
     public init(_ body: JSONDocument, replacing previous: SourceSettings? = nil) throws(ChatError) {
         var reader = SourceReader(body)
+        try reader.demandObject()
+        reader.checkMembers()
         let scheme = reader.scheme()
         let secrets = reader.secrets() ?? previous?.secrets ?? []
         let options = reader.options(for: scheme)
@@ -76,7 +78,6 @@ public struct SourceSettings: Sendable {
         let verifyToken = reader.verifyToken(for: handshake, previous: previous?.verifyToken)
         let mapping = reader.mapping(for: scheme)
         let description = reader.description()
-        reader.checkMembers()
         if let scheme { reader.checkScheme(scheme, secrets, options) }
         guard let scheme, let mapping, reader.faults.isEmpty else { throw reader.error }
         self.init(

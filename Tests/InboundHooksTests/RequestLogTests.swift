@@ -1,0 +1,270 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+import SQLiteEngine
+import Signing
+import Testing
+
+@testable import InboundHooks
+
+@Suite("The log of a source's requests") struct RequestLogTests {
+    private static let mapping = #"{"channel":"in","type":"posted","data":{"$":"body/a"}}"#
+
+    private static func with(_ body: @escaping @Sendable (House) async throws -> Void) async throws {
+        try await House.with { house in
+            try await house.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(mapping)}"#)
+            try await body(house)
+        }
+    }
+
+    @Test("has every request with what became of it, the newest first")
+    func outcomes() async throws {
+        try await Self.with { house in
+            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            house.clock.withLock { $0 = $0.adding(.seconds(1)) }
+            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            house.clock.withLock { $0 = $0.adding(.seconds(1)) }
+            _ = try? await house.gate.accept(InboundGateTests.github("{}", delivery: "d-2"), for: "s")
+            house.clock.withLock { $0 = $0.adding(.seconds(1)) }
+            _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            let requests = try await house.gate.requests(of: "s", by: House.owner)
+            #expect(requests.map(\.outcome) == [.signatureInvalid, .rejected, .duplicate, .accepted])
+            #expect(requests.map(\.secretIndex) == [nil, 1, 1, 1])
+            #expect(requests[0].reason == "no signature matches")
+            #expect(requests[1].faults.map(\.pointer) == ["#/data"])
+            #expect(requests[3].events.count == 1)
+            #expect(requests[3].events == requests[2].events)
+            #expect(String(decoding: requests[3].body, as: UTF8.self) == #"{"a":1}"#)
+            #expect(Set(requests.map(\.id)).count == 4)
+        }
+    }
+
+    @Test("covers what signs and what opens")
+    func covered() async throws {
+        try await Self.with { house in
+            var post = InboundGateTests.github(#"{"a":1}"#)
+            post.headers += [("Authorization", "Bearer x"), ("X-Api-Key", "y"), ("Cookie", "z"), ("Accept", "a/b")]
+            post.query = [("token", "t"), ("page", "1")]
+            _ = try await house.gate.accept(post, for: "s")
+            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            let shown = request.headers.filter { $0.value != "***" }.map(\.name)
+            #expect(shown == ["X-GitHub-Event", "X-GitHub-Delivery", "Accept"])
+            #expect(request.query.map(\.value) == ["***", "1"])
+        }
+    }
+
+    @Test("keeps the beginning of a long body, which cannot be replayed")
+    func long() async throws {
+        try await Self.with { house in
+            let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
+            _ = try await house.gate.accept(InboundGateTests.github(text), for: "s")
+            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            #expect(request.body.count == 16 * 1024)
+            #expect(request.bodyBytes == text.utf8.count)
+            let error = try await failure {
+                _ = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
+            }
+            #expect(error.slug == "not_replayable")
+        }
+    }
+
+    @Test("lets a request be replayed once its mapping is mended, and finds again what it became")
+    func replay() async throws {
+        try await Self.with { house in
+            let post = InboundGateTests.github(#"{"b":2}"#)
+            _ = try? await house.gate.accept(post, for: "s")
+            let id = try await house.gate.requests(of: "s", by: House.owner)[0].id
+            let mended = #"{"channel":"in","type":"posted","data":{"$":"body/b"}}"#
+            let trial = try await house.gate.test(
+                request: try await house.gate.request(id, of: "s", by: House.owner), for: "s",
+                mapping: JSONText(trusted: Array(mended.utf8)), by: House.owner)
+            #expect(trial.outcomes.map(\.emission.data.description) == ["2"])
+            try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
+            let receipt = try await house.gate.replay(id, of: "s", url: nil, by: House.owner)
+            #expect(receipt.events.map(\.isDuplicate) == [false])
+            #expect(
+                try await house.gate.replay(id, of: "s", url: nil, by: House.owner).events.map(\.isDuplicate) == [true])
+            // The sender's own repeat is the same delivery.
+            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
+            let requests = try await house.gate.requests(of: "s", by: House.owner)
+            #expect(requests.compactMap(\.replayOf).count == 2)
+            #expect(Set(requests.map(\.mappingVersion)) == [1, 2])
+        }
+    }
+
+    @Test("does not let what was never verified be replayed, nor by who may not emit it")
+    func unverified() async throws {
+        try await Self.with { house in
+            _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            let id = try await house.gate.requests(of: "s", by: House.owner)[0].id
+            let error = try await failure { _ = try await house.gate.replay(id, of: "s", url: nil, by: House.owner) }
+            #expect(error.slug == "not_verified")
+            let narrow = Caller(
+                space: House.space, credential: "key_n", scopes: [.manage], channels: [try #require(NamePattern("x"))],
+                types: [.all])
+            let refusal = try await failure { _ = try await house.gate.replay(id, of: "s", url: nil, by: narrow) }
+            #expect(refusal.code == .forbidden)
+        }
+    }
+
+    @Test("is for the source's administrators alone, and gone with the source")
+    func reach() async throws {
+        try await Self.with { house in
+            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            let reader = Caller(space: House.space, credential: "key_r", scopes: [.read])
+            #expect(try await failure { _ = try await house.gate.requests(of: "s", by: reader) }.code == .forbidden)
+            try await house.registry.delete("s", by: House.owner)
+            #expect(try await failure { _ = try await house.gate.requests(of: "s", by: House.owner) }.code == .notFound)
+            try await house.put("s", #"{"scheme":"none","mapping":\#(Self.mapping)}"#)
+            #expect(try await house.gate.requests(of: "s", by: House.owner).isEmpty)
+        }
+    }
+
+    @Test("is bounded for each source, and strangers cannot push the sender's out of it")
+    func bounded() {
+        let log = RequestLog(.init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000))
+        func request(_ number: UInt64, isKnown: Bool, bytes: Int = 10) -> InboundRequest {
+            var request = InboundRequest(
+                id: "\(number)", at: Timetoken(number), method: "POST", headers: [], query: [],
+                body: Array(repeating: 0, count: bytes), bodyBytes: bytes, mappingVersion: 1)
+            request.identity = isKnown ? DeliveryIdentity.none : nil
+            return request
+        }
+        let one = RecordKey(.source, "one", in: House.space)
+        let two = RecordKey(.source, "two", in: House.space)
+        for number in 1...5 { log.add(request(UInt64(number), isKnown: true), of: one) }
+        for number in 6...50 { log.add(request(UInt64(number), isKnown: false), of: one) }
+        #expect(log.requests(of: one).map(\.id) == ["50", "49", "5", "4", "3"])
+        // More than the source's bytes: the oldest give way.
+        for number in 51...53 { log.add(request(UInt64(number), isKnown: true, bytes: 8000), of: one) }
+        #expect(log.requests(of: one).map(\.id) == ["53", "52"])
+        // More than all together: again the oldest, whosesoever.
+        for number in 54...55 { log.add(request(UInt64(number), isKnown: true, bytes: 8000), of: two) }
+        #expect(log.requests(of: one).map(\.id) == ["53"])
+        #expect(log.requests(of: two).map(\.id) == ["55", "54"])
+    }
+}
+
+@Suite("The mappings of a source") struct MappingVersionTests {
+    private static func document(_ number: Int) -> String {
+        #"{"scheme":"none","mapping":{"channel":"c\#(number)","type":"t","data":{}}}"#
+    }
+
+    @Test("are kept, the newest first and the latest twenty")
+    func versions() async throws {
+        try await House.with { house in
+            for number in 1...25 { try await house.put("s", Self.document(number)) }
+            // The same again is no new one.
+            try await house.put("s", Self.document(25))
+            let versions = try await house.registry.mappings(of: "s", by: House.owner)
+            #expect(versions.map(\.version) == Array((6...25).reversed()))
+            #expect(versions.map(\.mapping.description)[0].contains("c25"))
+            #expect(versions[0].credential == House.owner.credential)
+            // Back to an older one.
+            try await house.put("s", #"{"scheme":"none","mapping":\#(versions[19].mapping)}"#)
+            #expect(try await house.registry.source("s", by: House.owner).mappingVersion == 26)
+        }
+    }
+
+    @Test("go with their source")
+    func deleted() async throws {
+        try await House.with { house in
+            for number in 1...3 { try await house.put("s", Self.document(number)) }
+            try await house.registry.delete("s", by: House.owner)
+            let left = try await house.engine.directory.list(RecordQuery(.sourceMapping, in: House.space, limit: 10))
+            #expect(left.items.isEmpty)
+            try await house.put("s", Self.document(9))
+            #expect(try await house.registry.mappings(of: "s", by: House.owner).map(\.version) == [1])
+        }
+    }
+
+    @Test("of a source from before there were any begin with the one it has")
+    func legacy() async throws {
+        try await House.with { house in
+            let record =
+                #"{"scheme":"github","secrets":["topsecret"],"window_seconds":300,"mapping":{"channel":"in","type":"t","data":{}},"description":"","channels":["*"],"types":["*"],"created":"17000000000000000"}"#
+            _ = try await house.engine.directory.write([
+                RecordChange(
+                    RecordKey(.source, "s", in: House.space), body: JSONText(trusted: Array(record.utf8)))
+            ])
+            #expect(try await house.registry.mappings(of: "s", by: House.owner).map(\.version) == [1])
+            let owner = Caller(
+                space: House.space, credential: "key_o", scopes: [.manage], channels: [.all], types: [.all])
+            try await house.put("s", #"{"scheme":"github","mapping":{"channel":"x","type":"t","data":{}}}"#, by: owner)
+            let versions = try await house.registry.mappings(of: "s", by: House.owner)
+            #expect(versions.map(\.version) == [2, 1])
+            #expect(versions[1].mapping.description.contains(#""in""#))
+        }
+    }
+}
+
+@Suite("A provider's question") struct GreetingTests {
+    @Test("of Slack is answered once its signature holds, and becomes no event")
+    func slack() async throws {
+        try await House.with { house in
+            try await house.put("s", scheme: "slack", secret: "k")
+            let text = #"{"type":"url_verification","token":"x","challenge":"3eZb"}"#
+            let signed = Array("v0:1700000000:\(text)".utf8)
+            let code = MessageAuthentication.code(.sha256, of: signed, key: Secret(text: "k"))
+            var post = InboundPost(
+                [("X-Slack-Request-Timestamp", "1700000000"), ("X-Slack-Signature", "v0=" + Hex.encode(code))],
+                text: text)
+            let receipt = try await house.gate.accept(post, for: "s")
+            #expect(receipt.handshake?.body == "3eZb")
+            #expect(receipt.events.isEmpty)
+            #expect(house.gate.metrics == ["handshake": 1])
+            post.headers[1].value = "v0=00"
+            #expect(try await failure { _ = try await house.gate.accept(post, for: "s") }.code == .unauthorized)
+        }
+    }
+
+    @Test("of Meta is answered for its token alone, which is never shown")
+    func meta() async throws {
+        try await House.with { house in
+            let source = try await house.put(
+                "s",
+                #"{"scheme":"github","secrets":["k"],"handshake":"meta","verify_token":"vt","mapping":{"channel":"a","type":"t","data":{}}}"#
+            )
+            #expect(!source.printed().description.contains("vt"))
+            func ask(_ token: String) throws -> HandshakeAnswer? {
+                var post = InboundPost(
+                    query: [("hub.mode", "subscribe"), ("hub.verify_token", token), ("hub.challenge", "42")], text: "")
+                post.method = "GET"
+                return try house.gate.greet(post, for: "s")
+            }
+            #expect(try ask("vt")?.body == "42")
+            #expect(try ask("other")?.status == 403)
+            // Left out, it stays.
+            try await house.put(
+                "s",
+                #"{"scheme":"github","handshake":"meta","mapping":{"channel":"a","type":"t","data":{}}}"#)
+            #expect(try ask("vt")?.body == "42")
+            let outcomes = try await house.gate.requests(of: "s", by: House.owner).map(\.outcome)
+            #expect(outcomes.count == 3)
+            #expect(outcomes.count { $0 == .signatureInvalid } == 1)
+        }
+    }
+
+    @Test("of X and of CloudEvents is answered where the source is made for it")
+    func others() async throws {
+        try await House.with { house in
+            let mapping = #"{"channel":"a","type":"t","data":{}}"#
+            try await house.put(
+                "x",
+                #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X-Sig","encoding":"base64","prefix":"sha256="},"handshake":"x","mapping":\#(mapping)}"#
+            )
+            try await house.put("c", #"{"scheme":"none","handshake":"cloudevents","mapping":\#(mapping)}"#)
+            try await house.put("n", #"{"scheme":"none","mapping":\#(mapping)}"#)
+            var crc = InboundPost(query: [("crc_token", "c")], text: "")
+            crc.method = "GET"
+            #expect(try house.gate.greet(crc, for: "x")?.body.hasPrefix(#"{"response_token":"sha256="#) == true)
+            #expect(try house.gate.greet(crc, for: "n") == nil)
+            var options = InboundPost([("WebHook-Request-Origin", "e.example")], text: "")
+            options.method = "OPTIONS"
+            let answer = try house.gate.greet(options, for: "c")
+            #expect(answer?.headers.first?.value == "e.example")
+            #expect(try house.gate.greet(options, for: "n") == nil)
+        }
+    }
+}
