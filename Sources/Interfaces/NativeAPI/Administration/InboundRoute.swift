@@ -3,20 +3,40 @@ import ChatModel
 import HTTPServer
 import InboundHooks
 import JSON
+import Signing
 
 extension NativeAPI {
     /// `POST /in/{source}`: a post of another service. Its signature is its credential.
     func postInbound(_ request: Request) async throws -> Response {
-        let post = InboundPost(
+        try await inbound.gate.accept(post(request), for: request.name("source")).response
+    }
+
+    /// `GET /in/{source}` and `OPTIONS /in/{source}`: a provider asks whether it may post here.
+    func greetInbound(_ request: Request) async throws -> Response {
+        if let answer = try inbound.gate.greet(post(request), for: request.name("source")) { return answer.response }
+        let allowed: [HTTPMethod] = [.post, .options]
+        guard request.method == .options else { throw Problem.methodNotAllowed(request.method, allowed: allowed) }
+        return .empty(headers: [("Allow", allowed.map(\.rawValue).joined(separator: ", "))])
+    }
+
+    private func post(_ request: Request) -> InboundPost {
+        InboundPost(
             headers: request.headers.all, query: request.query.items.map { ($0.name, $0.value) },
-            body: request.body.bytes, url: publicURL.isEmpty ? nil : publicURL + request.target)
-        let receipt = try await inbound.gate.accept(post, for: request.name("source"))
-        var writer = JSONWriter(capacity: 96 * receipt.events.count + 32)
+            body: request.body.bytes, url: publicURL.isEmpty ? nil : publicURL + request.target,
+            method: request.method.rawValue)
+    }
+}
+
+extension InboundReceipt {
+    /// How its sender learns of it.
+    var response: Response {
+        if let handshake { return handshake.response }
+        var writer = JSONWriter(capacity: 96 * events.count + 32)
         writer.beginObject()
-        writer.member("accepted", receipt.events.count)
+        writer.member("accepted", events.count)
         writer.key("events")
         writer.beginArray()
-        for appended in receipt.events {
+        for appended in events {
             writer.beginObject()
             writer.member("id", appended.event.id)
             writer.member("timetoken", appended.event.timetoken.description)
@@ -26,5 +46,15 @@ extension NativeAPI {
         writer.endArray()
         writer.endObject()
         return .json(writer.bytes, status: 202)
+    }
+}
+
+extension HandshakeAnswer {
+    fileprivate var response: Response {
+        let fields = headers.map { ($0.name, $0.value) }
+        guard let contentType else { return .empty(status: status, headers: fields) }
+        var response = Response(status: status, contentType: contentType, body: Array(body.utf8))
+        response.headers += fields
+        return response
     }
 }

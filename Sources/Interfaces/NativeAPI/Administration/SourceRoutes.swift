@@ -3,7 +3,6 @@ import ChatModel
 import HTTPServer
 import InboundHooks
 import JSON
-import Webhooks
 
 extension NativeAPI {
     /// `GET /v1/sources`
@@ -42,19 +41,17 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/sources/{id}/test`: what a post would become. Nothing is stored.
-    func testSource(_ request: Request, _ caller: Caller) async throws -> Response {
+    /// `GET /v1/sources/{id}/mappings`: the latest, the newest first.
+    func getSourceMappings(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["headers", "query", "body"])
-        let body = try fields.required("body", try fields.string("body"))
-        let id = request.name("id")
-        let post = InboundPost(
-            headers: try pairs("headers", fields), query: try pairs("query", fields), body: Array(body.utf8),
-            url: publicURL.isEmpty ? nil : publicURL + "/in/" + id)
-        let trial = try await inbound.gate.test(post, for: id, by: caller)
+        let versions = try await inbound.registry.mappings(of: request.name("id"), by: caller)
         var writer = JSONWriter(capacity: 1024)
-        await print(trial, for: caller, to: &writer)
+        writer.beginObject()
+        writer.key("data")
+        writer.beginArray()
+        for version in versions { version.print(to: &writer) }
+        writer.endArray()
+        writer.endObject()
         return .json(writer.bytes)
     }
 
@@ -62,47 +59,5 @@ extension NativeAPI {
         try await Precondition(request.headers).etag {
             try await inbound.registry.source(request.name("id"), by: caller).etag
         }
-    }
-
-    /// An object of texts as name and value pairs.
-    private func pairs(_ name: String, _ fields: Fields) throws(ChatError) -> [InboundPost.Field] {
-        guard let object = try fields.object(name, known: nil) else { return [] }
-        var pairs: [InboundPost.Field] = []
-        for (member, _) in object.members {
-            guard let value = try object.string(member) else { continue }
-            pairs.append((member, value))
-        }
-        return pairs
-    }
-}
-
-/// How a trial is answered.
-extension NativeAPI {
-    private func print(_ trial: InboundTrial, for caller: Caller, to writer: inout JSONWriter) async {
-        writer.beginObject()
-        writer.member("verified", trial.isVerified)
-        if let rejection = trial.rejection { writer.member("rejection", rejection) }
-        writer.key("events")
-        writer.beginArray()
-        for outcome in trial.outcomes { await print(outcome, for: caller, to: &writer) }
-        writer.endArray()
-        writer.key("errors")
-        writer.beginArray()
-        for error in trial.errors + trial.outcomes.compactMap(\.refusal) { error.printFaults(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
-
-    private func print(_ outcome: InboundTrial.Outcome, for caller: Caller, to writer: inout JSONWriter) async {
-        let emission = outcome.emission
-        let reach = if let draft = outcome.draft { await reach(of: draft, for: caller) } else { Reach(webhooks: []) }
-        writer.beginObject()
-        writer.member("channel", emission.channel)
-        writer.member("type", emission.type)
-        if let user = emission.user { writer.member("user", user) } else { writer.nullMember("user") }
-        writer.member("data", emission.data)
-        writer.member("valid", outcome.refusal == nil)
-        reach.print(to: &writer)
-        writer.endObject()
     }
 }

@@ -1,0 +1,86 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import InboundHooks
+import JSON
+import Signing
+
+/// The latest requests of a source.
+extension NativeAPI {
+    /// `GET /v1/sources/{id}/requests`: the newest first.
+    func getSourceRequests(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: Listing.parameterNames + ["outcome"])
+        let listing = try Listing(parameters, of: request, limits: limits)
+        var requests = try await inbound.gate.requests(of: request.name("id"), by: caller)
+        if let text = try parameters.text("outcome") {
+            guard let outcome = InboundRequest.Outcome(rawValue: text) else {
+                let known = InboundRequest.Outcome.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Parameters.bad("outcome", "must be one of \(known)")
+            }
+            requests.removeAll { $0.outcome != outcome }
+        }
+        let page = try listing.page(of: requests) { $0.id }
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
+    }
+
+    /// `GET /v1/sources/{id}/requests/{request}`
+    func getSourceRequest(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let logged = try await inbound.gate.request(request.name("request"), of: request.name("id"), by: caller)
+        return .json(JSONText(capacity: logged.body.count + 1024) { logged.print(to: &$0) }.bytes)
+    }
+
+    /// `POST /v1/sources/{id}/requests/{request}/replay`
+    func replaySourceRequest(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let id = request.name("id")
+        let receipt = try await inbound.gate.replay(
+            request.name("request"), of: id, url: publicURL.isEmpty ? nil : publicURL + "/in/" + id, by: caller)
+        return receipt.response
+    }
+}
+
+extension InboundRequest {
+    /// Prints it as the next value of `writer`.
+    fileprivate func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.member("received_at", at.timestamp)
+        writer.member("outcome", outcome.rawValue)
+        if let reason { writer.member("reason", reason) } else { writer.nullMember("reason") }
+        writer.key("errors")
+        writer.beginArray()
+        for fault in faults { fault.print(to: &writer) }
+        writer.endArray()
+        writer.member("events", events)
+        if let secretIndex { writer.member("secret", secretIndex) } else { writer.nullMember("secret") }
+        writer.member("mapping_version", mappingVersion)
+        if let replayOf { writer.member("replay_of", replayOf) } else { writer.nullMember("replay_of") }
+        writer.member("method", method)
+        writer.print("headers", headers)
+        writer.print("query", query)
+        if let text = String(validating: body, as: UTF8.self) {
+            writer.member("body", text)
+        } else {
+            // Cut inside a character, or no text at all.
+            writer.member("body_base64", Base64.encode(body))
+        }
+        writer.member("body_bytes", bodyBytes)
+        writer.member("truncated", isTruncated)
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func print(_ name: StaticString, _ fields: [InboundPost.Field]) {
+        key(name)
+        beginArray()
+        for field in fields {
+            beginObject()
+            member("name", field.name)
+            member("value", field.value)
+            endObject()
+        }
+        endArray()
+    }
+}

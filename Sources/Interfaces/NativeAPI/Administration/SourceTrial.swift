@@ -1,0 +1,137 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import InboundHooks
+import JSON
+import Signing
+import Webhooks
+
+/// `POST /v1/sources/{id}/test`: what a post would become. Nothing is stored.
+extension NativeAPI {
+    private static var trialMembers: [String] {
+        ["method", "headers", "query", "body", "body_base64", "mapping", "request"]
+    }
+
+    func testSource(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.trialMembers)
+        let id = request.name("id")
+        let mapping = fields.member("mapping") == nil ? nil : fields.raw("mapping")
+        let trial: InboundTrial
+        if let logged = try fields.string("request") {
+            for other in ["method", "headers", "query", "body", "body_base64"] where fields.has(other) {
+                throw fields.fault(other, "exclusive", "a request of the log brings its own")
+            }
+            let logged = try await inbound.gate.request(logged, of: id, by: caller)
+            trial = try await inbound.gate.test(request: logged, for: id, mapping: mapping, by: caller)
+        } else {
+            trial = try await inbound.gate.test(try post(fields, id), for: id, mapping: mapping, by: caller)
+        }
+        var writer = JSONWriter(capacity: 1024)
+        await print(trial, for: caller, to: &writer)
+        return .json(writer.bytes)
+    }
+
+    /// A post as somebody describes it.
+    private func post(_ fields: Fields, _ id: String) throws -> InboundPost {
+        let method = try fields.string("method") ?? "POST"
+        guard ["POST", "GET", "OPTIONS"].contains(method) else {
+            throw fields.fault("method", "enum", "must be POST, GET or OPTIONS")
+        }
+        var body = try fields.string("body").map { Array($0.utf8) }
+        if let encoded = try fields.string("body_base64") {
+            guard body == nil else { throw fields.fault("body", "exclusive", "send either 'body' or 'body_base64'") }
+            guard let bytes = Base64.decode(encoded) else {
+                throw fields.fault("body_base64", "format", "is not Base64")
+            }
+            body = bytes
+        }
+        let content = method == "POST" ? try fields.required("body", body) : body ?? []
+        return InboundPost(
+            headers: try pairs("headers", fields), query: try pairs("query", fields), body: content,
+            url: publicURL.isEmpty ? nil : publicURL + "/in/" + id, method: method)
+    }
+
+    /// An object of texts, or a list of `{"name":…,"value":…}`, where a name may be there several times.
+    private func pairs(_ name: String, _ fields: Fields) throws(ChatError) -> [InboundPost.Field] {
+        guard let member = fields.member(name), let text = fields.raw(name) else { return [] }
+        guard let elements = member.elements, let texts = text.rawElements() else {
+            guard let object = try fields.object(name, known: nil) else { return [] }
+            var pairs: [InboundPost.Field] = []
+            for (member, _) in object.members {
+                guard let value = try object.string(member) else { continue }
+                pairs.append((member, value))
+            }
+            return pairs
+        }
+        return try zip(elements, texts).enumerated().map { index, pair throws(ChatError) in
+            let item = try Fields(
+                pair.0, text: pair.1, pointer: "\(fields.pointer)/\(name)/\(index)", known: ["name", "value"])
+            return (try item.required("name", try item.string("name")), try item.string("value") ?? "")
+        }
+    }
+}
+
+/// How a trial is answered.
+extension NativeAPI {
+    private func print(_ trial: InboundTrial, for caller: Caller, to writer: inout JSONWriter) async {
+        writer.beginObject()
+        writer.member("verified", trial.isVerified)
+        if let index = trial.secretIndex { writer.member("secret", index) } else { writer.nullMember("secret") }
+        if let rejection = trial.rejection { writer.member("rejection", rejection) }
+        if let answer = trial.handshake {
+            writer.key("handshake")
+            writer.beginObject()
+            writer.member("status", answer.status)
+            if let type = answer.contentType { writer.member("content_type", type) }
+            writer.member("body", answer.body)
+            writer.key("headers")
+            writer.beginObject()
+            for header in answer.headers {
+                writer.key(text: header.name)
+                writer.string(header.value)
+            }
+            writer.endObject()
+            writer.endObject()
+        }
+        if let version = trial.mappingVersion {
+            writer.member("mapping_version", version)
+        } else {
+            writer.nullMember("mapping_version")
+        }
+        writer.key("events")
+        writer.beginArray()
+        for outcome in trial.outcomes { await print(outcome, for: caller, to: &writer) }
+        writer.endArray()
+        writer.member("dropped", trial.dropped)
+        writer.key("errors")
+        writer.beginArray()
+        for error in trial.errors + trial.outcomes.compactMap(\.refusal) { error.printFaults(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private func print(_ outcome: InboundTrial.Outcome, for caller: Caller, to writer: inout JSONWriter) async {
+        let emission = outcome.emission
+        let reach = if let draft = outcome.draft { await reach(of: draft, for: caller) } else { Reach(webhooks: []) }
+        writer.beginObject()
+        writer.member("channel", emission.channel)
+        writer.member("type", emission.type)
+        if let user = emission.user { writer.member("user", user) } else { writer.nullMember("user") }
+        writer.member("data", emission.data)
+        if let meta = emission.meta { writer.member("meta", meta) }
+        writer.member("valid", outcome.refusal == nil)
+        if let version = outcome.draft?.schema?.version {
+            writer.member("schema_version", version)
+        } else {
+            writer.nullMember("schema_version")
+        }
+        writer.key("errors")
+        writer.beginArray()
+        outcome.refusal?.printFaults(to: &writer)
+        writer.endArray()
+        reach.print(to: &writer)
+        writer.endObject()
+    }
+}
