@@ -106,9 +106,18 @@ public struct NativeAPI: Sendable {
         router.add(.post, "/v1/webhooks/{id}/disable", body: smallBody, handler: asCaller(disableWebhook))
         router.add(.post, "/v1/webhooks/{id}/rotate-secret", body: smallBody, handler: asCaller(rotateSecret))
         router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))
+        router.add(.post, "/v1/webhooks/{id}/replay", body: smallBody, handler: asCaller(replayWebhook))
+        router.add(.get, "/v1/webhooks/{id}/stats", handler: asCaller(getWebhookStats))
         router.add(.get, "/v1/deliveries", handler: asCaller(getDeliveries))
         router.add(.get, "/v1/deliveries/{id}", handler: asCaller(getDelivery))
         router.add(.post, "/v1/deliveries/{id}/retry", body: smallBody, handler: asCaller(retryDelivery))
+        router.add(.post, "/v1/deliveries/redrive", body: smallBody, handler: asCaller(redriveDeliveries))
+        router.add(.post, "/v1/deliveries/purge", body: smallBody, handler: asCaller(purgeDeliveries))
+        router.add(.get, "/v1/jobs", handler: asCaller(getJobs))
+        router.add(.get, "/v1/jobs/{id}", handler: asCaller(getJob))
+        router.add(.post, "/v1/jobs/{id}/pause", body: smallBody, handler: asCaller(pauseJob))
+        router.add(.post, "/v1/jobs/{id}/resume", body: smallBody, handler: asCaller(resumeJob))
+        router.add(.post, "/v1/jobs/{id}/cancel", body: smallBody, handler: asCaller(cancelJob))
     }
 
     private func addSourceRoutes(to router: inout Router) {
@@ -118,15 +127,7 @@ public struct NativeAPI: Sendable {
         router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asCaller(putSource))
         router.add(.delete, "/v1/sources/{id}", handler: asCaller(deleteSource))
         router.add(.post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource))
-        router.add(.get, "/v1/sources/{id}/mappings", handler: asCaller(getSourceMappings))
-        router.add(.get, "/v1/sources/{id}/requests", handler: asCaller(getSourceRequests))
-        router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
-        router.add(
-            .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
-            handler: asCaller(replaySourceRequest))
         router.add(.post, "/in/{source}", body: inboundBody, handler: asAnybody(postInbound))
-        router.add(.get, "/in/{source}", handler: asAnybody(greetInbound))
-        router.add(.options, "/in/{source}", handler: asAnybody(greetInbound))
     }
 
     private func addEventTypeRoutes(to router: inout Router) {

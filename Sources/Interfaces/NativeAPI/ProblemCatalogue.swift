@@ -165,6 +165,9 @@ enum ProblemCatalogue {
             code: "too_many_webhooks", status: 422, title: "The app has too many webhooks",
             meaning: "Remove one, or have one serve several patterns."),
         Entry(
+            code: "too_many_jobs", status: 422, title: "The app has too many jobs that are not over",
+            meaning: "Wait for one, or cancel one."),
+        Entry(
             code: "too_many_sources", status: 422, title: "The app has too many sources",
             meaning: "Remove one."),
         Entry(

@@ -22,6 +22,8 @@ public struct WebhookOptions: Sendable {
     var takeWait: Duration = .seconds(20)
     /// Between two attempts to set a lane that the store refuses.
     var settlePause: Duration = .seconds(1)
+    /// How long jobs rest when none may go on. Tests that move the clock shorten it.
+    var jobPause: Duration = .milliseconds(200)
     /// Told of each attempt once everything that follows from it is done. For tests.
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 

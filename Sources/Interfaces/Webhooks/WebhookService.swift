@@ -13,6 +13,9 @@ public final class WebhookService: Sendable {
     public let registry: WebhookRegistry
     /// What became of deliveries.
     public let deliveries: Deliveries
+    /// Replays, redrives and purges of many.
+    public let jobs: Jobs
+    private let runner: JobRunner
     /// Asking receivers for their consent.
     public let verification: EndpointVerification
     private let planner: Planner
@@ -29,6 +32,8 @@ public final class WebhookService: Sendable {
         let tokens = PostTokens(client: client, clock: service.clock)
         deliveries = Deliveries(registry: registry, tokens: tokens)
         verification = EndpointVerification(registry: registry, tokens: tokens)
+        runner = JobRunner(registry: registry, logger: logger)
+        jobs = Jobs(registry: registry, runner: runner)
         planner = Planner(service: service, registry: registry, recent: recent, meters: meters, logger: logger)
         sender = Sender(
             service: service, registry: registry, client: client, tokens: tokens, recent: recent, meters: meters,
@@ -45,6 +50,7 @@ public final class WebhookService: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await self.registry.follow(from: revision) }
             group.addTask { await self.sender.run() }
+            group.addTask { await self.runner.run() }
             try await planner.run(whenReady: whenReady)
             group.cancelAll()
         }

@@ -8,11 +8,13 @@ extension NativeAPI {
     /// `GET /v1/deliveries`
     func getDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
-            request.query, known: ["webhook", "status", "event"] + Listing.parameterNames)
+            request.query, known: ["webhook", "status", "event", "after", "before", "order"] + Listing.parameterNames)
         let listing = try Listing(parameters, of: request, limits: limits)
         let page = try await webhooks.deliveries.list(
-            webhook: try parameters.text("webhook"), status: try status(parameters), event: try event(parameters),
-            limit: listing.limit, cursor: listing.cursor, by: caller)
+            webhook: try parameters.text("webhook"), statuses: try statuses(parameters),
+            event: try event(parameters), after: try parameters.timetoken("after"),
+            before: try parameters.timetoken("before"), order: try order(parameters), limit: listing.limit,
+            cursor: listing.cursor, by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
@@ -30,13 +32,24 @@ extension NativeAPI {
         return .json(JSONText { delivery.print(to: &$0) }.bytes, status: 202)
     }
 
-    private func status(_ parameters: Parameters) throws(ChatError) -> DeliveryStatus? {
-        guard let word = try parameters.text("status") else { return nil }
-        guard let status = DeliveryStatus(rawValue: word) else {
-            let known = DeliveryStatus.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            throw Parameters.bad("status", "must be one of \(known)")
+    private func statuses(_ parameters: Parameters) throws(ChatError) -> Set<DeliveryStatus> {
+        var statuses: Set<DeliveryStatus> = []
+        for word in parameters.texts("status") {
+            guard let status = DeliveryStatus(rawValue: word) else {
+                let known = DeliveryStatus.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+                throw Parameters.bad("status", "must be one of \(known)")
+            }
+            statuses.insert(status)
         }
-        return status
+        return statuses
+    }
+
+    private func order(_ parameters: Parameters) throws(ChatError) -> DeliveryQuery.Order {
+        switch try parameters.text("order") {
+        case nil, "desc": .newestFirst
+        case "asc": .oldestFirst
+        default: throw Parameters.bad("order", "must be 'asc' or 'desc'")
+        }
     }
 
     private func event(_ parameters: Parameters) throws(ChatError) -> Timetoken? {

@@ -777,18 +777,72 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/NotFound'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/webhooks/{id}/replay:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: replayWebhook
+              tags: [webhooks]
+              summary: Send events to a webhook again
+              description: |
+                Begins a job. `only: failed` (the default) takes what is not delivered, `dead` what was given up, `all` every
+                event of the log that the webhook asks for now, whether it was ever owed to it or not. Deliveries keep their
+                ids, so receivers recognise them. Nothing later than the call is part of it. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/ReplayOrder'}}}
+              responses:
+                '200':
+                  description: The count of a dry run
+                  content: {application/json: {schema: {$ref: '#/components/schemas/JobBegun'}}}
+                '202':
+                  description: The job has begun
+                  headers: {Location: {schema: {type: string}}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/JobBegun'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/stats:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getWebhookStats
+              tags: [webhooks]
+              summary: Read how a webhook is doing
+              description: |
+                What is owed to it by state, the oldest that waits, and its attempts of the last five minutes, hour and day on
+                this gateway since its start. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The figures
+                  content: {application/json: {schema: {$ref: '#/components/schemas/WebhookStats'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /v1/deliveries:
             get:
               operationId: getDeliveries
               tags: [webhooks]
               summary: List what is and was owed to webhooks
               description: |
-                Newest event first. Deliveries of channels and types that the key does not reach are left out, so a page may
-                hold fewer than `limit` and still have a next one. Needs the scope `manage`.
+                Newest event first, unless `order=asc`. Deliveries of channels and types that the key does not reach are left
+                out, so a page may hold fewer than `limit` and still have a next one. Needs the scope `manage`.
               parameters:
                 - {name: webhook, in: query, description: Of this webhook only., schema: {type: string}}
-                - {name: status, in: query, schema: {$ref: '#/components/schemas/DeliveryStatus'}}
+                - name: status
+                  in: query
+                  description: Repeatable; any of them.
+                  schema: {type: array, items: {$ref: '#/components/schemas/DeliveryStatus'}}
                 - {name: event, in: query, description: Of this event only., schema: {$ref: '#/components/schemas/EventID'}}
+                - {name: after, in: query, description: Events after this one., schema: {$ref: '#/components/schemas/Timetoken'}}
+                - {name: before, in: query, description: Events before this one., schema: {$ref: '#/components/schemas/Timetoken'}}
+                - {name: order, in: query, description: By event., schema: {type: string, enum: [asc, desc], default: desc}}
                 - {$ref: '#/components/parameters/limit'}
                 - {$ref: '#/components/parameters/pageCursor'}
               responses:
@@ -833,6 +887,152 @@ enum OpenAPIText {
                 '202':
                   description: Due now
                   content: {application/json: {schema: {$ref: '#/components/schemas/Delivery'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/deliveries/redrive:
+            post:
+              operationId: redriveDeliveries
+              tags: [webhooks]
+              summary: Send dead deliveries again
+              description: |
+                Begins a job over the dead deliveries (`only: failed`: also those that wait for a retry) of one webhook or of all.
+                Without `webhook` the key must reach every channel and type. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/RedriveOrder'}}}
+              responses:
+                '200':
+                  description: The count of a dry run
+                  content: {application/json: {schema: {$ref: '#/components/schemas/JobBegun'}}}
+                '202':
+                  description: The job has begun
+                  headers: {Location: {schema: {type: string}}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/JobBegun'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/deliveries/purge:
+            post:
+              operationId: purgeDeliveries
+              tags: [webhooks]
+              summary: Remove dead deliveries
+              description: |
+                Begins a job that removes the dead deliveries of one webhook or of all, with their attempts.
+                Without `webhook` the key must reach every channel and type. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/PurgeOrder'}}}
+              responses:
+                '200':
+                  description: The count of a dry run
+                  content: {application/json: {schema: {$ref: '#/components/schemas/JobBegun'}}}
+                '202':
+                  description: The job has begun
+                  headers: {Location: {schema: {type: string}}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/JobBegun'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/jobs:
+            get:
+              operationId: getJobs
+              tags: [webhooks]
+              summary: List jobs
+              description: Newest first. The last 100 that are over can still be seen. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of jobs
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Job'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/jobs/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getJob
+              tags: [webhooks]
+              summary: Read a job and how far it has come
+              description: Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The job
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Job'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/jobs/{id}/pause:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: pauseJob
+              tags: [webhooks]
+              summary: Let a job rest
+              description: Nothing happens when it is so already. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The job
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Job'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/jobs/{id}/resume:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: resumeJob
+              tags: [webhooks]
+              summary: Let a job go on
+              description: Nothing happens when it is so already. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The job
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Job'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/jobs/{id}/cancel:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: cancelJob
+              tags: [webhooks]
+              summary: End a job; what it has done stays done
+              description: Nothing happens when it is so already. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The job
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Job'}}}
                 '400': {$ref: '#/components/responses/BadRequest'}
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
@@ -920,13 +1120,18 @@ enum OpenAPIText {
               operationId: testSource
               tags: [sources]
               summary: Try a post out
-              description: |
-                Says whether the post is verified and by which secret, what the mapping makes of it, whether that would be
-                accepted, and who would receive it. The post is described here, or is a `request` of the log. A `mapping` is tried
-                in the place of the source's. Nothing is stored. Needs the scope `manage`.
+              description: Says what it would become. Nothing is stored. Needs the scope `manage`.
               requestBody:
                 required: true
-                content: {application/json: {schema: {$ref: '#/components/schemas/TrialPost'}}}
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [body]
+                      properties:
+                        headers: {type: object, additionalProperties: {type: string}}
+                        query: {type: object, additionalProperties: {type: string}}
+                        body: {type: string, description: The post's body as raw text.}
               responses:
                 '200':
                   description: What the post would become
@@ -938,102 +1143,6 @@ enum OpenAPIText {
                 '413': {$ref: '#/components/responses/TooLarge'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
-          /v1/sources/{id}/mappings:
-            parameters: [{$ref: '#/components/parameters/id'}]
-            get:
-              operationId: getSourceMappings
-              tags: [sources]
-              summary: List the mappings a source has had
-              description: The newest first; the latest 20 are kept. To go back, put an older one. Needs the scope `manage`.
-              responses:
-                '200':
-                  description: The mappings
-                  content:
-                    application/json:
-                      schema:
-                        type: object
-                        required: [data]
-                        properties: {data: {type: array, items: {$ref: '#/components/schemas/MappingVersion'}}}
-                '400': {$ref: '#/components/responses/BadRequest'}
-                '401': {$ref: '#/components/responses/Unauthorized'}
-                '403': {$ref: '#/components/responses/Forbidden'}
-                '404': {$ref: '#/components/responses/NotFound'}
-                '503': {$ref: '#/components/responses/Unavailable'}
-
-          /v1/sources/{id}/requests:
-            parameters: [{$ref: '#/components/parameters/id'}]
-            get:
-              operationId: getSourceRequests
-              tags: [sources]
-              summary: List the latest requests to a source
-              description: |
-                The newest first, rejected ones too. They are kept in memory: at most 100 that were verified and 20 that were not,
-                fewer where bodies are large, none after a restart. Needs the scope `manage`.
-              parameters:
-                - name: outcome
-                  in: query
-                  description: Only those with this outcome.
-                  schema: {$ref: '#/components/schemas/InboundOutcome'}
-                - {$ref: '#/components/parameters/limit'}
-                - {$ref: '#/components/parameters/pageCursor'}
-              responses:
-                '200':
-                  description: A page of requests
-                  headers: {Link: {$ref: '#/components/headers/Link'}}
-                  content:
-                    application/json:
-                      schema:
-                        allOf: [{$ref: '#/components/schemas/Listing'}]
-                        properties: {data: {type: array, items: {$ref: '#/components/schemas/InboundRequest'}}}
-                '400': {$ref: '#/components/responses/BadRequest'}
-                '401': {$ref: '#/components/responses/Unauthorized'}
-                '403': {$ref: '#/components/responses/Forbidden'}
-                '404': {$ref: '#/components/responses/NotFound'}
-                '503': {$ref: '#/components/responses/Unavailable'}
-
-          /v1/sources/{id}/requests/{request}:
-            parameters:
-              - {$ref: '#/components/parameters/id'}
-              - {name: request, in: path, required: true, description: The request's id., schema: {type: string}}
-            get:
-              operationId: getSourceRequest
-              tags: [sources]
-              summary: Read a request to a source
-              description: Needs the scope `manage`.
-              responses:
-                '200':
-                  description: The request
-                  content: {application/json: {schema: {$ref: '#/components/schemas/InboundRequest'}}}
-                '400': {$ref: '#/components/responses/BadRequest'}
-                '401': {$ref: '#/components/responses/Unauthorized'}
-                '403': {$ref: '#/components/responses/Forbidden'}
-                '404': {$ref: '#/components/responses/NotFound'}
-                '503': {$ref: '#/components/responses/Unavailable'}
-
-          /v1/sources/{id}/requests/{request}/replay:
-            parameters:
-              - {$ref: '#/components/parameters/id'}
-              - {name: request, in: path, required: true, description: The request's id., schema: {type: string}}
-            post:
-              operationId: replaySourceRequest
-              tags: [sources]
-              summary: Take a request in once more
-              description: |
-                With the source's present mapping. The signature is not checked again, so only what was verified when it came can
-                be replayed; a delivery that became events before gives them back. Needs the scope `manage`, and a key that
-                reaches all the source may emit.
-              responses:
-                '202':
-                  description: Stored
-                  content: {application/json: {schema: {$ref: '#/components/schemas/Receipt'}}}
-                '400': {$ref: '#/components/responses/BadRequest'}
-                '401': {$ref: '#/components/responses/Unauthorized'}
-                '403': {$ref: '#/components/responses/Forbidden'}
-                '404': {$ref: '#/components/responses/NotFound'}
-                '413': {$ref: '#/components/responses/TooLarge'}
-                '422': {$ref: '#/components/responses/Unprocessable'}
-                '503': {$ref: '#/components/responses/Unavailable'}
-
           /in/{source}:
             parameters:
               - {name: source, in: path, required: true, description: The source's id., schema: {type: string}}
@@ -1043,13 +1152,10 @@ enum OpenAPIText {
               summary: Take a post of another service in
               description: |
                 The post's own signature is its credential. A wrong one is 401 and stores nothing; a delivery that came before
-                gives back the first one's events. A provider's question whether the address is right gets its answer.
+                gives back the first one's events.
               security: []
               requestBody: {required: true, content: {'*/*': {schema: {}}}}
               responses:
-                '200':
-                  description: The answer to a provider's question
-                  content: {'*/*': {schema: {}}}
                 '202':
                   description: Stored
                   content: {application/json: {schema: {$ref: '#/components/schemas/Receipt'}}}
@@ -1060,36 +1166,6 @@ enum OpenAPIText {
                 '413': {$ref: '#/components/responses/TooLarge'}
                 '422': {$ref: '#/components/responses/Unprocessable'}
                 '503': {$ref: '#/components/responses/Unavailable'}
-            get:
-              operationId: greetInbound
-              tags: [sources]
-              summary: Answer a provider's question
-              description: |
-                For sources with the handshake `meta` or `x`. Everything else is 405.
-              security: []
-              responses:
-                '200':
-                  description: The answer
-                  content: {'*/*': {schema: {}}}
-                '403': {description: The token is not the source's `verify_token`}
-                '404': {$ref: '#/components/responses/NotFound'}
-                '405':
-                  description: The source answers no such question
-                  content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
-            options:
-              operationId: optionsInbound
-              tags: [sources]
-              summary: Consent to CloudEvents
-              description: For sources with the handshake `cloudevents`, to a request with `WebHook-Request-Origin`.
-              security: []
-              responses:
-                '200':
-                  description: The consent
-                  headers:
-                    WebHook-Allowed-Origin: {schema: {type: string}}
-                    WebHook-Allowed-Rate: {schema: {type: string}}
-                '204': {description: No such question}
-                '404': {$ref: '#/components/responses/NotFound'}
 
           /v1/event-types:
             get:
@@ -1959,7 +2035,7 @@ enum OpenAPIText {
 
             Explanation:
               type: object
-              required: [event, type, schema, validation, would_reach, deliveries]
+              required: [event, type, schema, validation, would_reach, deliveries, webhooks]
               properties:
                 event: {$ref: '#/components/schemas/EventID'}
                 type: {type: string}
@@ -1973,6 +2049,17 @@ enum OpenAPIText {
                   oneOf: [{$ref: '#/components/schemas/Validation'}, {type: 'null'}]
                 would_reach: {$ref: '#/components/schemas/Reach'}
                 deliveries: {type: array, items: {$ref: '#/components/schemas/Delivery'}}
+                webhooks:
+                  description: For every webhook whether it is told of such an event, why or why not, and what became of this one.
+                  type: array
+                  items:
+                    type: object
+                    required: [webhook, match, why, delivery]
+                    properties:
+                      webhook: {type: string}
+                      match: {type: boolean}
+                      why: {type: string}
+                      delivery: {oneOf: [{$ref: '#/components/schemas/Delivery'}, {type: 'null'}]}
 
             HistoryQuery:
               type: object
@@ -2192,6 +2279,11 @@ enum OpenAPIText {
                 status: {type: string, enum: [enabled, disabled]}
                 status_reason: {type: [string, 'null'], description: Why it is disabled.}
                 failing_since: {type: [string, 'null'], format: date-time}
+                circuit: {$ref: '#/components/schemas/Circuit'}
+                open_until: {type: [string, 'null'], format: date-time, description: No attempt is made before.}
+                allowed_per_minute: {type: integer, description: As many posts as its receiver has allowed.}
+                ed25519_key_id: {type: string, description: The key's `kid`.}
+                ed25519_public_key: {type: string, description: '`whpk_…`'}
                 previous_secret_until: {type: string, format: date-time, description: While a rotation lasts.}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 updated_at: {$ref: '#/components/schemas/Timestamp'}
@@ -2217,6 +2309,115 @@ enum OpenAPIText {
                 next_attempt_at: {type: [string, 'null'], format: date-time}
                 reason: {type: [string, 'null'], description: Why it is dead.}
 
+            ReplayOrder:
+              type: object
+              additionalProperties: false
+              properties:
+                only: {type: string, enum: [failed, dead, all], default: failed}
+                since: {type: string, enum: [last_success], description: After the newest event that was delivered; excludes `after`.}
+                after: {$ref: '#/components/schemas/Timetoken'}
+                before: {$ref: '#/components/schemas/Timetoken'}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: string, description: Over the envelope of the event; one that is no longer kept does not match.}
+                rate_per_second: {type: integer, minimum: 1, maximum: 10000, description: Deliveries per second at most.}
+                dry_run: {type: boolean, default: false, description: Only count.}
+
+            RedriveOrder:
+              type: object
+              additionalProperties: false
+              properties:
+                webhook: {type: string, description: Of this webhook only.}
+                only: {type: string, enum: [dead, failed], default: dead}
+                after: {$ref: '#/components/schemas/Timetoken'}
+                before: {$ref: '#/components/schemas/Timetoken'}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: string, description: Over the envelope of the event; one that is no longer kept does not match.}
+                rate_per_second: {type: integer, minimum: 1, maximum: 10000, description: Deliveries per second at most.}
+                dry_run: {type: boolean, default: false, description: Only count.}
+
+            PurgeOrder:
+              type: object
+              additionalProperties: false
+              properties:
+                webhook: {type: string, description: Of this webhook only.}
+                after: {$ref: '#/components/schemas/Timetoken'}
+                before: {$ref: '#/components/schemas/Timetoken'}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: string, description: Over the envelope of the event; one that is no longer kept does not match.}
+                rate_per_second: {type: integer, minimum: 1, maximum: 10000, description: Deliveries per second at most.}
+                dry_run: {type: boolean, default: false, description: Only count.}
+
+            JobBegun:
+              type: object
+              required: [job, count, count_is_exact]
+              properties:
+                job: {type: [string, 'null'], description: Null for a dry run.}
+                count: {type: integer, description: Deliveries, or events of the log, found to do.}
+                count_is_exact: {type: boolean, description: 'False: there are more than were counted.'}
+
+            Job:
+              type: object
+              required: [id, kind, state, webhook, only, after, before, count, count_is_exact, examined, done, created_at]
+              properties:
+                id: {type: string}
+                kind: {type: string, enum: [replay, redrive, purge]}
+                state: {type: string, enum: [running, paused, done, cancelled, failed]}
+                reason: {type: [string, 'null'], description: Why it failed.}
+                webhook: {type: [string, 'null']}
+                only: {type: string, enum: [failed, dead, all]}
+                after: {$ref: '#/components/schemas/Timetoken'}
+                before: {$ref: '#/components/schemas/Timetoken'}
+                types: {type: [array, 'null'], items: {$ref: '#/components/schemas/Pattern'}}
+                channels: {type: [array, 'null'], items: {$ref: '#/components/schemas/Pattern'}}
+                filter: {type: [string, 'null']}
+                rate_per_second: {type: [integer, 'null']}
+                count: {type: integer}
+                count_is_exact: {type: boolean}
+                examined: {type: integer, description: Deliveries or events looked at so far.}
+                done: {type: integer, description: Deliveries made due or removed so far.}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+                finished_at: {type: [string, 'null'], format: date-time}
+
+            WebhookStats:
+              type: object
+              required: [webhook, deliveries, counted_up_to, oldest_waiting, circuit, open_until, windows]
+              properties:
+                webhook: {type: string}
+                deliveries:
+                  type: object
+                  required: [pending, failed, delivered, dead, held]
+                  additionalProperties: {type: integer}
+                counted_up_to: {type: integer, description: A count that reaches this is a lower bound.}
+                oldest_waiting: {oneOf: [{$ref: '#/components/schemas/Delivery'}, {type: 'null'}]}
+                circuit: {$ref: '#/components/schemas/Circuit'}
+                open_until: {type: [string, 'null'], format: date-time}
+                last_success_at: {type: [string, 'null'], format: date-time, description: Since the gateway's start.}
+                last_failure_at: {type: [string, 'null'], format: date-time, description: Since the gateway's start.}
+                windows:
+                  description: Attempts of the last `5m`, `1h` and `24h`.
+                  type: object
+                  additionalProperties:
+                    type: object
+                    required: [attempts, delivered, failed, p50_ms, p95_ms, p99_ms]
+                    properties:
+                      attempts: {type: integer}
+                      delivered: {type: integer}
+                      failed: {type: integer}
+                      p50_ms: {type: [integer, 'null'], description: To the next power of two.}
+                      p95_ms: {type: [integer, 'null']}
+                      p99_ms: {type: [integer, 'null']}
+
+            Circuit:
+              type: string
+              enum: [closed, open, half_open]
+              description: |
+                `open`: attempts fail on end, so none is made until `open_until`; deliveries that wait lose nothing.
+                `half_open`: one attempt at a time, until one ends well.
+
             DeliveryWithAttempts:
               allOf: [{$ref: '#/components/schemas/Delivery'}]
               required: [attempt_log]
@@ -2233,208 +2434,64 @@ enum OpenAPIText {
                   description: |
                     `dns`, `connect_refused`, `connect_timeout`, `tls`, `blocked_address`, `timeout`, `reset`, `redirect`,
                     `http_status`, `response_invalid` or `cancelled`; null on success.
+                message: {type: [string, 'null'], description: The error in a sentence.}
                 duration_ms: {type: integer}
                 trigger: {type: string, enum: [automatic, manual]}
                 response_body: {type: string, description: The first 16 KiB of the latest answer.}
                 truncated: {type: boolean}
-                details: {type: object}
+                details:
+                  description: |
+                    `address` connected to, `timings_us`, `request_headers` as sent (what the webhook's owner added is masked),
+                    `response_headers`, and `batch`, the number of deliveries that went together.
+                  type: object
 
             SourceSettings:
               type: object
-              required: [scheme]
+              required: [scheme, mapping]
               properties:
-                scheme:
-                  type: string
-                  enum: [github, standard, stripe, slack, shopify, twilio, pusher, sendbird, stream, ed25519, rfc9421, generic, token, none]
-                  description: How its posts are signed. `none` checks nothing; `token` compares a fixed header.
-                scheme_options:
-                  type: object
-                  description: |
-                    What `generic`, `ed25519`, `rfc9421` and `token` leave to their user. `template` is what is signed, of `{id}`,
-                    `{ts}`, `{body}`, `{url}` and `{header:Name}`.
-                  properties:
-                    header: {type: string, description: The header with the signature or the token.}
-                    prefix: {type: string, description: 'What stands before it, such as `sha256=`.'}
-                    encoding: {type: string, enum: [hex, base64]}
-                    algorithm: {type: string, enum: [sha1, sha256, sha512]}
-                    template: {type: string}
-                    timestamp_header: {type: string, description: The header with the unix seconds of the signature.}
-                    id_header: {type: string, description: 'The header with the delivery''s id, by which a repeat is recognised.'}
-                    id_pointer: {type: string, description: Where that id is in the body (JSON Pointer).}
-                secrets:
-                  type: array
-                  maxItems: 10
-                  items: {type: string}
-                  writeOnly: true
-                  description: Any of them may have signed. Kept when left out.
-                window_seconds: {type: integer, minimum: 30, maximum: 3600, default: 300}
-                handshake:
-                  type: string
-                  enum: [none, slack, meta, x, cloudevents]
-                  description: The provider's question that is answered. `slack` where the scheme is, otherwise `none`.
-                verify_token: {type: [string, 'null'], writeOnly: true, description: For `meta`. Kept when left out.}
+                scheme: {type: string, description: 'How posts are signed: `github`, `standard`, …, or `none`.'}
+                secrets: {type: array, items: {type: string}, description: Any of them may have signed.}
                 mapping: {$ref: '#/components/schemas/Mapping'}
-                description: {type: string, maxLength: 1000}
+                window_seconds: {type: integer, minimum: 30, maximum: 3600, description: How old a signed post may be.}
+                description: {type: string}
 
             Mapping:
               description: |
-                How a post becomes events. One event, a list of them, or a choice between them by a reference:
-                `{"$switch": "header/X-Event", "cases": {"push": {…}, "ping": null}, "default": null}`, where `null` gives none.
-
-                References are `body/…` (JSON Pointer), `form/Name`, `header/Name`, `query/name`, `cloudevent/…`, `source`, and
-                inside a repetition the element's name. In texts they stand in braces, `{body/user|nobody}`. In values there are
-                `{"$": reference, "default": …, "to": text|number|lower|name|json}`, `{"$switch": …}`,
-                `{"$each": reference, "as": name, "when": …, "value": …}` and `{"$join": […], "separator": …}`.
-
-                May be left out for CloudEvents: their type, their data, their subject as the channel.
-              oneOf:
-                - {$ref: '#/components/schemas/EventMapping'}
-                - {type: array, minItems: 1, maxItems: 16, items: {$ref: '#/components/schemas/Mapping'}}
-                - type: object
-                  required: [$switch, cases]
-                  properties:
-                    $switch: {type: string, description: A reference.}
-                    cases: {type: object, additionalProperties: {oneOf: [{$ref: '#/components/schemas/Mapping'}, {type: 'null'}]}}
-                    default: {oneOf: [{$ref: '#/components/schemas/Mapping'}, {type: 'null'}]}
-
-            EventMapping:
-              type: object
-              required: [channel, type, data]
-              properties:
-                when:
-                  description: |
-                    Gives no event unless it holds. An object of references and what each must be: a value, a list of values,
-                    `{"exists": true}` or `{"not": …}`; or a list of such objects, of which one must hold.
-                each: {type: string, description: A reference to an array; one event for each element.}
-                as: {type: string, description: The element's name in references.}
-                channel: {description: A template that gives a text.}
-                type: {description: A template that gives a text.}
-                user: {description: A template that gives a text; an empty one is nobody.}
-                data: {description: A template.}
-                meta: {description: A template.}
-                store: {type: boolean, default: true}
-
-            MappingVersion:
-              type: object
-              required: [version, mapping, created_at, created_by]
-              properties:
-                version: {type: integer}
-                mapping: {$ref: '#/components/schemas/Mapping'}
-                created_at: {$ref: '#/components/schemas/Timestamp'}
-                created_by: {type: [string, 'null'], description: The key that put it.}
+                Templates that turn a post into an event: `{body/…}`, `{header/…}` and `{query/…}` are replaced by what they
+                point at, `{"$": "body/…"}` takes a JSON value as it is.
 
             Source:
               type: object
-              required: [id, path, scheme, secret_count, handshake, mapping, mapping_version, created_at, updated_at]
+              required: [id, path, scheme, secret_count, mapping, created_at, updated_at]
               properties:
                 id: {type: string}
                 path: {type: string, description: Where its sender posts to.}
                 scheme: {type: string}
-                scheme_options: {type: object}
                 secret_count: {type: integer}
                 window_seconds: {type: integer}
-                handshake: {type: string}
                 mapping: {$ref: '#/components/schemas/Mapping'}
-                mapping_version: {type: integer, description: Grows with each change of the mapping.}
                 description: {type: string}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 updated_at: {$ref: '#/components/schemas/Timestamp'}
 
-            InboundOutcome:
-              type: string
-              enum: [accepted, duplicate, dropped, handshake, signature_invalid, rejected, failed]
-
-            InboundRequest:
-              type: object
-              required:
-                - id
-                - received_at
-                - outcome
-                - reason
-                - errors
-                - events
-                - secret
-                - mapping_version
-                - replay_of
-                - method
-                - headers
-                - query
-                - body_bytes
-                - truncated
-              properties:
-                id: {type: string}
-                received_at: {$ref: '#/components/schemas/Timestamp'}
-                outcome: {$ref: '#/components/schemas/InboundOutcome'}
-                reason: {type: [string, 'null'], description: Why it was not taken.}
-                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
-                events: {type: array, items: {$ref: '#/components/schemas/EventID'}}
-                secret: {type: [integer, 'null'], description: 'Which of the source''s secrets signed it, from 0.'}
-                mapping_version: {type: integer}
-                replay_of: {type: [string, 'null'], description: The request it repeats.}
-                method: {type: string}
-                headers: {type: array, items: {$ref: '#/components/schemas/Field'}}
-                query: {type: array, items: {$ref: '#/components/schemas/Field'}}
-                body: {type: string, description: The first 16 KiB.}
-                body_base64: {type: string, description: 'The same, where it is no text.'}
-                body_bytes: {type: integer}
-                truncated: {type: boolean}
-
-            Field:
-              type: object
-              required: [name, value]
-              properties:
-                name: {type: string}
-                value: {type: string, description: '`***` in the place of a secret.'}
-
-            TrialPost:
-              type: object
-              properties:
-                method: {type: string, enum: [POST, GET, OPTIONS], default: POST}
-                headers:
-                  oneOf:
-                    - {type: object, additionalProperties: {type: string}}
-                    - {type: array, items: {$ref: '#/components/schemas/Field'}}
-                query:
-                  oneOf:
-                    - {type: object, additionalProperties: {type: string}}
-                    - {type: array, items: {$ref: '#/components/schemas/Field'}}
-                body: {type: string, description: The post's body as raw text.}
-                body_base64: {type: string}
-                mapping: {$ref: '#/components/schemas/Mapping'}
-                request: {type: string, description: A request of the log instead of a post.}
-
             Trial:
               type: object
-              required: [verified, secret, mapping_version, events, dropped, errors]
+              required: [verified, events, errors]
               properties:
                 verified: {type: boolean, description: Whether the signature holds.}
-                secret: {type: [integer, 'null'], description: 'Which of the source''s secrets signed it, from 0.'}
                 rejection: {type: string, description: Why it does not.}
-                handshake:
-                  type: object
-                  description: The answer, where the post is a provider's question.
-                  properties:
-                    status: {type: integer}
-                    content_type: {type: string}
-                    body: {type: string}
-                    headers: {type: object, additionalProperties: {type: string}}
-                mapping_version: {type: [integer, 'null'], description: Null for a mapping of the request.}
                 events:
                   type: array
                   items:
                     type: object
-                    required: [channel, type, user, data, valid, schema_version, errors, would_reach]
+                    required: [channel, type, user, data, valid, would_reach]
                     properties:
                       channel: {type: string}
                       type: {type: string}
                       user: {type: [string, 'null']}
                       data: {}
-                      meta: {}
                       valid: {type: boolean}
-                      schema_version: {type: [integer, 'null']}
-                      errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
                       would_reach: {$ref: '#/components/schemas/Reach'}
-                dropped: {type: integer, description: Places where the mapping's conditions gave no event.}
                 errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
 
             Receipt:

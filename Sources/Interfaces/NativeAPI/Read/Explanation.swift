@@ -11,7 +11,7 @@ extension NativeAPI {
         // Before the event is looked for: it shows other people's webhooks.
         try caller.demand(.manage)
         let event = try await event(named: request.name("id"), caller)
-        let deliveries = try await webhooks.deliveries.list(event: event.timetoken, limit: limits.pageMost, by: caller)
+        let deliveries = try await deliveries(of: event, caller)
         let reach = await reach(of: event.draft, for: caller)
         let validation = await validation(of: event, caller)
         var writer = JSONWriter(capacity: 1024)
@@ -31,10 +31,52 @@ extension NativeAPI {
         reach.print(to: &writer)
         writer.key("deliveries")
         writer.beginArray()
-        for delivery in deliveries.items { delivery.print(to: &writer) }
+        for delivery in deliveries { delivery.print(to: &writer) }
         writer.endArray()
+        Self.printFates(reach.webhooks ?? [], deliveries, to: &writer)
         writer.endObject()
         return .json(writer.bytes)
+    }
+
+    /// All of them: a webhook that a page left out would seem to have been told nothing.
+    private func deliveries(of event: Event, _ caller: Caller) async throws -> [Delivery] {
+        var deliveries: [Delivery] = []
+        var cursor: String?
+        repeat {
+            let page = try await webhooks.deliveries.list(
+                event: event.timetoken, limit: limits.pageMost, cursor: cursor, by: caller)
+            deliveries += page.items
+            cursor = page.cursor
+        } while cursor != nil
+        return deliveries
+    }
+
+    /// For every webhook whether it is told of such an event, why or why not, and what became of this one. Deliveries to
+    /// webhooks that are no more stand at the end.
+    private static func printFates(
+        _ matches: [WebhookMatch], _ deliveries: [Delivery], to writer: inout JSONWriter
+    ) {
+        var rest: [String: Delivery] = [:]
+        for delivery in deliveries { rest[delivery.endpoint.name] = delivery }
+        writer.key("webhooks")
+        writer.beginArray()
+        for match in matches {
+            print(match.webhook, match, rest.removeValue(forKey: match.webhook), to: &writer)
+        }
+        for (webhook, delivery) in rest.sorted(by: { $0.key < $1.key }) { print(webhook, nil, delivery, to: &writer) }
+        writer.endArray()
+    }
+
+    private static func print(
+        _ webhook: String, _ match: WebhookMatch?, _ delivery: Delivery?, to writer: inout JSONWriter
+    ) {
+        writer.beginObject()
+        writer.member("webhook", webhook)
+        writer.member("match", match?.matches ?? false)
+        writer.member("why", match?.why ?? "the webhook is no more")
+        writer.key("delivery")
+        if let delivery { delivery.print(to: &writer) } else { writer.null() }
+        writer.endObject()
     }
 
     /// What the newest schema of its type says of an event, as JSON: it may be another than the one that accepted it.

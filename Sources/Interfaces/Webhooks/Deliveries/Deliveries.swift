@@ -6,7 +6,7 @@ import JSON
 /// What became of what was owed to webhooks. Every verb demands the scope `manage`; deliveries of events beyond the
 /// caller's channels and types are not there for it.
 public struct Deliveries: Sendable {
-    private let registry: WebhookRegistry
+    let registry: WebhookRegistry
     private let tokens: PostTokens
 
     init(registry: WebhookRegistry, tokens: PostTokens) {
@@ -14,19 +14,24 @@ public struct Deliveries: Sendable {
         self.tokens = tokens
     }
 
-    private var queue: any DeliveryQueue { registry.queue }
+    var queue: any DeliveryQueue { registry.queue }
 
-    /// The app's deliveries, newest event first. A page may hold fewer than `limit` and still have a next one.
+    /// The app's deliveries by event, strictly between the bounds. A page may hold fewer than `limit` and still have a
+    /// next one.
     /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
-        webhook: String? = nil, status: DeliveryStatus? = nil, event: Timetoken? = nil, limit: Int,
-        cursor: String? = nil, by caller: Caller
+        webhook: String? = nil, statuses: Set<DeliveryStatus> = [], event: Timetoken? = nil, after: Timetoken? = nil,
+        before: Timetoken? = nil, order: DeliveryQuery.Order = .newestFirst, limit: Int, cursor: String? = nil,
+        by caller: Caller
     ) async throws(ChatError) -> Page<Delivery> {
         try caller.demand(.manage)
         var query = DeliveryQuery(space: caller.space, limit: limit)
         query.endpoint = webhook
-        query.status = status
+        query.statuses = statuses
         query.event = event
+        query.after = after
+        query.before = before
+        query.order = order
         query.cursor = cursor
         var page = try await queue.list(query)
         page.items.removeAll { !caller.reaches($0) }

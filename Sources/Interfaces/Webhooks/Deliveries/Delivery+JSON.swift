@@ -34,6 +34,7 @@ extension DeliveryAttempt {
         writer.member("at", at.timestamp)
         if let status { writer.member("status", status) } else { writer.nullMember("status") }
         if let error { writer.member("error", error) } else { writer.nullMember("error") }
+        if let sentence { writer.member("message", sentence) } else { writer.nullMember("message") }
         writer.member("duration_ms", durationMilliseconds)
         writer.member("trigger", isManual ? "manual" : "automatic")
         writer.member("response_body", String(decoding: responseBody, as: UTF8.self))

@@ -146,13 +146,7 @@ final class Planner: Sendable {
                 recent.insert(printed, at: event.timetoken)
                 body = printed
             }
-            items.append(
-                PlannedDelivery(
-                    id: deliveryID(of: event.timetoken, to: webhook),
-                    endpoint: EndpointID(webhook, in: event.channel.space), event: event.timetoken, type: event.type,
-                    channel: event.channel.name,
-                    // A passing event cannot be read later.
-                    body: event.retention == .passing ? body : nil))
+            items.append(PlannedDelivery(event, to: webhook, printed: body))
         }
     }
 

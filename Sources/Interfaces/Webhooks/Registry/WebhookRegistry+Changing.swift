@@ -132,6 +132,7 @@ extension WebhookRegistry {
     /// The webhook is gone: what was owed to it turns dead.
     func close(_ endpoint: EndpointID) async throws(ChatError) {
         health.forget(endpoint)
+        figures.forget(endpoint)
         await circuits.reset(endpoint)
         try await queue.set(.closed, of: endpoint, concurrency: 1)
     }
@@ -139,6 +140,7 @@ extension WebhookRegistry {
     func withHealth(_ webhook: Webhook) -> Webhook {
         var webhook = webhook
         webhook.failingSince = health.failingSince(webhook.endpoint)
+        webhook.circuit = circuits.state(of: webhook.endpoint, at: service.clock.now)
         return webhook
     }
 

@@ -20,6 +20,7 @@ public final class WebhookRegistry: Sendable {
     let options: WebhookOptions
     let health: HealthBoard
     let circuits: CircuitBoard
+    let figures = FigureBoard()
     let logger: Logger
     let plans: PostPlans
     let snapshot = Lock(RegistrySnapshot())

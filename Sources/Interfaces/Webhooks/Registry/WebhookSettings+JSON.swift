@@ -52,6 +52,12 @@ extension Webhook {
             writer.member("ed25519_key_id", appKey.id)
             writer.member("ed25519_public_key", appKey.publicText)
         }
+        writer.member("circuit", circuit.condition.rawValue)
+        if let until = circuit.until {
+            writer.member("open_until", until.timestamp)
+        } else {
+            writer.nullMember("open_until")
+        }
         if let until = secrets.compactMap(\.until).max() { writer.member("previous_secret_until", until.timestamp) }
         writer.member("created_at", created.timestamp)
         writer.member("updated_at", updated.timestamp)

@@ -104,6 +104,9 @@ struct Recorder: Sendable {
     private func follow(_ attempt: Answered, _ ended: [Ended], _ now: Timetoken) async {
         let endpoint = attempt.endpoint
         let decision = ended[0].decision
+        registry.figures.record(
+            endpoint, at: now, isDelivered: decision.errorClass == nil,
+            milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
         await registry.circuits.record(decision, of: endpoint, begun: attempt.start, at: now, registry.options.draw)
         let effects = effects(of: decision, endpoint, dead: ended.count { $0.isDead }, now)
         if !effects.isEmpty { await perform(effects, endpoint, decision, attempt.result) }

@@ -1,0 +1,173 @@
+import ChatKit
+import ChatModel
+import HTTPServer
+import JSON
+import Webhooks
+
+extension NativeAPI {
+    /// Deliveries per second a job may be held to.
+    private static let ratesPerSecond = 1...10_000
+    private static let scopeMembers = [
+        "only", "after", "before", "types", "channels", "filter", "rate_per_second", "dry_run",
+    ]
+
+    /// `POST /v1/webhooks/{id}/replay`
+    func replayWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let id = request.name("id")
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: Self.scopeMembers + ["since"])
+        var scope = try scope(fields, default: .failed)
+        scope.webhook = id
+        if let since = try fields.string("since") {
+            guard since == "last_success" else { throw fields.fault("since", "enum", "must be 'last_success'") }
+            guard !fields.has("after") else { throw fields.fault("since", "not", "excludes 'after'") }
+            scope.after = try await webhooks.deliveries.lastSuccess(of: id, by: caller) ?? .zero
+        }
+        return try await begin(.replay, scope, fields, caller)
+    }
+
+    /// `POST /v1/deliveries/redrive`
+    func redriveDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.scopeMembers + ["webhook"])
+        var scope = try scope(fields, default: .dead)
+        scope.webhook = try fields.string("webhook")
+        guard scope.only != .all else {
+            throw fields.fault("only", "enum", "must be 'dead' or 'failed'; 'all' is for the replay of one webhook")
+        }
+        return try await begin(.redrive, scope, fields, caller)
+    }
+
+    /// `POST /v1/deliveries/purge`
+    func purgeDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook"])
+        var scope = try scope(fields, default: .dead)
+        scope.webhook = try fields.string("webhook")
+        return try await begin(.purge, scope, fields, caller)
+    }
+
+    /// `GET /v1/jobs`
+    func getJobs(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let page = try await webhooks.jobs.list(limit: listing.limit, cursor: listing.cursor, by: caller)
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
+    }
+
+    /// `GET /v1/jobs/{id}`
+    func getJob(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        return Self.shown(try await webhooks.jobs.job(request.name("id"), by: caller))
+    }
+
+    /// `POST /v1/jobs/{id}/pause`
+    func pauseJob(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await set(.paused, request, caller)
+    }
+
+    /// `POST /v1/jobs/{id}/resume`
+    func resumeJob(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await set(.running, request, caller)
+    }
+
+    /// `POST /v1/jobs/{id}/cancel`
+    func cancelJob(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await set(.cancelled, request, caller)
+    }
+
+    /// `GET /v1/webhooks/{id}/stats`
+    func getWebhookStats(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let stats = try await webhooks.deliveries.stats(of: request.name("id"), by: caller)
+        return .json(JSONText(capacity: 1024) { stats.print(to: &$0) }.bytes)
+    }
+
+    // MARK: Reading and answering
+
+    private func scope(_ fields: Fields, default only: DeliveryScope.Only) throws(ChatError) -> DeliveryScope {
+        var scope = DeliveryScope(only: only)
+        if let word = try fields.string("only") {
+            guard let known = DeliveryScope.Only(rawValue: word) else {
+                throw fields.fault("only", "enum", "must be 'failed', 'dead' or 'all'")
+            }
+            scope.only = known
+        }
+        scope.after = try timetoken("after", fields) ?? scope.after
+        scope.before = try timetoken("before", fields) ?? scope.before
+        scope.types = try patterns("types", fields)
+        scope.channels = try patterns("channels", fields)
+        if let text = try fields.string("filter") {
+            do throws(ChatError) {
+                scope.filter = try Filter(text, limits: limits)
+            } catch {
+                throw fields.fault("filter", "filter", error.message)
+            }
+        }
+        return scope
+    }
+
+    private func timetoken(_ name: String, _ fields: Fields) throws(ChatError) -> Timetoken? {
+        guard let text = try fields.string(name) else { return nil }
+        guard let value = Timetoken(text: text) else {
+            throw fields.fault(name, "format", "must be a timetoken: 17 decimal digits")
+        }
+        return value
+    }
+
+    private func patterns(_ name: String, _ fields: Fields) throws(ChatError) -> [NamePattern]? {
+        guard let texts = try fields.strings(name) else { return nil }
+        guard (1...limits.streamChannels).contains(texts.count) else {
+            throw fields.fault(name, "minItems", "must have 1 to \(limits.streamChannels) patterns")
+        }
+        var patterns: [NamePattern] = []
+        for text in texts {
+            guard let pattern = NamePattern(text) else {
+                throw fields.fault(name, "pattern", "a '*' may only stand alone or as the last part of a name")
+            }
+            patterns.append(pattern)
+        }
+        return patterns
+    }
+
+    private func begin(
+        _ kind: DeliveryJob.Kind, _ scope: DeliveryScope, _ fields: Fields, _ caller: Caller
+    ) async throws -> Response {
+        let rate = try fields.integer("rate_per_second", in: Self.ratesPerSecond)
+        if try fields.boolean("dry_run") ?? false {
+            let counted = try await webhooks.jobs.count(scope, by: caller)
+            return Self.counted(nil, counted.count, counted.isExact, status: 200)
+        }
+        let job = try await webhooks.jobs.begin(kind, scope, rate: rate, by: caller)
+        return Self.counted(
+            job.id, job.count, job.isCountExact, status: 202, headers: [("Location", "/v1/jobs/" + job.id)])
+    }
+
+    private static func counted(
+        _ job: String?, _ count: Int, _ isExact: Bool, status: Int, headers: [(name: String, value: String)] = []
+    ) -> Response {
+        let body = JSONText { writer in
+            writer.beginObject()
+            if let job { writer.member("job", job) } else { writer.nullMember("job") }
+            writer.member("count", count)
+            writer.member("count_is_exact", isExact)
+            writer.endObject()
+        }
+        return .json(body.bytes, status: status, headers: headers)
+    }
+
+    private func set(
+        _ state: DeliveryJob.State, _ request: Request, _ caller: Caller
+    ) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        return Self.shown(try await webhooks.jobs.set(state, of: request.name("id"), by: caller))
+    }
+
+    private static func shown(_ job: DeliveryJob) -> Response {
+        .json(JSONText(capacity: 512) { job.print(to: &$0) }.bytes)
+    }
+}

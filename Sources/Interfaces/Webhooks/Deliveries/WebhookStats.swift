@@ -1,0 +1,99 @@
+import ChatKit
+public import ChatModel
+public import JSON
+
+/// How a webhook is doing: what is owed to it, and how its attempts went lately.
+public struct WebhookStats: Sendable {
+    /// Counted up to here; more is a lower bound.
+    static let mostCounted = 100_000
+
+    var webhook: String
+    var counts: [(status: DeliveryStatus, count: Int)]
+    var oldestWaiting: Delivery?
+    var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
+    /// Nil when nothing was attempted since the start.
+    var figures: EndpointFigures?
+    var now: Timetoken
+
+    /// Prints it as the next value of `writer`.
+    public func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("webhook", webhook)
+        writer.key("deliveries")
+        writer.beginObject()
+        for (status, count) in counts {
+            writer.key(text: status.rawValue)
+            writer.integer(count)
+        }
+        writer.endObject()
+        writer.member("counted_up_to", Self.mostCounted)
+        writer.key("oldest_waiting")
+        if let oldestWaiting { oldestWaiting.print(to: &writer) } else { writer.null() }
+        writer.member("circuit", circuit.condition.rawValue)
+        writer.moment("open_until", circuit.until)
+        writer.moment("last_success_at", figures?.lastSuccess)
+        writer.moment("last_failure_at", figures?.lastFailure)
+        writer.key("windows")
+        writer.beginObject()
+        for (name, seconds, tally) in (figures ?? EndpointFigures()).windows(at: now) {
+            writer.key(text: name)
+            Self.print(tally, seconds, to: &writer)
+        }
+        writer.endObject()
+        writer.endObject()
+    }
+
+    private static func print(_ tally: EndpointFigures.Tally, _ seconds: Int, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("attempts", tally.attempts)
+        writer.member("delivered", tally.delivered)
+        writer.member("failed", tally.failed)
+        for (name, share): (StaticString, Double) in [("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99)] {
+            if let value = tally.milliseconds(ofShare: share) {
+                writer.member(name, value)
+            } else {
+                writer.nullMember(name)
+            }
+        }
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func moment(_ name: StaticString, _ moment: Timetoken?) {
+        if let moment { member(name, moment.timestamp) } else { nullMember(name) }
+    }
+}
+
+extension Deliveries {
+    /// - Throws: `.notFound`; `.forbidden`.
+    public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
+        let webhook = try await registry.webhook(id, by: caller)
+        try registry.demandReach(of: webhook.settings, by: caller)
+        var query = DeliveryQuery(space: caller.space, limit: 1)
+        query.endpoint = id
+        var counts: [(DeliveryStatus, Int)] = []
+        for status in DeliveryStatus.allCases {
+            query.statuses = [status]
+            counts.append((status, try await queue.count(query, most: WebhookStats.mostCounted)))
+        }
+        query.statuses = [.pending, .failed, .held]
+        query.order = .oldestFirst
+        let now = registry.service.clock.now
+        return WebhookStats(
+            webhook: id, counts: counts, oldestWaiting: try await queue.list(query).items.first,
+            circuit: registry.circuits.state(of: webhook.endpoint, at: now),
+            figures: registry.figures.figures(of: webhook.endpoint), now: now)
+    }
+
+    /// The newest event that was delivered to a webhook, as long as deliveries are kept; nil without one.
+    /// - Throws: `.notFound`; `.forbidden`.
+    public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken? {
+        let webhook = try await registry.webhook(id, by: caller)
+        try registry.demandReach(of: webhook.settings, by: caller)
+        var query = DeliveryQuery(space: caller.space, limit: 1)
+        query.endpoint = id
+        query.statuses = [.delivered]
+        return try await queue.list(query).items.first?.event
+    }
+}

@@ -1,0 +1,61 @@
+public import ChatKit
+public import ChatModel
+
+/// Which deliveries a job is about.
+public struct DeliveryScope: Sendable {
+    public enum Only: String, Sendable, CaseIterable {
+        /// What has not been delivered: given up, or waiting for a retry.
+        case failed
+        /// What was given up.
+        case dead
+        /// Every event the webhook asks for now, found in the log: also what was delivered, and what was never planned.
+        case all
+    }
+
+    /// Of this webhook; nil: of every webhook of the app.
+    public var webhook: String?
+    public var only: Only
+    /// Events strictly between these.
+    public var after: Timetoken
+    public var before: Timetoken
+    /// Narrow further; nil: any.
+    public var types: [NamePattern]?
+    public var channels: [NamePattern]?
+    public var filter: Filter?
+
+    public init(
+        webhook: String? = nil, only: Only = .failed, after: Timetoken = .zero, before: Timetoken = .distantFuture,
+        types: [NamePattern]? = nil, channels: [NamePattern]? = nil, filter: Filter? = nil
+    ) {
+        self.webhook = webhook
+        self.only = only
+        self.after = after
+        self.before = before
+        self.types = types
+        self.channels = channels
+        self.filter = filter
+    }
+
+    /// Whether every delivery of the queue's page belongs to it.
+    var isWhole: Bool { types == nil && channels == nil && filter == nil }
+
+    var statuses: Set<DeliveryStatus> { only == .dead ? [.dead] : [.dead, .failed] }
+
+    func query(in space: SpaceID, limit: Int) -> DeliveryQuery {
+        var query = DeliveryQuery(space: space, limit: limit)
+        query.endpoint = webhook
+        query.statuses = statuses
+        query.after = after
+        query.before = before
+        query.order = .oldestFirst
+        return query
+    }
+
+    func admits(type: String, channel: String) -> Bool {
+        types?.match(type) ?? true && channels?.match(channel) ?? true
+    }
+
+    func admits(_ event: Event) -> Bool {
+        admits(type: event.type, channel: event.channel.name) && filter?.accepts(event) ?? true
+    }
+}

@@ -1,0 +1,130 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+import Logging
+
+/// Does the steps of jobs, one job after the other. A step is bounded; its progress is written down before the next, so
+/// that after a crash at most one step is done again, which deliveries bear: they keep their ids.
+final class JobRunner: Sendable {
+    let selection: JobSelection
+    private let registry: WebhookRegistry
+    private let logger: Logger
+    private let alive = Lock<[RecordKey: Timetoken]>([:])
+    private let wakes: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+
+    init(registry: WebhookRegistry, logger: Logger) {
+        self.registry = registry
+        self.logger = logger
+        selection = JobSelection(registry: registry)
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    private var directory: any Directory { registry.directory }
+    private var clock: WallClock { registry.service.clock }
+
+    /// Looks at a job again: it is new, or was changed.
+    func wake(_ key: RecordKey) {
+        alive.withLock { $0[key] = .zero }
+        waker.yield()
+    }
+
+    /// Works until cancelled. For one task.
+    func run() async {
+        await loadUnfinished()
+        for await _ in wakes {
+            while !Task.isCancelled, alive.withLock({ !$0.isEmpty }) {
+                let due = alive.withLock { [now = clock.now] in $0.filter { $0.value <= now }.map(\.key) }
+                for key in due { await step(key) }
+                // Cancellation shows at the loop's head; the pause carries no other news.
+                if due.isEmpty { try? await Task.sleep(for: registry.options.jobPause) }
+            }
+        }
+    }
+
+    private func loadUnfinished() async {
+        for app in registry.service.keyring.apps {
+            do throws(ChatError) {
+                let query = RecordQuery(.job, in: app.space, limit: Jobs.mostAlive + Jobs.mostKept + 1)
+                let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0) }
+                for job in jobs where job.state == .running { wake(job.key) }
+            } catch {
+                logger.warning("jobs not read", metadata: ["app": "\(app.space)", "error": "\(error.message)"])
+            }
+        }
+    }
+
+    /// Does the next part of a job, or forgets one that is not to run.
+    private func step(_ key: RecordKey) async {
+        do throws(ChatError) {
+            guard let job = try await read(key), job.state == .running else { return forget(key) }
+            let part = try await selection.part(
+                of: job.scope, in: job.space, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
+            let done = try await perform(part, of: job)
+            // Next round, or when the rate allows.
+            let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
+            alive.withLock { $0[key] = clock.now.adding(pause) }
+            try await note(part, done, key)
+        } catch {
+            await recover(from: error, key)
+        }
+    }
+
+    private func perform(_ part: JobSelection.Part, of job: DeliveryJob) async throws(ChatError) -> Int {
+        let queue = registry.queue
+        if !part.items.isEmpty { return try await queue.enqueue(part.items) }
+        guard !part.ids.isEmpty else { return 0 }
+        return switch job.kind {
+        case .replay, .redrive: try await queue.replay(.ids(part.ids, in: job.space), isDryRun: false)
+        case .purge: try await queue.purge(part.ids, in: job.space)
+        }
+    }
+
+    private func note(_ part: JobSelection.Part, _ done: Int, _ key: RecordKey) async throws(ChatError) {
+        let now = clock.now
+        _ = try await change(key) { job in
+            job.examined += part.examined
+            job.done += done
+            job.position = part.position
+            if part.position == nil, !job.state.isOver { job.end(.done, at: now) }
+        }
+    }
+
+    /// What cannot be done is over; what could not be done now is tried again.
+    private func recover(from error: ChatError, _ key: RecordKey) async {
+        logger.warning("job's step failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
+        let now = clock.now
+        if error.code == .notFound || error.code == .malformed {
+            // Not written down: the next step fails the same way.
+            _ = try? await change(key) { if !$0.state.isOver { $0.end(.failed, reason: error.message, at: now) } }
+        }
+        // Cancellation shows in the caller's loop.
+        try? await Task.sleep(for: registry.options.jobPause)
+    }
+
+    private func forget(_ key: RecordKey) { alive.withLock { $0[key] = nil } }
+
+    // MARK: Records
+
+    private func read(_ key: RecordKey) async throws(ChatError) -> DeliveryJob? {
+        try await directory.read(key).flatMap { DeliveryJob($0) }
+    }
+
+    /// Reads, alters and writes a job, and again when another write came between. Nil when it is gone.
+    func change(_ key: RecordKey, _ alter: (inout DeliveryJob) -> Void) async throws(ChatError) -> DeliveryJob? {
+        while true {
+            guard var job = try await read(key) else { return nil }
+            let etag = job.etag
+            alter(&job)
+            do {
+                let record = try await directory.write([RecordChange(key, body: job.body, demand: .etag(etag))])[0]
+                return DeliveryJob(record)
+            } catch {
+                // Somebody else wrote in between.
+                if error.code == .notFound { return nil }
+                if error.code != .stale { throw error }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+
+/// Finds the deliveries of a scope, page by page: constant memory, however many there are.
+struct JobSelection: Sendable {
+    /// Deliveries or events looked at in one step.
+    static let pageSize = 250
+    /// Deliveries counted, where the store can count them.
+    static let mostCounted = 1_000_000
+    /// Looked at one by one to count them.
+    static let mostLookedAt = 20_000
+
+    let registry: WebhookRegistry
+
+    private var queue: any DeliveryQueue { registry.queue }
+    private var log: any EventLog { registry.service.engine.log }
+
+    /// What a page has for a job.
+    struct Part: Sendable {
+        /// Deliveries of the queue that belong to it.
+        var ids: [String] = []
+        /// What the log has for it.
+        var items: [PlannedDelivery] = []
+        var examined = 0
+        /// Where the next page begins; nil at the end.
+        var position: String?
+
+        var count: Int { ids.count + items.count }
+    }
+
+    func part(
+        of scope: DeliveryScope, in space: SpaceID, at position: String?, limit: Int
+    ) async throws(ChatError) -> Part {
+        scope.only == .all
+            ? try await eventsPart(of: scope, in: space, at: position, limit: limit)
+            : try await queuePart(of: scope, in: space, at: position, limit: limit)
+    }
+
+    private func queuePart(
+        of scope: DeliveryScope, in space: SpaceID, at position: String?, limit: Int
+    ) async throws(ChatError) -> Part {
+        var query = scope.query(in: space, limit: limit)
+        query.cursor = position
+        let page = try await queue.list(query)
+        var part = Part(examined: page.items.count, position: page.cursor)
+        for delivery in page.items where scope.admits(type: delivery.type, channel: delivery.channel) {
+            if let filter = scope.filter {
+                // What is no longer kept cannot be looked at; it does not pass for a match.
+                guard let event = try await log.event(at: delivery.event, in: space), filter.accepts(event) else {
+                    continue
+                }
+            }
+            part.ids.append(delivery.id)
+        }
+        return part
+    }
+
+    /// Out of the log: every event that the webhook asks for now, whenever it was made.
+    private func eventsPart(
+        of scope: DeliveryScope, in space: SpaceID, at position: String?, limit: Int
+    ) async throws(ChatError) -> Part {
+        guard let id = scope.webhook else { throw ChatError(.malformed, "a replay of all events names a webhook") }
+        var webhook = try await registry.current(EndpointID(id, in: space))
+        webhook.since = .zero
+        let matcher = WebhookMatcher([webhook])
+        let start = position.flatMap { Timetoken(text: $0) } ?? scope.after
+        let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
+        let page = try await log.events(in: channels, after: start, limit: limit)
+        var part = Part()
+        for event in page.items where event.timetoken < scope.before {
+            part.examined += 1
+            guard scope.admits(event) else { continue }
+            matcher.visit(event) { part.items.append(PlannedDelivery(event, to: $0)) }
+        }
+        let isOver = !page.hasMore || page.position >= scope.before
+        part.position = isOver ? nil : page.position.description
+        return part
+    }
+
+    /// How many there are, counted up to some point.
+    func count(_ scope: DeliveryScope, in space: SpaceID) async throws(ChatError) -> (count: Int, isExact: Bool) {
+        if scope.only != .all, scope.isWhole {
+            let count = try await queue.count(scope.query(in: space, limit: 1), most: Self.mostCounted)
+            return (count, count < Self.mostCounted)
+        }
+        var (count, examined) = (0, 0)
+        var position: String?
+        repeat {
+            let part = try await part(of: scope, in: space, at: position, limit: Self.pageSize)
+            count += part.count
+            examined += part.examined
+            position = part.position
+        } while position != nil && examined < Self.mostLookedAt
+        return (count, position == nil)
+    }
+}
+
+extension PlannedDelivery {
+    /// - Parameter printed: the event's body, if there is one already.
+    init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
+        self.init(
+            id: deliveryID(of: event.timetoken, to: webhook), endpoint: EndpointID(webhook, in: event.channel.space),
+            event: event.timetoken, type: event.type, channel: event.channel.name,
+            // A passing event cannot be read later.
+            body: event.retention == .passing ? printed ?? event.envelope.bytes : nil)
+    }
+}

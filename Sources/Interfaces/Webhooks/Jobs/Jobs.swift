@@ -1,0 +1,139 @@
+import ChatKit
+public import ChatModel
+import JSON
+import Locking
+
+/// Replays, redrives and purges of many deliveries. Every verb demands the scope `manage`; a job of a webhook beyond the
+/// caller's reach is not there for it, and one that is about all webhooks is for callers who reach everything.
+public struct Jobs: Sendable {
+    /// Jobs of an app that are not over.
+    static let mostAlive = 20
+    /// Jobs that are over and can still be seen.
+    static let mostKept = 100
+
+    private let registry: WebhookRegistry
+    private let runner: JobRunner
+
+    init(registry: WebhookRegistry, runner: JobRunner) {
+        self.registry = registry
+        self.runner = runner
+    }
+
+    private var directory: any Directory { registry.directory }
+
+    /// How many deliveries a scope has now; counted up to some point, exact below it.
+    /// - Throws: `.notFound` for a webhook that is not there; `.forbidden`.
+    public func count(
+        _ scope: DeliveryScope, by caller: Caller
+    ) async throws(ChatError) -> (count: Int, isExact: Bool) {
+        try await demandReach(of: scope, by: caller)
+        return try await runner.selection.count(bounded(scope), in: caller.space)
+    }
+
+    /// Begins a job. What comes later than this moment is not part of it.
+    /// - Parameter rate: deliveries per second at most; nil: as fast as it goes.
+    /// - Throws: `.notFound` for a webhook that is not there; `.forbidden`; `.malformed` for a scope the kind cannot have;
+    ///   `.invalid` when too many jobs are not over.
+    public func begin(
+        _ kind: DeliveryJob.Kind, _ scope: DeliveryScope, rate: Int? = nil, by caller: Caller
+    ) async throws(ChatError) -> DeliveryJob {
+        let counted = try await count(scope, by: caller)
+        if kind == .purge, scope.only != .dead { throw ChatError(.malformed, "only dead deliveries can be purged") }
+        try await makeRoom(in: caller.space)
+        let now = registry.service.clock.now
+        // Named by the moment, so that jobs are listed in their order; a repeated moment is refused by the directory.
+        var job = DeliveryJob(
+            id: "job_\(now.rawValue)", space: caller.space, kind: kind, scope: bounded(scope), rate: rate, created: now)
+        (job.count, job.isCountExact) = counted
+        let record = try await directory.write([RecordChange(job.key, body: job.body, demand: .absent)])[0]
+        guard let stored = DeliveryJob(record) else { throw ChatError(.unavailable, "the job cannot be read") }
+        runner.wake(stored.key)
+        return stored
+    }
+
+    /// The app's jobs, newest first. A page may hold fewer than `limit` and still have a next one.
+    public func list(
+        limit: Int, cursor: String? = nil, by caller: Caller
+    ) async throws(ChatError) -> Page<DeliveryJob> {
+        try caller.demand(.manage)
+        var query = RecordQuery(.job, in: caller.space, limit: limit)
+        query.sort = [(.id, false)]
+        query.cursor = cursor
+        let page = try await directory.list(query)
+        var jobs: [DeliveryJob] = []
+        for job in page.items.compactMap({ DeliveryJob($0) }) where await isSeen(job, by: caller) { jobs.append(job) }
+        return Page(items: jobs, hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    /// - Throws: `.notFound`.
+    public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
+        try caller.demand(.manage)
+        let record = try await directory.read(RecordKey(.job, id, in: caller.space))
+        guard let job = record.flatMap({ DeliveryJob($0) }), await isSeen(job, by: caller) else {
+            throw ChatError(.notFound, "no such job")
+        }
+        return job
+    }
+
+    /// Pauses, resumes or cancels a job. What it has done stays done.
+    /// - Throws: `.notFound`; `.conflict` for one that is over.
+    public func set(_ state: DeliveryJob.State, of id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob
+    {
+        let job = try await job(id, by: caller)
+        guard !job.state.isOver else {
+            if job.state == state { return job }
+            throw ChatError(.conflict, "the job is over: \(job.state.rawValue)")
+        }
+        let now = registry.service.clock.now
+        let changed = try await runner.change(job.key) { job in
+            guard !job.state.isOver else { return }
+            if state.isOver { job.end(state, at: now) } else { job.state = state }
+        }
+        guard let changed else { throw ChatError(.notFound, "no such job") }
+        runner.wake(changed.key)
+        return changed
+    }
+
+    // MARK: Who may
+
+    private func demandReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
+        try caller.demand(.manage)
+        if let webhook = scope.webhook {
+            return try await registry.demandReach(of: EndpointID(webhook, in: caller.space), by: caller)
+        }
+        guard caller.channels.contains(.all), caller.types.contains(.all) else {
+            throw ChatError(.forbidden, "this credential does not reach every delivery; name a webhook")
+        }
+    }
+
+    private func isSeen(_ job: DeliveryJob, by caller: Caller) async -> Bool {
+        do throws(ChatError) {
+            try await demandReach(of: job.scope, by: caller)
+            return true
+        } catch {
+            // Its webhook is gone: what is left of it tells nothing of events.
+            return error.code == .notFound
+        }
+    }
+
+    // MARK: Bounds
+
+    /// Nothing that happens while it runs belongs to it: a delivery it made due could come up again for ever.
+    private func bounded(_ scope: DeliveryScope) -> DeliveryScope {
+        var scope = scope
+        scope.before = min(scope.before, registry.service.clock.now)
+        return scope
+    }
+
+    private func makeRoom(in space: SpaceID) async throws(ChatError) {
+        var query = RecordQuery(.job, in: space, limit: Self.mostAlive + Self.mostKept + 1)
+        query.sort = [(.id, false)]
+        let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0) }
+        guard jobs.count(where: { !$0.state.isOver }) < Self.mostAlive else {
+            throw ChatError(
+                .invalid, "an app may have at most \(Self.mostAlive) jobs that are not over", slug: "too_many_jobs")
+        }
+        let old = jobs.filter(\.state.isOver).dropFirst(Self.mostKept)
+        if !old.isEmpty { _ = try await directory.write(old.map { RecordChange($0.key, body: nil) }) }
+    }
+}

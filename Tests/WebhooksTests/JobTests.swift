@@ -1,0 +1,176 @@
+import ChatKit
+import ChatModel
+import Locking
+import SQLiteEngine
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A job over deliveries") struct JobTests {
+    /// A webhook whose receiver fails everything, with so many deliveries given up.
+    private static func deadLetters(
+        _ house: House, _ receiver: Receiver, count: Int
+    ) async throws -> Webhook {
+        let webhook = try await house.webhook(receiver).webhook
+        for number in 0..<count { try await house.emit(data: #"{"number":\#(number)}"#) }
+        await house.recorded(count)
+        return webhook
+    }
+
+    private static func settings() -> House.Settings {
+        var settings = House.Settings()
+        settings.limits.deliveryAttempts = 1
+        return settings
+    }
+
+    private static func ended(_ id: String, in house: House) async throws -> DeliveryJob {
+        try await until { try await house.webhooks.jobs.job(id, by: House.owner).state.isOver }
+        return try await house.webhooks.jobs.job(id, by: House.owner)
+    }
+
+    @Test("sends what was given up again, under the same ids, and says how far it has come")
+    func redrive() async throws {
+        let status = Lock(500)
+        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        try await House.with(Self.settings()) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 5)
+            #expect(try await house.deliveries().map(\.status) == Array(repeating: .dead, count: 5))
+            let scope = DeliveryScope(webhook: webhook.id, only: .dead)
+            #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (5, true))
+            #expect(receiver.requests.entries.count == 5, "counting sends nothing")
+
+            status.withLock { $0 = 200 }
+            let job = try await house.webhooks.jobs.begin(.redrive, scope, by: House.owner)
+            #expect(job.count == 5)
+            await house.recorded(10)
+            let ended = try await Self.ended(job.id, in: house)
+            #expect(ended.state == .done && ended.done == 5 && ended.examined == 5)
+            #expect(try await house.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
+            #expect(Set(receiver.requests.entries.compactMap { $0["webhook-id"] }).count == 5)
+            #expect(try await house.webhooks.jobs.list(limit: 10, by: House.owner).items.map(\.id) == [job.id])
+        }
+    }
+
+    @Test("narrows by type, channel, filter and bounds")
+    func narrowed() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 3)
+            let other = try await house.emit("order.refunded", channel: "orders.us", data: #"{"number":9}"#)
+            await house.recorded(4)
+            func count(_ change: (inout DeliveryScope) throws -> Void) async throws -> Int {
+                var scope = DeliveryScope(webhook: webhook.id, only: .dead)
+                try change(&scope)
+                return try await house.webhooks.jobs.count(scope, by: House.owner).count
+            }
+            #expect(try await count { _ in } == 4)
+            #expect(try await count { $0.types = [.exact("order.paid")] } == 3)
+            #expect(try await count { $0.channels = [.below("orders.")] } == 4)
+            #expect(try await count { $0.channels = [.exact("orders.us")] } == 1)
+            #expect(try await count { $0.filter = try Filter("data.number > 1") } == 2)
+            #expect(try await count { $0.before = other.timetoken } == 3)
+            #expect(try await count { $0.after = other.timetoken } == 0)
+            _ = try await house.engine.log.delete(
+                after: .zero, before: .distantFuture, in: ChannelID("orders.eu", in: House.space))
+            #expect(try await count { $0.filter = try Filter("data.number > 1") } == 1, "what is gone does not match")
+        }
+    }
+
+    @Test("replays the log for a webhook that came later, each event once")
+    func log() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            for number in 0..<4 { try await house.emit(data: #"{"number":\#(number)}"#) }
+            try await house.emit("order.refunded")
+            let webhook = try await house.webhook(receiver, types: [.exact("order.paid")]).webhook
+            try await house.emit()
+            await house.recorded(1)
+            let scope = DeliveryScope(webhook: webhook.id, only: .all)
+            #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (5, true))
+            let job = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
+            await house.recorded(6)
+            let ended = try await Self.ended(job.id, in: house)
+            #expect(ended.state == .done && ended.done == 5 && ended.examined == 6)
+            let ids = receiver.requests.entries.compactMap { $0["webhook-id"] }
+            #expect(ids.count == 6 && Set(ids).count == 5, "what was delivered already comes again with its id")
+            #expect(try await house.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
+        }
+    }
+
+    @Test("removes what was given up")
+    func purge() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            _ = try await Self.deadLetters(house, receiver, count: 3)
+            let job = try await house.webhooks.jobs.begin(.purge, DeliveryScope(only: .dead), by: House.owner)
+            let ended = try await Self.ended(job.id, in: house)
+            #expect(ended.state == .done && ended.done == 3)
+            #expect(try await house.deliveries().isEmpty)
+            await #expect(throws: ChatError.self) {
+                try await house.webhooks.jobs.begin(.purge, DeliveryScope(only: .failed), by: House.owner)
+            }
+        }
+    }
+
+    @Test("keeps to its rate, rests while paused, goes on after a restart, and ends when cancelled")
+    func held() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        let folder = try TemporaryFolder()
+        var settings = Self.settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let id = Ledger<String>()
+        try await House.with(settings, clock: clock) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 6)
+            let jobs = house.webhooks.jobs
+            let scope = DeliveryScope(webhook: webhook.id, only: .dead)
+            let job = try await jobs.begin(.redrive, scope, rate: 2, by: House.owner)
+            id.append(job.id)
+            await house.recorded(8)
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 2 }
+            _ = try await jobs.set(.paused, of: job.id, by: House.owner)
+            clock.advance(by: .seconds(60))
+            #expect(try await jobs.job(job.id, by: House.owner).examined == 2)
+            _ = try await jobs.set(.running, of: job.id, by: House.owner)
+            await house.recorded(10)
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 4 }
+        }
+        try await House.with(settings, clock: clock) { house in
+            let jobs = house.webhooks.jobs
+            try await until { try await jobs.job(id.entries[0], by: House.owner).examined == 6 }
+            let over = try await Self.ended(id.entries[0], in: house)
+            #expect(over.state == .done && over.done == 6)
+            await #expect(throws: ChatError.self) { try await jobs.set(.cancelled, of: over.id, by: House.owner) }
+
+            let job = try await jobs.begin(.redrive, DeliveryScope(only: .dead), rate: 1, by: House.owner)
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 1 }
+            let cancelled = try await jobs.set(.cancelled, of: job.id, by: House.owner)
+            #expect(cancelled.state == .cancelled && cancelled.finished != nil)
+            clock.advance(by: .seconds(60))
+            #expect(try await jobs.job(job.id, by: House.owner).examined == 1)
+        }
+    }
+
+    @Test("is only for those who reach what it is about")
+    func reach() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 1)
+            let narrow = Caller(
+                space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+            for scope in [DeliveryScope(webhook: webhook.id, only: .dead), DeliveryScope(only: .dead)] {
+                await #expect(throws: ChatError.self) {
+                    try await house.webhooks.jobs.begin(.redrive, scope, by: narrow)
+                }
+            }
+            let job = try await house.webhooks.jobs.begin(
+                .redrive, DeliveryScope(webhook: webhook.id, only: .dead), by: House.owner)
+            #expect(try await house.webhooks.jobs.list(limit: 10, by: narrow).items.isEmpty)
+            await #expect(throws: ChatError.self) { try await house.webhooks.jobs.job(job.id, by: narrow) }
+            await #expect(throws: ChatError.self) {
+                try await house.webhooks.jobs.count(DeliveryScope(webhook: "wh_none"), by: House.owner)
+            }
+        }
+    }
+}
