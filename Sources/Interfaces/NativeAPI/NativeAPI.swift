@@ -127,7 +127,15 @@ public struct NativeAPI: Sendable {
         router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asCaller(putSource))
         router.add(.delete, "/v1/sources/{id}", handler: asCaller(deleteSource))
         router.add(.post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource))
+        router.add(.get, "/v1/sources/{id}/mappings", handler: asCaller(getSourceMappings))
+        router.add(.get, "/v1/sources/{id}/requests", handler: asCaller(getSourceRequests))
+        router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
+        router.add(
+            .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
+            handler: asCaller(replaySourceRequest))
         router.add(.post, "/in/{source}", body: inboundBody, handler: asAnybody(postInbound))
+        router.add(.get, "/in/{source}", handler: asAnybody(greetInbound))
+        router.add(.options, "/in/{source}", handler: asAnybody(greetInbound))
     }
 
     private func addEventTypeRoutes(to router: inout Router) {

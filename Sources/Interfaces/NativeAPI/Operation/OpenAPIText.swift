@@ -1120,18 +1120,13 @@ enum OpenAPIText {
               operationId: testSource
               tags: [sources]
               summary: Try a post out
-              description: Says what it would become. Nothing is stored. Needs the scope `manage`.
+              description: |
+                Says whether the post is verified and by which secret, what the mapping makes of it, whether that would be
+                accepted, and who would receive it. The post is described here, or is a `request` of the log. A `mapping` is tried
+                in the place of the source's. Nothing is stored. Needs the scope `manage`.
               requestBody:
                 required: true
-                content:
-                  application/json:
-                    schema:
-                      type: object
-                      required: [body]
-                      properties:
-                        headers: {type: object, additionalProperties: {type: string}}
-                        query: {type: object, additionalProperties: {type: string}}
-                        body: {type: string, description: The post's body as raw text.}
+                content: {application/json: {schema: {$ref: '#/components/schemas/TrialPost'}}}
               responses:
                 '200':
                   description: What the post would become
@@ -1143,18 +1138,90 @@ enum OpenAPIText {
                 '413': {$ref: '#/components/responses/TooLarge'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
-          /in/{source}:
-            parameters:
-              - {name: source, in: path, required: true, description: The source's id., schema: {type: string}}
-            post:
-              operationId: postInbound
+          /v1/sources/{id}/mappings:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getSourceMappings
               tags: [sources]
-              summary: Take a post of another service in
+              summary: List the mappings a source has had
+              description: The newest first; the latest 20 are kept. To go back, put an older one. Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The mappings
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [data]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/MappingVersion'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/sources/{id}/requests:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getSourceRequests
+              tags: [sources]
+              summary: List the latest requests to a source
               description: |
-                The post's own signature is its credential. A wrong one is 401 and stores nothing; a delivery that came before
-                gives back the first one's events.
-              security: []
-              requestBody: {required: true, content: {'*/*': {schema: {}}}}
+                The newest first, rejected ones too. They are kept in memory: at most 100 that were verified and 20 that were not,
+                fewer where bodies are large, none after a restart. Needs the scope `manage`.
+              parameters:
+                - name: outcome
+                  in: query
+                  description: Only those with this outcome.
+                  schema: {$ref: '#/components/schemas/InboundOutcome'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of requests
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/InboundRequest'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/sources/{id}/requests/{request}:
+            parameters:
+              - {$ref: '#/components/parameters/id'}
+              - {name: request, in: path, required: true, description: The request's id., schema: {type: string}}
+            get:
+              operationId: getSourceRequest
+              tags: [sources]
+              summary: Read a request to a source
+              description: Needs the scope `manage`.
+              responses:
+                '200':
+                  description: The request
+                  content: {application/json: {schema: {$ref: '#/components/schemas/InboundRequest'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/sources/{id}/requests/{request}/replay:
+            parameters:
+              - {$ref: '#/components/parameters/id'}
+              - {name: request, in: path, required: true, description: The request's id., schema: {type: string}}
+            post:
+              operationId: replaySourceRequest
+              tags: [sources]
+              summary: Take a request in once more
+              description: |
+                With the source's present mapping. The signature is not checked again, so only what was verified when it came can
+                be replayed; a delivery that became events before gives them back. Needs the scope `manage`, and a key that
+                reaches all the source may emit.
               responses:
                 '202':
                   description: Stored
@@ -1166,6 +1233,63 @@ enum OpenAPIText {
                 '413': {$ref: '#/components/responses/TooLarge'}
                 '422': {$ref: '#/components/responses/Unprocessable'}
                 '503': {$ref: '#/components/responses/Unavailable'}
+
+          /in/{source}:
+            parameters:
+              - {name: source, in: path, required: true, description: The source's id., schema: {type: string}}
+            post:
+              operationId: postInbound
+              tags: [sources]
+              summary: Take a post of another service in
+              description: |
+                The post's own signature is its credential. A wrong one is 401 and stores nothing; a delivery that came before
+                gives back the first one's events. A provider's question whether the address is right gets its answer.
+              security: []
+              requestBody: {required: true, content: {'*/*': {schema: {}}}}
+              responses:
+                '200':
+                  description: The answer to a provider's question
+                  content: {'*/*': {schema: {}}}
+                '202':
+                  description: Stored
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Receipt'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            get:
+              operationId: greetInbound
+              tags: [sources]
+              summary: Answer a provider's question
+              description: |
+                For sources with the handshake `meta` or `x`. Everything else is 405.
+              security: []
+              responses:
+                '200':
+                  description: The answer
+                  content: {'*/*': {schema: {}}}
+                '403': {description: The token is not the source's `verify_token`}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '405':
+                  description: The source answers no such question
+                  content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
+            options:
+              operationId: optionsInbound
+              tags: [sources]
+              summary: Consent to CloudEvents
+              description: For sources with the handshake `cloudevents`, to a request with `WebHook-Request-Origin`.
+              security: []
+              responses:
+                '200':
+                  description: The consent
+                  headers:
+                    WebHook-Allowed-Origin: {schema: {type: string}}
+                    WebHook-Allowed-Rate: {schema: {type: string}}
+                '204': {description: No such question}
+                '404': {$ref: '#/components/responses/NotFound'}
 
           /v1/event-types:
             get:
@@ -2447,51 +2571,200 @@ enum OpenAPIText {
 
             SourceSettings:
               type: object
-              required: [scheme, mapping]
+              required: [scheme]
               properties:
-                scheme: {type: string, description: 'How posts are signed: `github`, `standard`, …, or `none`.'}
-                secrets: {type: array, items: {type: string}, description: Any of them may have signed.}
+                scheme:
+                  type: string
+                  enum: [github, standard, stripe, slack, shopify, twilio, pusher, sendbird, stream, ed25519, rfc9421, generic, token, none]
+                  description: How its posts are signed. `none` checks nothing; `token` compares a fixed header.
+                scheme_options:
+                  type: object
+                  description: |
+                    What `generic`, `ed25519`, `rfc9421` and `token` leave to their user. `template` is what is signed, of `{id}`,
+                    `{ts}`, `{body}`, `{url}` and `{header:Name}`.
+                  properties:
+                    header: {type: string, description: The header with the signature or the token.}
+                    prefix: {type: string, description: 'What stands before it, such as `sha256=`.'}
+                    encoding: {type: string, enum: [hex, base64]}
+                    algorithm: {type: string, enum: [sha1, sha256, sha512]}
+                    template: {type: string}
+                    timestamp_header: {type: string, description: The header with the unix seconds of the signature.}
+                    id_header: {type: string, description: 'The header with the delivery''s id, by which a repeat is recognised.'}
+                    id_pointer: {type: string, description: Where that id is in the body (JSON Pointer).}
+                secrets:
+                  type: array
+                  maxItems: 10
+                  items: {type: string}
+                  writeOnly: true
+                  description: Any of them may have signed. Kept when left out.
+                window_seconds: {type: integer, minimum: 30, maximum: 3600, default: 300}
+                handshake:
+                  type: string
+                  enum: [none, slack, meta, x, cloudevents]
+                  description: The provider's question that is answered. `slack` where the scheme is, otherwise `none`.
+                verify_token: {type: [string, 'null'], writeOnly: true, description: For `meta`. Kept when left out.}
                 mapping: {$ref: '#/components/schemas/Mapping'}
-                window_seconds: {type: integer, minimum: 30, maximum: 3600, description: How old a signed post may be.}
-                description: {type: string}
+                description: {type: string, maxLength: 1000}
 
             Mapping:
               description: |
-                Templates that turn a post into an event: `{body/…}`, `{header/…}` and `{query/…}` are replaced by what they
-                point at, `{"$": "body/…"}` takes a JSON value as it is.
+                How a post becomes events. One event, a list of them, or a choice between them by a reference:
+                `{"$switch": "header/X-Event", "cases": {"push": {…}, "ping": null}, "default": null}`, where `null` gives none.
+
+                References are `body/…` (JSON Pointer), `form/Name`, `header/Name`, `query/name`, `cloudevent/…`, `source`, and
+                inside a repetition the element's name. In texts they stand in braces, `{body/user|nobody}`. In values there are
+                `{"$": reference, "default": …, "to": text|number|lower|name|json}`, `{"$switch": …}`,
+                `{"$each": reference, "as": name, "when": …, "value": …}` and `{"$join": […], "separator": …}`.
+
+                May be left out for CloudEvents: their type, their data, their subject as the channel.
+              oneOf:
+                - {$ref: '#/components/schemas/EventMapping'}
+                - {type: array, minItems: 1, maxItems: 16, items: {$ref: '#/components/schemas/Mapping'}}
+                - type: object
+                  required: [$switch, cases]
+                  properties:
+                    $switch: {type: string, description: A reference.}
+                    cases: {type: object, additionalProperties: {oneOf: [{$ref: '#/components/schemas/Mapping'}, {type: 'null'}]}}
+                    default: {oneOf: [{$ref: '#/components/schemas/Mapping'}, {type: 'null'}]}
+
+            EventMapping:
+              type: object
+              required: [channel, type, data]
+              properties:
+                when:
+                  description: |
+                    Gives no event unless it holds. An object of references and what each must be: a value, a list of values,
+                    `{"exists": true}` or `{"not": …}`; or a list of such objects, of which one must hold.
+                each: {type: string, description: A reference to an array; one event for each element.}
+                as: {type: string, description: The element's name in references.}
+                channel: {description: A template that gives a text.}
+                type: {description: A template that gives a text.}
+                user: {description: A template that gives a text; an empty one is nobody.}
+                data: {description: A template.}
+                meta: {description: A template.}
+                store: {type: boolean, default: true}
+
+            MappingVersion:
+              type: object
+              required: [version, mapping, created_at, created_by]
+              properties:
+                version: {type: integer}
+                mapping: {$ref: '#/components/schemas/Mapping'}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+                created_by: {type: [string, 'null'], description: The key that put it.}
 
             Source:
               type: object
-              required: [id, path, scheme, secret_count, mapping, created_at, updated_at]
+              required: [id, path, scheme, secret_count, handshake, mapping, mapping_version, created_at, updated_at]
               properties:
                 id: {type: string}
                 path: {type: string, description: Where its sender posts to.}
                 scheme: {type: string}
+                scheme_options: {type: object}
                 secret_count: {type: integer}
                 window_seconds: {type: integer}
+                handshake: {type: string}
                 mapping: {$ref: '#/components/schemas/Mapping'}
+                mapping_version: {type: integer, description: Grows with each change of the mapping.}
                 description: {type: string}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 updated_at: {$ref: '#/components/schemas/Timestamp'}
 
+            InboundOutcome:
+              type: string
+              enum: [accepted, duplicate, dropped, handshake, signature_invalid, rejected, failed]
+
+            InboundRequest:
+              type: object
+              required:
+                - id
+                - received_at
+                - outcome
+                - reason
+                - errors
+                - events
+                - secret
+                - mapping_version
+                - replay_of
+                - method
+                - headers
+                - query
+                - body_bytes
+                - truncated
+              properties:
+                id: {type: string}
+                received_at: {$ref: '#/components/schemas/Timestamp'}
+                outcome: {$ref: '#/components/schemas/InboundOutcome'}
+                reason: {type: [string, 'null'], description: Why it was not taken.}
+                errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
+                events: {type: array, items: {$ref: '#/components/schemas/EventID'}}
+                secret: {type: [integer, 'null'], description: 'Which of the source''s secrets signed it, from 0.'}
+                mapping_version: {type: integer}
+                replay_of: {type: [string, 'null'], description: The request it repeats.}
+                method: {type: string}
+                headers: {type: array, items: {$ref: '#/components/schemas/Field'}}
+                query: {type: array, items: {$ref: '#/components/schemas/Field'}}
+                body: {type: string, description: The first 16 KiB.}
+                body_base64: {type: string, description: 'The same, where it is no text.'}
+                body_bytes: {type: integer}
+                truncated: {type: boolean}
+
+            Field:
+              type: object
+              required: [name, value]
+              properties:
+                name: {type: string}
+                value: {type: string, description: '`***` in the place of a secret.'}
+
+            TrialPost:
+              type: object
+              properties:
+                method: {type: string, enum: [POST, GET, OPTIONS], default: POST}
+                headers:
+                  oneOf:
+                    - {type: object, additionalProperties: {type: string}}
+                    - {type: array, items: {$ref: '#/components/schemas/Field'}}
+                query:
+                  oneOf:
+                    - {type: object, additionalProperties: {type: string}}
+                    - {type: array, items: {$ref: '#/components/schemas/Field'}}
+                body: {type: string, description: The post's body as raw text.}
+                body_base64: {type: string}
+                mapping: {$ref: '#/components/schemas/Mapping'}
+                request: {type: string, description: A request of the log instead of a post.}
+
             Trial:
               type: object
-              required: [verified, events, errors]
+              required: [verified, secret, mapping_version, events, dropped, errors]
               properties:
                 verified: {type: boolean, description: Whether the signature holds.}
+                secret: {type: [integer, 'null'], description: 'Which of the source''s secrets signed it, from 0.'}
                 rejection: {type: string, description: Why it does not.}
+                handshake:
+                  type: object
+                  description: The answer, where the post is a provider's question.
+                  properties:
+                    status: {type: integer}
+                    content_type: {type: string}
+                    body: {type: string}
+                    headers: {type: object, additionalProperties: {type: string}}
+                mapping_version: {type: [integer, 'null'], description: Null for a mapping of the request.}
                 events:
                   type: array
                   items:
                     type: object
-                    required: [channel, type, user, data, valid, would_reach]
+                    required: [channel, type, user, data, valid, schema_version, errors, would_reach]
                     properties:
                       channel: {type: string}
                       type: {type: string}
                       user: {type: [string, 'null']}
                       data: {}
+                      meta: {}
                       valid: {type: boolean}
+                      schema_version: {type: [integer, 'null']}
+                      errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
                       would_reach: {$ref: '#/components/schemas/Reach'}
+                dropped: {type: integer, description: Places where the mapping's conditions gave no event.}
                 errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
 
             Receipt:
