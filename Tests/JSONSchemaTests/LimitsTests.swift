@@ -150,6 +150,18 @@ import Testing
         }
     }
 
+    @Test("count the checks of each element")
+    func checks() throws {
+        let value = "[" + [String](repeating: "0", count: 1_000).joined(separator: ",") + "]"
+        let divisors = (1...100).map { "{\"multipleOf\":\($0)}" }.joined(separator: ",")
+        for (steps, verdict) in [(50_000, Verdict.exhausted(.steps)), (150_000, .valid)] {
+            let schema = try compiled("{\"items\":{\"allOf\":[\(divisors)]}}") {
+                $0.limits.steps = steps - 10 * value.utf8.count
+            }
+            #expect(try schema.verdict(on: value) == verdict)
+        }
+    }
+
     @Test("count the bytes of texts whose content is read")
     func content() throws {
         let value = #""{\"a\":["# + String(repeating: " ", count: 1_000) + #"]}""#

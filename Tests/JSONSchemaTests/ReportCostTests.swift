@@ -37,6 +37,19 @@ import Testing
         #expect(one.steps > full.steps)
     }
 
+    @Test(
+        "counts the names that a schema goes through for each small object",
+        arguments: [
+            ("dependentRequired", "[]"), ("dependentSchemas", "{}"), ("dependencies", "[]"), ("properties", "{}"),
+        ])
+    func names(_ keyword: String, _ part: String) throws {
+        let names = (0..<5_000).map { "\"z\($0)\":\(part)" }.joined(separator: ",")
+        let objects = "[" + [String](repeating: "{}", count: 1_000).joined(separator: ",") + "]"
+        let (collector, outcome) = try collect("{\"items\":{\"\(keyword)\":{\(names)}}}", objects)
+        #expect(outcome.found.isEmpty)
+        #expect(collector.isExhausted)
+    }
+
     @Test("does not grow with the names that are missing")
     func missing() throws {
         let name = { (number: Int) in "a_rather_long_name_that_begins_like_all_the_others_\(number)" }

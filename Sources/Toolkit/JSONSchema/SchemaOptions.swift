@@ -36,7 +36,8 @@ public struct SchemaLimits: Sendable, Equatable {
     public var membersPerObject = 1_000
     /// Bytes of a value's text.
     public var payloadBytes = 1024 * 1024
-    /// Steps of an evaluation beyond ten for each byte of the value's text; counted at loops and calls.
+    /// Steps of an evaluation beyond ten for each byte of the value's text; counted at loops and calls,
+    /// and for each instruction past a program's first.
     public var steps = 100_000
     /// Steps of all backtracking patterns on one value.
     public var patternSteps = 100_000

@@ -6,7 +6,7 @@ extension Collector {
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {
         let members = value.members ?? []
-        guard spend(members.count) else { return Outcome() }
+        guard spend(members.count + Self.names(in: check.demand, for: members.count) / 4) else { return Outcome() }
         switch check.demand {
         case .minProperties(let least) where members.count < least:
             let wanted = "at least \(Self.counted(least, "member"))"
@@ -29,6 +29,18 @@ extension Collector {
         case .unevaluatedProperties(let other): return unevaluated(other, check, rule, members, place, parts)
         case .propertyNames(let names): return checkNames(names, members, place)
         default: return nil
+        }
+    }
+
+    /// Names and patterns of the schema that are gone through for an object, however few members it has.
+    private static func names(in demand: Demand, for members: Int) -> Int {
+        switch demand {
+        case .properties(let known): known.count
+        case .additional(_, let names, let patterns): names.count + patterns.count * members
+        case .dependentRequired(let needs): needs.count
+        case .dependentSchemas(let dependents): dependents.count
+        case .dependencies(let needs, let dependents): needs.count + dependents.count
+        default: 0
         }
     }
 
