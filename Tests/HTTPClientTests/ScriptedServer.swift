@@ -75,13 +75,13 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// The server's end of one connection. Reads wait ten seconds at most.
+/// The server's end of one connection. Reads wait a minute at most.
 struct Peer: Sendable {
     private let descriptor: Int32
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -114,7 +114,7 @@ struct Peer: Sendable {
     /// Waits until the client closes and reads nothing meanwhile.
     func waitForEndUnread() {
         var interest = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
-        _ = poll(&interest, 1, 10_000)
+        _ = poll(&interest, 1, 60_000)
     }
 
     /// Whether everything went out.
