@@ -19,7 +19,7 @@ final class IdentityProbe {
         setting.text(CURLOPT_URL, "https://127.0.0.1:\(listener.port)/")
         setting.text(CURLOPT_PROXY, "")
         setting.text(CURLOPT_KEYPASSWD, "")
-        setting.long(CURLOPT_TIMEOUT_MS, 1000)
+        setting.long(CURLOPT_TIMEOUT_MS, 5000)
         setting.text(CURLOPT_CAPATH, nil)
         setting.pointer(CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(listener).toOpaque())
         setting.onHandshake { _, _, context in
