@@ -122,8 +122,8 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
         #expect(!refused(references(256)))
         #expect(refused(references(257)))
         #expect(refused("\"" + String(repeating: "x", count: 32 * 1024) + "\""))
-        #expect(!refused(String(repeating: "[", count: 32) + String(repeating: "]", count: 32)))
-        #expect(refused(String(repeating: "[", count: 33) + String(repeating: "]", count: 33)))
+        #expect(!refused(String(repeating: "[", count: 64) + String(repeating: "]", count: 64)))
+        #expect(refused(String(repeating: "[", count: 65) + String(repeating: "]", count: 65)))
     }
 
     @Test("gives no more bytes than asked for, by whatever way")

@@ -18,12 +18,42 @@ extension JSONText {
         return bytes.withUnsafeBufferPointer { buffer in
             var found: JSONText?
             JSONSpans(bytes: buffer).members(from: 0) { name, value in
-                guard Self.name(buffer, name) == wanted else { return true }
+                guard Self.isName(buffer, name, wanted) else { return true }
                 found = JSONText(trusted: Array(buffer[value]))
                 return false
             }
             return found
         }
+    }
+
+    /// The exact bytes of one element of an array; nil when this is no array or ends before. Reads no further than there.
+    public func rawElement(_ wanted: Int) -> JSONText? {
+        guard wanted >= 0, bytes.first == UInt8(ascii: "[") else { return nil }
+        return bytes.withUnsafeBufferPointer { buffer in
+            var found: JSONText?
+            var index = 0
+            JSONSpans(bytes: buffer).elements(from: 0) { value in
+                if index == wanted { found = JSONText(trusted: Array(buffer[value])) }
+                index += 1
+                return found == nil
+            }
+            return found
+        }
+    }
+
+    /// The exact bytes of what the pointer names; nil when there is no such place (RFC 6901, 4).
+    public func at(_ pointer: JSONPointer) -> JSONText? {
+        var text = self
+        for token in pointer.tokens {
+            if let member = text.rawMember(token) {
+                text = member
+            } else if let index = Int(token), String(index) == token, let element = text.rawElement(index) {
+                text = element
+            } else {
+                return nil
+            }
+        }
+        return text
     }
 
     /// The elements of an array, each with its exact bytes; nil when this is no array.
@@ -47,6 +77,13 @@ extension JSONText {
         func isBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
         guard bytes.contains(where: isBreak) else { return self }
         return JSONText(trusted: bytes.filter { !isBreak($0) })
+    }
+
+    /// Names are the same when their bytes are; one without escapes need not be made a string for that.
+    private static func isName(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: String) -> Bool {
+        let raw = UnsafeBufferPointer(rebasing: bytes[span])
+        if raw.contains(UInt8(ascii: "\\")) { return name(bytes, span).utf8.elementsEqual(wanted.utf8) }
+        return raw.count == wanted.utf8.count && raw.elementsEqual(wanted.utf8)
     }
 
     private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>) -> String {

@@ -27,21 +27,4 @@ extension JSONText {
         // The bytes come from a text that parsed, so they parse too.
         return (try? JSONDocument(self))?.root.string
     }
-
-    /// The bytes of what the pointer names; nil when there is no such place (RFC 6901, 4).
-    func at(_ pointer: JSONPointer) -> JSONText? {
-        var text = self
-        for token in pointer.tokens {
-            if let member = text.rawMember(token) {
-                text = member
-            } else if let index = Int(token), index >= 0, String(index) == token, let elements = text.rawElements(),
-                index < elements.count
-            {
-                text = elements[index]
-            } else {
-                return nil
-            }
-        }
-        return text
-    }
 }
