@@ -85,11 +85,25 @@ import Testing
                 ["webhooks", "create", "https://a", "--description", "d"], "POST /v1/webhooks",
                 #"{"url":"https://a","description":"d"}"#
             ),
-            (["webhooks", "delivery", "dlv_1"], "GET /v1/deliveries/dlv_1", ""),
+            (["deliveries", "get", "dlv_1"], "GET /v1/deliveries/dlv_1", ""),
             (
-                ["webhooks", "deliveries", "wh_1", "--status", "dead", "--event", "evt_1"],
+                ["deliveries", "list", "wh_1", "--status", "dead", "--event", "evt_1"],
                 "GET /v1/deliveries?webhook=wh_1&event=evt_1&status=dead&limit=50", ""
             ),
+            (["deliveries", "retry", "dlv_1"], "POST /v1/deliveries/dlv_1/retry", ""),
+            (
+                ["deliveries", "redrive", "wh_1", "--type", "a.*", "--rate", "5", "--dry-run"],
+                "POST /v1/deliveries/redrive",
+                #"{"webhook":"wh_1","only":"dead","types":["a.*"],"rate_per_second":5,"dry_run":true}"#
+            ),
+            (["deliveries", "purge", "--before", "17"], "POST /v1/deliveries/purge", #"{"before":"17"}"#),
+            (
+                ["webhooks", "replay", "wh_1", "--only", "all", "--since-last-success"],
+                "POST /v1/webhooks/wh_1/replay", #"{"only":"all","since":"last_success"}"#
+            ),
+            (["webhooks", "stats", "wh_1"], "GET /v1/webhooks/wh_1/stats", ""),
+            (["jobs", "get", "job_1"], "GET /v1/jobs/job_1", ""),
+            (["jobs", "pause", "job_1"], "POST /v1/jobs/job_1/pause", ""),
             (["sources", "show", "s"], "GET /v1/sources/s", ""),
             (["sources", "delete", "s"], "DELETE /v1/sources/s", ""),
             (["sources", "put", "s", #"{"a": 1}"#], "PUT /v1/sources/s", #"{"a": 1}"#),
@@ -135,13 +149,13 @@ import Testing
         let delivery =
             #"{"id":"dlv_1","status":"failed","next_attempt_at":null,"attempt_log":[{"at":"t1","status":500,"error":null,"duration_ms":12}]}"#
         let gateway = try LoopbackGateway { _, _ in .answer(200, delivery) }
-        let run = try await parley("webhooks", "delivery", "dlv_1", at: gateway)
+        let run = try await parley("deliveries", "get", "dlv_1", at: gateway)
         #expect(
             run.lines == [
                 "id               dlv_1", "status           failed", "next_attempt_at  -", "",
-                "AT  STATUS  ERROR  DURATION MS", "t1  500     -      12",
+                "AT  STATUS  ERROR  MESSAGE  DURATION MS", "t1  500     -      -        12",
             ])
-        #expect(try await parley("webhooks", "delivery", "dlv_1", "--json", at: gateway).lines == [delivery])
+        #expect(try await parley("deliveries", "get", "dlv_1", "--json", at: gateway).lines == [delivery])
     }
 
     @Test("that are gone are confirmed, for programs too")

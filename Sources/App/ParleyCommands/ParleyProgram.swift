@@ -75,7 +75,12 @@ struct ParleyCommand: AsyncParsableCommand {
                 subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self]),
             CommandGroup(
                 name: "Resource",
-                subcommands: [WebhooksCommand.self, SourcesCommand.self, KeysCommand.self, AppsCommand.self]),
+                subcommands: [
+                    WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
+                    SourcesCommand.self,
+                    KeysCommand.self,
+                    AppsCommand.self,
+                ]),
             CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),
             CommandGroup(name: "Gateway", subcommands: [ServeCommand.self, ConfigCommand.self]),
         ])

@@ -6,7 +6,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks", abstract: "Register webhooks and see what became of their deliveries.",
         subcommands: [
-            List.self, Create.self, Show.self, Delete.self, Enable.self, Disable.self, Deliveries.self, Delivery.self,
+            List.self, Create.self, Show.self, Delete.self, Enable.self, Disable.self, Replay.self, Stats.self,
             Test.self,
         ])
 

@@ -1,0 +1,112 @@
+import ArgumentParser
+import JSON
+
+/// `parley deliveries`: what is and was owed to webhooks.
+struct DeliveriesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deliveries", abstract: "See what became of deliveries, and send or remove those that failed.",
+        subcommands: [List.self, Get.self, Retry.self, Redrive.self, Purge.self])
+
+    enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List deliveries, newest event first.")
+
+        @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
+        var webhook: String?
+
+        @Option(help: ArgumentHelp("Only those of this event.", valueName: "event-id"))
+        var event: String?
+
+        @Option(help: "Only those in this state; may be given several times.")
+        var status: [Status] = []
+
+        @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+        var limit = 50
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func validate() throws {
+            guard limit >= 1 else { throw ValidationError("--limit must be at least 1.") }
+        }
+
+        func run() async throws {
+            var path = RequestPath("v1", "deliveries").adding("webhook", webhook).adding("event", event)
+            for status in status { path = path.adding("status", status.rawValue) }
+            try await gateway.withResources { [path] access, output in
+                try await output.list(
+                    PagedList(access: access, path: path), limit: limit,
+                    columns: [
+                        Column("id"), Column("status"), Column("attempts"), Column("type"), Column("event"),
+                        Column("webhook"), Column("next_attempt_at", title: "next attempt"),
+                    ],
+                    empty: "no deliveries")
+            }
+        }
+    }
+
+    struct Get: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a delivery with its attempts.")
+
+        @Argument(help: "The delivery's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                let answer = try await access.send(Call(path: RequestPath("v1", "deliveries", id)))
+                output.show(
+                    answer, tabulating: "attempt_log",
+                    as: ["at", "status", "error", "message", "duration_ms"].map { Column($0) })
+            }
+        }
+    }
+
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Send a delivery now, whatever became of it.")
+
+        @Argument(help: "The delivery's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                output.show(
+                    try await access.send(Call(method: "POST", path: RequestPath("v1", "deliveries", id, "retry"))))
+            }
+        }
+    }
+
+    struct Redrive: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send dead deliveries again, as a job.",
+            discussion: "parley deliveries redrive wh_… --type 'order.*' --rate 50 --dry-run")
+
+        @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
+        var webhook: String?
+
+        @Flag(help: "Also those that wait for a retry.")
+        var failed = false
+
+        @OptionGroup var scope: ScopeOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.begin(
+                RequestPath("v1", "deliveries", "redrive"),
+                scope.body(webhook: webhook, only: failed ? "failed" : "dead"))
+        }
+    }
+
+    struct Purge: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove dead deliveries, as a job.")
+
+        @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
+        var webhook: String?
+
+        @OptionGroup var scope: ScopeOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.begin(RequestPath("v1", "deliveries", "purge"), scope.body(webhook: webhook))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+
+/// `parley jobs`: replays, redrives and purges under way.
+struct JobsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "jobs", abstract: "Watch and stop replays, redrives and purges of deliveries.",
+        subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the jobs, newest first.")
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                try await output.list(
+                    PagedList(access: access, path: RequestPath("v1", "jobs")),
+                    columns: ["id", "kind", "state", "webhook", "done", "count", "created_at"].map { Column($0) },
+                    empty: "no jobs")
+            }
+        }
+    }
+
+    struct Get: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a job and how far it has come.")
+
+        @Argument(help: "The job's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(Call(path: RequestPath("v1", "jobs", id))))
+            }
+        }
+    }
+
+    struct Pause: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a job rest.")
+
+        @Argument(help: "The job's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.post("pause", to: id) }
+    }
+
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a job go on.")
+
+        @Argument(help: "The job's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.post("resume", to: id) }
+    }
+
+    struct Cancel: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End a job. What it has done stays done.")
+
+        @Argument(help: "The job's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.post("cancel", to: id) }
+    }
+}
+
+extension GatewayOptions {
+    fileprivate func post(_ verb: String, to job: String) async throws {
+        try await withResources { access, output in
+            output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "jobs", job, verb))))
+        }
+    }
+}

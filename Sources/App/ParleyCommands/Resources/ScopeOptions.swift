@@ -1,0 +1,52 @@
+import ArgumentParser
+import JSON
+
+/// Which deliveries a job is about.
+struct ScopeOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only events after this timetoken.", valueName: "timetoken"))
+    var after: String?
+
+    @Option(help: ArgumentHelp("Only events before this timetoken.", valueName: "timetoken"))
+    var before: String?
+
+    @Option(help: "Types or patterns; may be given several times.")
+    var type: [String] = []
+
+    @Option(help: "Channels or patterns; may be given several times.")
+    var channel: [String] = []
+
+    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+    var filter: String?
+
+    @Option(help: ArgumentHelp("Deliveries per second at most.", valueName: "n"))
+    var rate: Int?
+
+    @Flag(help: "Only count.")
+    var dryRun = false
+
+    func body(webhook: String? = nil, only: String? = nil, since: String? = nil) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            if let webhook { writer.member("webhook", webhook) }
+            if let only { writer.member("only", only) }
+            if let since { writer.member("since", since) }
+            if let after { writer.member("after", after) }
+            if let before { writer.member("before", before) }
+            if !type.isEmpty { writer.member("types", type) }
+            if !channel.isEmpty { writer.member("channels", channel) }
+            if let filter { writer.member("filter", filter) }
+            if let rate { writer.member("rate_per_second", rate) }
+            if dryRun { writer.member("dry_run", true) }
+            writer.endObject()
+        }
+    }
+}
+
+extension GatewayOptions {
+    /// Begins a job, or counts what it would do.
+    func begin(_ path: RequestPath, _ body: JSONText) async throws {
+        try await withResources { access, output in
+            output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+        }
+    }
+}
