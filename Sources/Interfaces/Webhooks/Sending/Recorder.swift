@@ -2,6 +2,7 @@ import ChatKit
 import ChatModel
 import HTTPClient
 import JSON
+import Locking
 import Logging
 
 /// Writes down how attempts ended, and does what follows for their webhooks.
@@ -46,6 +47,11 @@ struct Recorder: Sendable {
     private func settle(_ answered: [Answered]) async {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
+        // Before the attempts are over for the queue, which would begin the next ones at once.
+        for (attempt, ended) in zip(answered, ended) {
+            await registry.circuits.record(
+                ended[0].decision, of: attempt.endpoint, begun: attempt.start, at: now, registry.options.draw)
+        }
         do throws(ChatError) {
             try await record(answered, ended)
         } catch {
@@ -64,6 +70,7 @@ struct Recorder: Sendable {
     /// Each delivery of an attempt on its own: they may be at different places of their schedules.
     private func decide(_ answered: Answered, _ now: Timetoken) -> [Ended] {
         let happening = DeliveryState.Happening(answered.result, now: now)
+        let table = table(for: answered.endpoint)
         var details: JSONText?
         return answered.sent.map { sent in
             let lease = sent.lease
@@ -82,6 +89,12 @@ struct Recorder: Sendable {
                 }
             return Ended(lease: lease, decision: decision, outcome: outcome)
         }
+    }
+
+    /// The webhook's own schedule, or the deployment's.
+    private func table(for endpoint: EndpointID) -> RetryTable {
+        let delays = registry.snapshot.withLock { $0[endpoint]?.settings.retryDelays }
+        return delays.map { RetryTable(delays: $0, spread: RetryTable.standard.spread) } ?? table
     }
 
     private func record(_ answered: [Answered], _ attempts: [[Ended]]) async throws(ChatError) {
@@ -107,7 +120,6 @@ struct Recorder: Sendable {
         registry.figures.record(
             endpoint, at: now, isDelivered: decision.errorClass == nil,
             milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
-        await registry.circuits.record(decision, of: endpoint, begun: attempt.start, at: now, registry.options.draw)
         let effects = effects(of: decision, endpoint, dead: ended.count { $0.isDead }, now)
         if !effects.isEmpty { await perform(effects, endpoint, decision, attempt.result) }
     }

@@ -1,0 +1,120 @@
+import ChatKit
+import ChatModel
+import Locking
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A webhook's own pace") struct ScheduleTests {
+    @Test("is its schedule of retries, after which a delivery is dead")
+    func schedule() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with { house in
+            var settings = WebhookSettings(url: receiver.url())
+            settings.retryDelays = [.seconds(60), .seconds(600)]
+            _ = try await house.registry.create(settings, by: House.owner)
+            try await house.emit()
+            for (count, delay) in [(1, 60), (2, 600)] {
+                await house.recorded(count)
+                let due = try #require(try await house.deliveries().first?.due)
+                let wait = Double(due.rawValue - house.clock.now.rawValue) / Double(Timetoken.ticksPerSecond)
+                #expect((Double(delay) - 1...Double(delay)).contains(wait))
+                house.clock.advance(by: .seconds(delay))
+            }
+            await house.recorded(3)
+            #expect(try await house.deliveries().map(\.reason) == ["attempts_exhausted"])
+        }
+    }
+
+    @Test("is shut by failures on end, without costing those that wait an attempt, and opened by one that ends well")
+    func circuit() async throws {
+        let status = Lock(500)
+        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver).webhook
+            let tolerated = CircuitBreaker.failuresTolerated
+            for _ in 0..<tolerated { try await house.emit() }
+            await house.recorded(tolerated)
+            func condition() async throws -> CircuitBreaker.Condition {
+                try await house.registry.webhook(webhook.id, by: House.owner).circuit.condition
+            }
+            try await until { try await condition() == .open }
+            for _ in 0..<20 { try await house.emit() }
+            try await until { try await house.deliveries().count == tolerated + 20 }
+            house.clock.advance(by: .seconds(9))
+            #expect(try await house.deliveries().count { $0.attempts == 0 } == 20)
+
+            // One for trial, and shut again.
+            house.clock.advance(by: .seconds(1))
+            await house.recorded(tolerated + 1)
+            try await until { try await condition() == .open }
+            #expect(try await house.deliveries().map(\.attempts).reduce(0, +) == tolerated + 1)
+
+            status.withLock { $0 = 200 }
+            house.clock.advance(by: .seconds(30))
+            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            #expect(try await house.deliveries().allSatisfy { $0.status == .delivered })
+            #expect(try await condition() == .closed)
+        }
+    }
+
+    @Test("is hurt by nobody: what hangs keeps its own attempts and no others")
+    func hanging() async throws {
+        let gate = Gate()
+        let hanging = try Receiver { _ in .held(gate, then: .status(200)) }
+        let healthy = try Receiver()
+        var settings = House.Settings()
+        settings.connections = 24
+        try await House.with(settings) { house in
+            try await house.webhook(hanging, concurrency: 4)
+            for _ in 0..<19 { try await house.webhook(healthy) }
+            for _ in 0..<20 { try await house.emit() }
+            await healthy.requests.wait(count: 380)
+            #expect(healthy.requests.entries.count == 380)
+            #expect(hanging.requests.entries.count == 4)
+            gate.open()
+        }
+    }
+
+    @Test("leaves no event without a fate, whatever receivers do")
+    func fates() async throws {
+        let answers: [Receiver.Answer] = [
+            .status(200), .status(204), .status(500), .status(429, headers: [("retry-after", "60")]), .reset,
+            .status(302, headers: [("location", "http://127.0.0.1/")]), .status(404), .status(410),
+            .raw(Array("this is not HTTP\r\n\r\n".utf8)),
+            .raw(
+                Array("HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n".utf8)
+                    + Array(repeating: 120, count: 300_000)),
+        ]
+        let receivers = try answers.map { answer in try Receiver { _ in answer } }
+        try await House.with { house in
+            var webhooks: [String] = []
+            for receiver in receivers + receivers {
+                var settings = WebhookSettings(url: receiver.url())
+                settings.retryDelays = [.seconds(60)]
+                webhooks.append(try await house.registry.create(settings, by: House.owner).webhook.id)
+            }
+            for _ in 0..<12 { try await house.emit() }
+            try await until { try await house.deliveries(of: webhooks[0]).count == 12 }
+            // Long enough for circuits and retries, in steps so that each finds its turn.
+            try await until {
+                house.clock.advance(by: .seconds(30))
+                var waiting = 0
+                for id in webhooks {
+                    waiting += try await house.deliveries(of: id).count { [.pending, .failed].contains($0.status) }
+                }
+                return waiting == 0
+            }
+            for (index, id) in webhooks.enumerated() {
+                let fates = try await house.deliveries(of: id)
+                #expect(fates.count == 12)
+                switch index % 10 {
+                case 0, 1, 9: #expect(fates.allSatisfy { $0.status == .delivered })
+                case 7: #expect(fates.allSatisfy { $0.status == .held }, "gone: the webhook is disabled")
+                default: #expect(fates.allSatisfy { $0.status == .dead && $0.reason == "attempts_exhausted" })
+                }
+            }
+        }
+    }
+}
