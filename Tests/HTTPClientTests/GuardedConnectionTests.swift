@@ -9,7 +9,9 @@ import Testing
         try await withClient(ClientOptions()) { client in
             for host in [
                 "127.0.0.1", "localhost", "2130706433", "127.1", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]",
-                "0.0.0.0",
+                "0.0.0.0", "0", "017700000001", "0x7f000001", "0X7F.0.0.1", "127.0.1", "127.0.0.1.", "127.0.0.01",
+                "LOCALHOST", "localhost.", "x.localhost", "[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "[::ffff:7f00:1]",
+                "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]",
             ] {
                 for scheme in ["http", "https"] {
                     let result = await client.send(OutboundRequest(url: server.url(scheme: scheme, host: host)))
