@@ -9,7 +9,7 @@ BINARY := .build/release/parley
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
-.PHONY: run build test check clients crash fuzz format lint bench dependencies clean
+.PHONY: run build test check clients crash chaos fuzz format lint bench dependencies clean
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, data in ./parley-data.
 run: build
@@ -33,6 +33,12 @@ clients: build
 crash: export PARLEY_CRASH_ROUNDS ?= 20
 crash: build
 	@scripts/client-tests $(BINARY) -s -k survive_kills
+
+## A hundred thousand events for twenty webhooks, eight of them sick, and a gateway that is killed ten times meanwhile.
+chaos: export PARLEY_CHAOS_EVENTS ?= 100000
+chaos: export PARLEY_CHAOS_KILLS ?= 10
+chaos: build
+	@scripts/client-tests $(BINARY) -s -k without_a_fate
 
 ## Random inputs for the JSON Schema room, with the address sanitizer.
 fuzz: dependencies
