@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from datetime import datetime, timezone
+from pathlib import Path
 from urllib.parse import urlencode
 
 import cloudevents.core.bindings.http as cloudevents_http
@@ -363,3 +364,40 @@ def test_no_delivery_fails_while_a_receiver_changes_its_secret(gateway, receiver
         checker.join()
     assert failures == []
     assert set(ids) == set(emitted) and len(emitted) == 300
+
+
+def test_stored_secrets_are_sealed_and_move_to_a_new_key(gateway, receiver, monkeypatch):
+    webhook = make_webhook(
+        gateway, receiver, headers={"X-Token": "hush-header"}, signatures=["standard", "standard_ed25519"],
+        auth={"type": "basic", "username": "u", "password": "hush-password"})
+    meta = {"scheme": "github", "verify_token": "hush-verify", "handshake": "meta"}
+    make_source(gateway, "shop", meta, ["hush-source"])
+
+    def works():
+        signed = by_github("hush-source", "/in/shop", 0)
+        assert send(gateway, "/in/shop", signed).status_code == 202
+        question = {"hub.mode": "subscribe", "hub.challenge": "c", "hub.verify_token": "hush-verify"}
+        assert requests.get(gateway.url + "/in/shop", params=question, timeout=20).text == "c"
+        gateway.emit("orders", {"n": 1})
+        headers, body = received(receiver)
+        standardwebhooks.Webhook(webhook["secret"]).verify(body, headers)
+        assert headers["x-token"] == "hush-header"
+        assert headers["authorization"] == "Basic " + base64.b64encode(b"u:hush-password").decode()
+
+    def restart(keys):
+        gateway.stop()
+        monkeypatch.setenv("PARLEY_SECRETS_KEY", keys)
+        gateway.start()
+
+    works()
+    first, second = (base64.b64encode(bytes(range(start, start + 32))).decode() for start in (0, 100))
+    restart(f"{second},{first}")
+    restart(second)
+    works()
+    gateway.stop()
+    stored = b"".join(path.read_bytes() for path in Path(gateway.data).rglob("*") if path.is_file())
+    assert b"sealed:v1:" in stored
+    for secret in ("hush-", webhook["secret"], "demo-secret"):
+        assert secret.encode() not in stored, secret
+    with pytest.raises(AssertionError, match="secrets_key"):
+        restart(first)
