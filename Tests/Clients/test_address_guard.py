@@ -212,6 +212,10 @@ def attempts(gateway, event, count):
 inside = pytest.mark.skipif(not INSIDE, reason="runs in a network of its own")
 
 
+def credentials(token_url):
+    return {"type": "oauth2", "token_url": token_url, "client_id": "id", "client_secret": "secret"}
+
+
 @inside
 def test_without_the_gateway_almost_everything_can_be_reached(door):
     reached = sum(can_be_reached(address) for address in BLOCKED)
@@ -229,6 +233,9 @@ def test_what_the_url_tells_is_refused_when_a_webhook_is_made_or_changed(guarded
             for method, path in (("POST", "/v1/webhooks"), ("PATCH", f"/v1/webhooks/{made['id']}")):
                 answer = guarded.call(method, path, {"url": url, **({"types": ["*"]} if method == "POST" else {})})
                 assert answer.status_code in (400, 422), f"{method} {url}: {answer.status_code} {answer.text}"
+        answer = guarded.call("POST", "/v1/webhooks", {
+            "url": "https://public.test/", "types": ["*"], "auth": credentials(f"https://{host}/token")})
+        assert answer.status_code in (400, 422), f"token_url {host}: {answer.status_code} {answer.text}"
     for url in [f"https://public.test:{port}/" for port in PORTS] + ["http://public.test/", f"http://{PUBLIC}/"]:
         answer = guarded.call("POST", "/v1/webhooks", {"url": url, "types": ["*"]})
         assert answer.status_code in (400, 422), f"{url}: {answer.status_code}"
@@ -239,9 +246,10 @@ def test_what_the_url_tells_is_refused_when_a_webhook_is_made_or_changed(guarded
 def test_what_a_name_leads_to_counts_at_the_moment_of_connecting(guarded, door, names):
     expected = {}
 
-    def webhook(name, outcome, *rounds, port=443):
+    def webhook(name, outcome, *rounds, port=443, **settings):
         names.set(name, *rounds)
-        answer = guarded.call("POST", "/v1/webhooks", {"url": f"https://{name}:{port}/hook", "types": ["order.paid"]})
+        answer = guarded.call(
+            "POST", "/v1/webhooks", {"url": f"https://{name}:{port}/hook", "types": ["order.paid"], **settings})
         assert answer.status_code == 201, answer.text
         expected[answer.json()["id"]] = (name, outcome)
 
@@ -258,6 +266,9 @@ def test_what_a_name_leads_to_counts_at_the_moment_of_connecting(guarded, door, 
     webhook("mixed-families.test", "tls", ["64:ff9b::a9fe:a9fe", "::1", "93.184.215.16"])
     webhook("turned.test", "tls", ["93.184.215.17"], ["127.0.0.1"])
     webhook("turned-6.test", "tls", ["93.184.215.18"], ["64:ff9b::7f00:1", "2002:7f00:1::"])
+    # Where tokens come from is no less an address.
+    names.set("tokens.test", ["169.254.169.254"])
+    webhook("authorized.test", "blocked_address", [PUBLIC], auth=credentials("https://tokens.test/latest/api/token"))
     outside = {PUBLIC, *(f"93.184.215.{last}" for last in range(15, 19))}
 
     def round_of(turned):
