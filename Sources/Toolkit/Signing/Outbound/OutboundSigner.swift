@@ -15,10 +15,10 @@ public struct OutboundSigner: Sendable {
     public enum Signature: String, Sendable, CaseIterable {
         /// `webhook-signature: v1,…` of Standard Webhooks.
         case standard
-        /// `webhook-signature: v1a,…` of Standard Webhooks, with the gateway's own key, whose public half is published.
+        /// `webhook-signature: v1a,…` of Standard Webhooks, with an app's key, whose public half is published.
         case standardEd25519 = "standard_ed25519"
         /// `x-hub-signature-256: sha256=…`, as GitHub signs, with the secret's text as the key. It holds one signature: that
-        /// of the newest secret, so a receiver has to know both while a rotation lasts.
+        /// of the oldest secret that is active, which its receiver knows for certain while a rotation lasts.
         case hub = "hub_sha256"
         /// `stripe-signature: t=…,v1=…`, as Stripe signs, with the secret's text as the key.
         case stripe
@@ -35,18 +35,18 @@ public struct OutboundSigner: Sendable {
 
     /// - Parameters:
     ///   - keys: the secrets of the webhook, the current one first; each of them signs.
-    ///   - ed25519: the gateway's key, for `.standardEd25519`. Message signatures are then made with it too.
+    ///   - ed25519: the app's key, for `.standardEd25519`. Message signatures are then made with it too.
     public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: Ed25519PrivateKey? = nil) {
         let wanted = Set(signatures)
-        let gatewayKeys =
+        let appKeys =
             wanted.contains(.standardEd25519) ? ed25519.map { [StandardSigningKey.ed25519($0)] } ?? [] : []
-        let standardKeys = (wanted.contains(.standard) ? keys : []) + gatewayKeys
+        let standardKeys = (wanted.contains(.standard) ? keys : []) + appKeys
         standard = wanted.isDisjoint(with: [.standard, .standardEd25519]) ? nil : StandardSigner(standardKeys)
         // As the receiver has it: the text with its prefix.
         let texts = keys.filter(\.isShared).map { HMAC<SHA256>(key: SymmetricKey(data: Array($0.text.utf8))) }
-        hub = wanted.contains(.hub) ? texts.first : nil
+        hub = wanted.contains(.hub) ? texts.last : nil
         stripe = wanted.contains(.stripe) ? texts : nil
-        message = wanted.contains(.rfc9421) ? MessageSigner(keys + gatewayKeys) : nil
+        message = wanted.contains(.rfc9421) ? MessageSigner(keys + appKeys) : nil
         lacksKey =
             (wanted.contains(.standard) && keys.isEmpty) || (wanted.contains(.standardEd25519) && ed25519 == nil)
             || (texts.isEmpty && !wanted.isDisjoint(with: [.hub, .stripe])) || message?.isEmpty == true
