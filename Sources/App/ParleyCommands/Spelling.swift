@@ -12,7 +12,8 @@ enum Spelling {
         for word in arguments {
             let children = command.configuration.subcommands
             guard !children.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
-            guard let child = children.first(where: { $0._commandName == word }) else {
+            let child = children.first { $0._commandName == word || $0.configuration.aliases.contains(word) }
+            guard let child else {
                 let names = children.map { $0._commandName }
                 let hint = nearest(to: word, in: names).map { "did you mean '\(path) \($0)'?" }
                 throw CommandFailure(

@@ -12,6 +12,22 @@ enum InputText {
         return try parse(try file(String(argument.dropFirst())), what)
     }
 
+    /// The same for what need not be JSON.
+    static func bytes(_ argument: String) throws(CommandFailure) -> [UInt8] {
+        if argument == standardInput { return try source(argument) }
+        return argument.hasPrefix("@") ? try file(String(argument.dropFirst())) : Array(argument.utf8)
+    }
+
+    /// A secret: itself, or the first line of @FILE, so that it need not stand in process lists.
+    static func secret(_ argument: String) throws(CommandFailure) -> String {
+        guard argument.hasPrefix("@") else { return argument }
+        let line = try file(String(argument.dropFirst())).prefix { $0 != 0x0A && $0 != 0x0D }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw CommandFailure("\(argument.dropFirst()) holds no text")
+        }
+        return text
+    }
+
     /// The bytes of a file, which is no longer than `limit`.
     static func file(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
         let descriptor = open(name, O_RDONLY | O_CLOEXEC)

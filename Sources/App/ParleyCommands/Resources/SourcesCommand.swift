@@ -5,7 +5,9 @@ import JSON
 struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources", abstract: "Register sources: inbound posts that become events.",
-        subcommands: [List.self, Put.self, Show.self, Delete.self])
+        subcommands: [
+            List.self, Put.self, Show.self, Delete.self, Test.self, Requests.self, Replay.self, Mappings.self,
+        ])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "sources", id) }
 
@@ -31,11 +33,14 @@ struct SourcesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a source or replace it.",
             discussion: """
+                Secrets that are left out stay as they are.
+
                 parley sources put github-main --scheme github --secret "$SECRET" --mapping @mapping.json
+                parley sources put shop --scheme generic --option header=X-Sig --secret @secret.txt --mapping @mapping.json
                 parley sources put github-main @source.json
 
-                A secret in an argument can be read in process lists; in a document (@FILE or -) it cannot.
-                """)
+                A secret in an argument can be read in process lists; from a file (@FILE) or in a document it cannot.
+                """, aliases: ["create"])
 
         @Argument(help: "The source's id: the last part of the address it is posted to.") var id: String
 
@@ -43,11 +48,24 @@ struct SourcesCommand: AsyncParsableCommand {
             help: ArgumentHelp("The whole document: JSON, @FILE, or - for the standard input.", valueName: "json"))
         var document: String?
 
-        @Option(help: ArgumentHelp("How its posts are signed: github, standard, stripe, …"))
+        @Option(help: ArgumentHelp("How its posts are signed: github, standard, stripe, generic, …, or none."))
         var scheme: String?
 
-        @Option(help: ArgumentHelp("A secret posts are signed with; may be given several times.", valueName: "secret"))
+        @Option(
+            help: ArgumentHelp(
+                "What the scheme leaves open, such as header=X-Sig; may repeat.", valueName: "name=value"))
+        var option: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "A secret posts are signed with: itself or @FILE; may be given several times.", valueName: "secret"))
         var secret: [String] = []
+
+        @Option(help: "The provider's question to answer: slack, meta, x or cloudevents.")
+        var handshake: String?
+
+        @Option(help: ArgumentHelp("What Meta names in its question: itself or @FILE.", valueName: "token"))
+        var verifyToken: String?
 
         @Option(help: ArgumentHelp("How a post becomes an event: JSON, @FILE or -.", valueName: "json"))
         var mapping: String?
@@ -56,6 +74,9 @@ struct SourcesCommand: AsyncParsableCommand {
 
         func validate() throws {
             let hasParts = scheme != nil || !secret.isEmpty || mapping != nil
+            guard scheme != nil || (option.isEmpty && handshake == nil && verifyToken == nil) else {
+                throw ValidationError("--option, --handshake and --verify-token belong to --scheme.")
+            }
             guard (document != nil) != hasParts else {
                 throw ValidationError("Give either the whole document, or --scheme, --secret and --mapping.")
             }
@@ -72,10 +93,16 @@ struct SourcesCommand: AsyncParsableCommand {
             let mapping = try mapping.map { argument throws(CommandFailure) in
                 try InputText.json(argument, "--mapping")
             }
+            let secrets = try secret.map { text throws(CommandFailure) in try InputText.secret(text) }
+            let token = try verifyToken.map { text throws(CommandFailure) in try InputText.secret(text) }
+            let options = try option.map { text throws(CommandFailure) in try NamedValue(text, "--option") }
             return JSONText { writer in
                 writer.beginObject()
                 if let scheme { writer.member("scheme", scheme) }
-                if !secret.isEmpty { writer.member("secrets", secret) }
+                if !options.isEmpty { writer.member("scheme_options", JSONText { NamedValue.print(options, to: &$0) }) }
+                if !secrets.isEmpty { writer.member("secrets", secrets) }
+                if let handshake { writer.member("handshake", handshake) }
+                if let token { writer.member("verify_token", token) }
                 if let mapping { writer.member("mapping", mapping) }
                 writer.endObject()
             }

@@ -1,0 +1,191 @@
+import ArgumentParser
+import JSON
+import Signing
+
+extension SourcesCommand {
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what a post would become; nothing is stored.",
+            discussion: """
+                parley sources test github-main --header 'X-GitHub-Event: push' --body @push.json
+                parley sources test github-main --request req_17000000000000000_1 --mapping @new.json
+                """)
+
+        @Argument(help: "The source's id.") var id: String
+
+        @Option(help: ArgumentHelp("The post's body: the text itself, @FILE, or - for the standard input."))
+        var body: String?
+
+        @Option(help: ArgumentHelp("A header of the post; may be given several times.", valueName: "name: value"))
+        var header: [String] = []
+
+        @Option(help: ArgumentHelp("A parameter of its query; may be given several times.", valueName: "name=value"))
+        var query: [String] = []
+
+        @Option(help: ArgumentHelp("POST, or GET and OPTIONS for a provider's question."))
+        var method: String?
+
+        @Option(help: ArgumentHelp("A request of the log instead of a post.", valueName: "id"))
+        var request: String?
+
+        @Option(
+            help: ArgumentHelp("A mapping to try in the place of the source's: JSON, @FILE or -.", valueName: "json"))
+        var mapping: String?
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func validate() throws {
+            let describes = body != nil || !header.isEmpty || !query.isEmpty || method != nil
+            guard (request != nil) != describes else {
+                throw ValidationError("Give either --request, or the post: --body with --header and --query.")
+            }
+        }
+
+        func run() async throws {
+            let post = try post()
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "sources", id, "test")
+                let answer = try await access.send(Call(method: "POST", path: path, body: post))
+                output.show(
+                    answer, tabulating: "events",
+                    as: [
+                        Column("channel"), Column("type"), Column("user"), Column("valid"), Column("data"),
+                        Column("would_reach.webhooks", title: "webhooks"),
+                    ])
+                // For scripts: a mapping that cannot be filled in is a failure.
+                if let errors = answer.document?.root["errors"], errors.count > 0 { throw ExitCode.failure }
+            }
+        }
+
+        private func post() throws(CommandFailure) -> JSONText {
+            let headers = try header.map { text throws(CommandFailure) in try NamedValue(text, "--header", ":") }
+            let parameters = try query.map { text throws(CommandFailure) in try NamedValue(text, "--query") }
+            let content = try body.map { text throws(CommandFailure) in try InputText.bytes(text) }
+            let mapping = try mapping.map { text throws(CommandFailure) in try InputText.json(text, "--mapping") }
+            return JSONText { writer in
+                writer.beginObject()
+                if let request { writer.member("request", request) }
+                if let method { writer.member("method", method) }
+                if !headers.isEmpty { writer.member("headers", JSONText { NamedValue.list(headers, to: &$0) }) }
+                if !parameters.isEmpty { writer.member("query", JSONText { NamedValue.list(parameters, to: &$0) }) }
+                if let content {
+                    if let text = String(validating: content, as: UTF8.self) {
+                        writer.member("body", text)
+                    } else {
+                        writer.member("body_base64", Base64.encode(content))
+                    }
+                }
+                if let mapping { writer.member("mapping", mapping) }
+                writer.endObject()
+            }
+        }
+    }
+
+    struct Requests: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the latest requests to a source, or show one.",
+            discussion:
+                "They are kept in memory: the latest of each source, rejected ones too, until the gateway restarts.")
+
+        @Argument(help: "The source's id.") var id: String
+        @Argument(help: "A request's id.") var request: String?
+
+        @Option(
+            help: "Only those with this outcome: accepted, duplicate, dropped, handshake, signature_invalid, rejected.")
+        var outcome: String?
+
+        @Option(help: "How many at most.") var limit = 50
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                if let request {
+                    let path = RequestPath("v1", "sources", id, "requests", request)
+                    return output.show(try await access.send(Call(path: path)))
+                }
+                try await output.list(
+                    PagedList(
+                        access: access,
+                        path: RequestPath("v1", "sources", id, "requests").adding("outcome", outcome)),
+                    limit: limit,
+                    columns: [
+                        Column("id"), Column("received_at", title: "received"), Column("outcome"), Column("events"),
+                        Column("reason"),
+                    ],
+                    empty: "no requests since the gateway started")
+            }
+        }
+    }
+
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take a request of the log in once more, with the source's present mapping.")
+
+        @Argument(help: "The source's id.") var id: String
+        @Argument(help: "The request's id.") var request: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "sources", id, "requests", request, "replay")
+                output.show(
+                    try await access.send(Call(method: "POST", path: path)), tabulating: "events",
+                    as: [Column("id"), Column("duplicate")])
+            }
+        }
+    }
+
+    struct Mappings: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the mappings a source has had, newest first.")
+
+        @Argument(help: "The source's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                output.show(
+                    try await access.send(Call(path: RequestPath("v1", "sources", id, "mappings"))), tabulating: "data",
+                    as: [
+                        Column("version"), Column("created_at", title: "created"), Column("created_by", title: "by"),
+                        Column("mapping"),
+                    ])
+            }
+        }
+    }
+}
+
+/// `name=value` or `name: value` of an argument.
+struct NamedValue {
+    let name: String
+    let value: String
+
+    init(_ text: String, _ option: String, _ separator: Character = "=") throws(CommandFailure) {
+        guard let at = text.firstIndex(of: separator), at > text.startIndex else {
+            throw CommandFailure("\(option) is a name and a value with '\(separator)' between them", code: 2)
+        }
+        name = String(text[..<at])
+        value = String(text[text.index(after: at)...].drop { $0 == " " && separator == ":" })
+    }
+
+    /// As one object.
+    static func print(_ values: [NamedValue], to writer: inout JSONWriter) {
+        writer.beginObject()
+        for item in values {
+            writer.key(text: item.name)
+            writer.string(item.value)
+        }
+        writer.endObject()
+    }
+
+    /// As a list, where a name may be there several times.
+    static func list(_ values: [NamedValue], to writer: inout JSONWriter) {
+        writer.beginArray()
+        for item in values {
+            writer.beginObject()
+            writer.member("name", item.name)
+            writer.member("value", item.value)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}
