@@ -130,6 +130,8 @@ import Testing
             // GitHub's and Slack's forms.
             (#"{"$":"body/ref"}"#, "payload=%7B%22ref%22%3A1.50%7D", "1.50"),
             (#"{"$":"body/payload"}"#, "payload=none", #""none""#),
+            // What curl says of JSON that nobody said anything about.
+            (#"{"$":"body/a"}"#, #"{"a":1.0}"#, "1.0"), (#"{"$":"form/{a"}"#, "{a=1", #""1""#),
         ])
     func forms(template: String, body: String, expected: String) async throws {
         #expect(try await Self.data(template, InboundPost(Self.form, text: body)) == expected)

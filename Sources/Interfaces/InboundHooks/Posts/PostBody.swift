@@ -28,13 +28,18 @@ struct PostBody {
                 return events.map { PostBody(json: $0.isStructured ? $0.text : $0.data, cloudEvent: $0) }
             }
         }
-        if media.isForm {
+        if media.isForm, !looksLikeJSON(post.body) || (try? document(post.body, limits)) == nil {
             guard let fields = FormFields.read(post.body) else {
                 throw ChatError(.malformed, "the body is no form, although its type says so", slug: "bad_form")
             }
             return [PostBody(json: FormFields.json(fields, limits), form: fields)]
         }
         return [PostBody(json: try json(post.body, media, limits))]
+    }
+
+    /// Forms do not begin so. Senders without a word on the type are given that of forms by their tools.
+    private static func looksLikeJSON(_ bytes: [UInt8]) -> Bool {
+        bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }
 
     /// Lenient: another service's long numbers are none of our business, and their text is kept.
@@ -70,8 +75,9 @@ struct MediaName {
 extension PostBody {
     /// The text or whole number at a JSON Pointer; nil where there is none.
     func text(at pointer: String) -> String? {
-        // What was read parses; a pointer that is none points nowhere.
-        guard let json, let pointer = JSONPointer(pointer), let document = try? JSONDocument(json) else { return nil }
-        return document.root.at(pointer).flatMap { $0.string ?? $0.integer.map { String($0) } }
+        guard let pointer = JSONPointer(pointer), let value = json?.at(pointer) else { return nil }
+        // What was read parses, and so do its parts.
+        guard let root = try? JSONDocument(value).root else { return nil }
+        return root.string ?? root.integer.map { String($0) }
     }
 }

@@ -84,7 +84,8 @@ final class RequestLog: Sendable {
     /// The newest first.
     func requests(of source: RecordKey) -> [InboundRequest] {
         let shelves = state.withLock { $0.sources[source] } ?? Shelves()
-        return (shelves.known.requests + shelves.strange.requests).sorted { $0.at > $1.at }
+        // Sorting keeps the order of those that came in one instant.
+        return (shelves.known.requests + shelves.strange.requests).reversed().sorted { $0.at > $1.at }
     }
 
     func request(_ id: String, of source: RecordKey) -> InboundRequest? {

@@ -114,7 +114,12 @@ extension NativeAPI {
 
     private func print(_ outcome: InboundTrial.Outcome, for caller: Caller, to writer: inout JSONWriter) async {
         let emission = outcome.emission
-        let reach = if let draft = outcome.draft { await reach(of: draft, for: caller) } else { Reach(webhooks: []) }
+        var reach = Reach(webhooks: [])
+        var warning: Validation?
+        if let draft = outcome.draft {
+            reach = await self.reach(of: draft, for: caller)
+            warning = await self.warning(about: draft, service.chat(for: caller))
+        }
         writer.beginObject()
         writer.member("channel", emission.channel)
         writer.member("type", emission.type)
@@ -122,7 +127,7 @@ extension NativeAPI {
         writer.member("data", emission.data)
         if let meta = emission.meta { writer.member("meta", meta) }
         writer.member("valid", outcome.refusal == nil)
-        if let version = outcome.draft?.schema?.version {
+        if let version = outcome.draft?.schema?.version ?? warning?.version {
             writer.member("schema_version", version)
         } else {
             writer.nullMember("schema_version")
@@ -130,6 +135,7 @@ extension NativeAPI {
         writer.key("errors")
         writer.beginArray()
         outcome.refusal?.printFaults(to: &writer)
+        for fault in warning?.faults ?? [] { fault.print(to: &writer) }
         writer.endArray()
         reach.print(to: &writer)
         writer.endObject()

@@ -141,7 +141,7 @@ extension NativeAPI {
     }
 
     /// What the schema of a type in mode `warn` has against an event; nil when it accepts it or does not look.
-    private func warning(about draft: EventDraft, _ chat: Chat) async -> Validation? {
+    func warning(about draft: EventDraft, _ chat: Chat) async -> Validation? {
         // A type that is not declared has nothing to say, which is no error here.
         guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
             return nil
