@@ -76,8 +76,7 @@ struct ParleyCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Resource",
                 subcommands: [
-                    WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
-                    SourcesCommand.self,
+                    WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SourcesCommand.self,
                     KeysCommand.self,
                     AppsCommand.self,
                 ]),
