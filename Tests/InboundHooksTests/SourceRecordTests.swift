@@ -1,0 +1,84 @@
+import ChatKit
+import ChatModel
+import JSON
+import SQLiteEngine
+import Signing
+import Testing
+
+@testable import InboundHooks
+
+@Suite("A source's record") struct SourceRecordTests {
+    private static let document =
+        #"{"scheme":"generic","secrets":["topsecret"],"scheme_options":{"header":"X-Sig","prefix":"sha256=","template":"{ts}.{body}","timestamp_header":"X-Time","id_header":"X-Id"},"handshake":"meta","verify_token":"asked","mapping":{"channel":"in","type":"t","data":{"$":"body/type"}}}"#
+
+    @Test("hides its secrets from who reads the directory, and from who lacks the key")
+    func sealed() async throws {
+        try await House.with { house in
+            let source = try await house.put("s", Self.document)
+            let key = try Vault([Secret(Array(repeating: 7, count: 32))])
+            let body = source.body(sealedBy: key)
+            #expect(!body.description.contains("topsecret"))
+            #expect(!body.description.contains("asked"))
+            let record = Record(key: source.recordKey, body: body, etag: "1", updated: House.start)
+            let opened = try #require(Source(record, key))
+            #expect(opened.settings.secrets == ["topsecret"])
+            #expect(opened.settings.verifyToken == "asked")
+            #expect(opened.settings.options == source.settings.options)
+            #expect(opened.settings.handshake == .meta)
+            #expect(Source(record, try Vault([Secret(Array(repeating: 8, count: 32))])) == nil)
+            // Sealed for one source, it is none of another's.
+            let moved = Record(
+                key: RecordKey(.source, "other", in: House.space), body: body, etag: "1", updated: House.start)
+            #expect(Source(moved, key) == nil)
+        }
+    }
+
+    @Test("keeps what its scheme leaves open: a generic signature is checked and its delivery remembered")
+    func options() async throws {
+        try await House.with { house in
+            try await house.put("s", Self.document)
+            // The vector of `conventions.md` 2.
+            let post = InboundPost(
+                [
+                    ("X-Sig", "sha256=4da269e6bb016264bcf658ff8212bae83229bfde45b774cb6d147ce9669fd0f6"),
+                    ("X-Time", "1700000000"), ("X-Id", "d-1"),
+                ], text: InboundGateTests.body)
+            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false])
+            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
+            let shown = try await house.registry.source("s", by: House.owner).printed().description
+            #expect(shown.contains(#""timestamp_header":"X-Time""#))
+            for hidden in ["topsecret", "asked", "verify_token"] { #expect(!shown.contains(hidden)) }
+            // What is shown can be put back, and keeps the secrets.
+            try await house.put("s", shown)
+            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
+        }
+    }
+
+    @Test(
+        "is refused with what its scheme does not have",
+        arguments: [
+            (#"{"scheme":"github","secrets":["k"],"scheme_options":{"header":"X"},"#, "#/scheme_options/header"),
+            (#"{"scheme":"generic","secrets":["k"],"#, "#/scheme_options"),
+            (#"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"a b"},"#, "#/scheme_options/header"),
+            (
+                #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X","encoding":"b64"},"#,
+                "#/scheme_options/encoding"
+            ),
+            (
+                #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X","template":"{ts}"},"#,
+                "#/scheme_options/template"
+            ),
+            (#"{"scheme":"none","handshake":"meta","#, "#/verify_token"),
+            (#"{"scheme":"none","handshake":"x","#, "#/handshake"),
+            (#"{"scheme":"none","handshake":"hello","#, "#/handshake"),
+            (#"{"scheme":"none","verify_token":1,"#, "#/verify_token"),
+        ])
+    func mistakes(beginning: String, pointer: String) async throws {
+        try await House.with { house in
+            let error = try await failure {
+                try await house.put("s", beginning + #""mapping":{"channel":"in","type":"t","data":{}}}"#)
+            }
+            #expect(error.faults.map(\.pointer).contains(pointer), "\(error.faults)")
+        }
+    }
+}
