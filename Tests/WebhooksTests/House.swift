@@ -43,6 +43,7 @@ struct House: Sendable {
         var clientGuard = House.loopback
         var connections = 64
         var draw = 0.5
+        var verification = WebhookVerification.none
     }
 
     let clock: ManualClock
@@ -98,6 +99,7 @@ struct House: Sendable {
     ) -> WebhookService {
         var options = WebhookOptions(
             addressGuard: settings.registrationGuard, userAgent: "Parley/test", draw: { settings.draw })
+        options.verification = settings.verification
         options.takeWait = .milliseconds(50)
         options.observe = { attempts.append(($0, $1)) }
         return WebhookService(service: service, client: client, options: options, logger: ChatHouse.quiet)

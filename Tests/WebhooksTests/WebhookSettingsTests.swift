@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import HTTPClient
 import JSON
 import Signing
 import Testing
@@ -109,6 +110,7 @@ import Testing
             (#"{"auth":{"type":"digest"}}"#, "#/auth/type", "bad_member"),
             (#"{"auth":{"type":"bearer"}}"#, "#/auth/token", "member_missing"),
             (#"{"auth":{"type":"bearer","token":"a\nb"}}"#, "#/auth/token", "wrong_type"),
+            (#"{"auth":{"type":"bearer","token":"tökén"}}"#, "#/auth/token", "bad_member"),
             (#"{"auth":{"type":"basic","username":"a:b","password":"c"}}"#, "#/auth/username", "bad_member"),
             (#"{"tls":{"certificate":"x"}}"#, "#/tls", "bad_member"),
             (#"{"signatures":[]}"#, "#/signatures", "wrong_type"),
@@ -132,6 +134,69 @@ import Testing
         } catch let error as ChatError {
             #expect(error.faults.map(\.pointer).contains(pointer), "\(error.faults)")
             #expect(error.slug == slug)
+        }
+    }
+
+    // MARK: TLS
+
+    /// A certificate that vouches for nothing, and its key.
+    private static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBdTCCARugAwIBAgIUT+CMPAT6QL7wo6A13Inw+ZVGlAMwCgYIKoZIzj0EAwIw
+        DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjEyMDEwMjFaGA8yMTI2MTAyODIwMTAy
+        MVowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABPYY
+        cIlEZbKUBcSZwQcHpcSnfXNkLdPqTis05bWRyoFXvj9jHrLOSbCfborhJju/LEQw
+        Kh3TxwdKhLyTKHT/IxWjUzBRMB0GA1UdDgQWBBSUN0ralrxWfWAiy38Ni7mQ0q/U
+        4DAfBgNVHSMEGDAWgBSUN0ralrxWfWAiy38Ni7mQ0q/U4DAPBgNVHRMBAf8EBTAD
+        AQH/MAoGCCqGSM49BAMCA0gAMEUCIF8otpHZK/Mbs2QWQuBlBPEGGx/jqAy653Yy
+        2uqfvFzkAiEA+I89nPQOMSNnk+Lk+wQ5mnO+01AWqbv0ma/HVtGCCL4=
+        -----END CERTIFICATE-----
+        """
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjnXTNQTSw3jm5pMu
+        JFXLuMHcoC1h667c/5+UNyjdeUuhRANCAAT2GHCJRGWylAXEmcEHB6XEp31zZC3T
+        6k4rNOW1kcqBV74/Yx6yzkmwn26K4SY7vyxEMCod08cHSoS8kyh0/yMV
+        -----END PRIVATE KEY-----
+        """
+
+    @Test("show a client certificate, keep its key to themselves, and check that they belong together")
+    func clientCertificate() async throws {
+        @Sendable func document(_ members: [(String, String)], url: String = "https://e.com") throws -> JSONDocument {
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("url", url)
+            writer.key("tls")
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.string(value)
+            }
+            writer.endObject()
+            writer.endObject()
+            return try JSONDocument(writer.bytes)
+        }
+        let pair = [("certificate", Self.certificate), ("private_key", Self.key)]
+        let settings = try WebhookSettings(try document(pair))
+        #expect(!Self.webhook(settings).printed().description.contains("PRIVATE KEY"))
+        // The same certificate without its key keeps the key; another one does not.
+        let kept = try settings.merging(try document([("certificate", Self.certificate), ("ca", Self.certificate)]))
+        #expect(kept.tls?.privateKey == Self.key)
+        #expect(throws: ChatError.self) {
+            try settings.merging(try document([("certificate", Self.certificate + "\n")]))
+        }
+        let vault = try Vault([Secret(Array(repeating: 7, count: 32))])
+        let body = Self.webhook(settings).body(vault)
+        #expect(!body.description.contains("PRIVATE KEY"))
+        let read = try #require(Webhook(Self.record(body), vault))
+        #expect(read.settings.tls?.privateKey == Self.key)
+        let plan = PostPlan(read, at: 10, WebhookOptions(), FormatTable(publicURL: ""))
+        let request = try plan.request(
+            PostContent(body: Array("{}".utf8)), id: "evt_1", attempt: 1, event: nil, at: 10)
+        #expect(request.tls != nil)
+        try await House.with { house in
+            let plain = try WebhookSettings(try document(pair, url: "http://127.0.0.1:9/"))
+            await #expect(throws: ChatError.self) { _ = try await house.registry.create(plain, by: House.owner) }
         }
     }
 

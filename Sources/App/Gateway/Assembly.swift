@@ -34,9 +34,11 @@ struct Assembly: Sendable {
         let guarding = AddressGuard(allowing: try configuration.allowedNetworks())
         let userAgent = "Parley/\(GatewayServer.version)"
         client = try Client(options: ClientOptions(userAgent: userAgent, addressGuard: guarding))
+        var options = WebhookOptions(addressGuard: guarding, userAgent: userAgent)
+        options.publicURL = configuration.publicURL
+        options.verification = WebhookVerification(rawValue: configuration.webhookVerification) ?? .none
         webhooks = WebhookService(
-            service: service, client: client,
-            options: WebhookOptions(addressGuard: guarding, userAgent: userAgent), logger: Logger(label: "webhooks"))
+            service: service, client: client, options: options, logger: Logger(label: "webhooks"))
         inbound = InboundService(service: service, logger: Logger(label: "sources"))
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, loop: loop, publicURL: configuration.publicURL)

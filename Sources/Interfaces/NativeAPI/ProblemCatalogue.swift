@@ -162,6 +162,12 @@ enum ProblemCatalogue {
             code: "mapping_failed", status: 422, title: "The post does not fit the source's mapping",
             meaning: "A template points at something the post does not have. The errors name the places."),
         Entry(
+            code: "not_composed", status: 422, title: "The event has no form in the webhook's format",
+            meaning: "The detail says why: a template points at something the event does not have, or gives too much."),
+        Entry(
+            code: "verification_failed", status: 422, title: "The webhook's receiver has not consented",
+            meaning: "The detail says what its answer lacks. Nothing is sent to it before it consents."),
+        Entry(
             code: "too_many_webhooks", status: 422, title: "The app has too many webhooks",
             meaning: "Remove one, or have one serve several patterns."),
         Entry(

@@ -1,4 +1,5 @@
 import ChatModel
+import Webhooks
 
 /// Every setting there is. `parley config print` and the reference are made from this table.
 public enum Settings {
@@ -28,6 +29,7 @@ public enum Settings {
             )),
         .text("secrets_key_file", \.secretsKeyFile, "file with what secrets_key would hold, in its place"),
         .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
+        webhookVerification,
         .list("cors.origins", \.corsOrigins, "browser origins that may call the API; * is any"),
         .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
         .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
@@ -169,6 +171,21 @@ public enum Settings {
             configuration.publicURL = text.hasSuffix("/") ? String(text.dropLast()) : text
         },
         show: { $0.publicURL })
+
+    private static let webhookVerification: Setting = {
+        let kinds = WebhookVerification.allCases.map(\.rawValue)
+        return Setting(
+            name: "webhook.verification", unit: kinds.joined(separator: "|"),
+            summary: "what receivers must do before anything is sent to them; a webhook may demand more",
+            read: { (configuration, text) throws(SettingError) in
+                guard kinds.contains(text) else {
+                    throw SettingError(
+                        "webhook.verification must be one of \(kinds.joined(separator: ", ")), not '\(text)'")
+                }
+                configuration.webhookVerification = text
+            },
+            show: { $0.webhookVerification })
+    }()
 
     private static let logLevel: Setting = {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]

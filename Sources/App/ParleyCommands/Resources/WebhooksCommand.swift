@@ -6,8 +6,8 @@ struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks", abstract: "Register webhooks and see what became of their deliveries.",
         subcommands: [
-            List.self, Create.self, Show.self, Delete.self, Enable.self, Disable.self, Replay.self, Stats.self,
-            Test.self,
+            List.self, Create.self, Update.self, Show.self, Delete.self, Enable.self, Disable.self, Verify.self,
+            RotateSecret.self, Preview.self, Test.self, Replay.self, Stats.self,
         ])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "webhooks", id) }
@@ -23,45 +23,6 @@ struct WebhooksCommand: AsyncParsableCommand {
                     PagedList(access: access, path: RequestPath("v1", "webhooks")),
                     columns: [Column("id"), Column("status"), Column("url"), Column("types"), Column("channels")],
                     empty: "no webhooks; 'parley webhooks create URL' registers one")
-            }
-        }
-    }
-
-    struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Register a webhook. Its secret is shown this once.",
-            discussion: "parley webhooks create https://example.com/hook --type 'order.*' --channel 'orders.*'")
-
-        @Argument(help: ArgumentHelp("Where events are posted to.", valueName: "target"))
-        var target: String
-
-        @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
-        var type: [String] = []
-
-        @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
-        var channel: [String] = []
-
-        @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
-        var filter: String?
-
-        @Option(help: "A note for people.")
-        var description: String?
-
-        @OptionGroup var gateway: GatewayOptions
-
-        func run() async throws {
-            let body = JSONText { writer in
-                writer.beginObject()
-                writer.member("url", target)
-                if !type.isEmpty { writer.member("types", type) }
-                if !channel.isEmpty { writer.member("channels", channel) }
-                if let filter { writer.member("filter", filter) }
-                if let description { writer.member("description", description) }
-                writer.endObject()
-            }
-            try await gateway.withResources { access, output in
-                output.show(
-                    try await access.send(Call(method: "POST", path: RequestPath("v1", "webhooks"), body: body)))
             }
         }
     }
@@ -97,12 +58,15 @@ struct WebhooksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Enable a webhook; what was held for it goes out.")
 
         @Argument(help: "The webhook's id.") var id: String
+        @Flag(help: "Give up what was held instead; it can be replayed.") var discard = false
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
+            let body = discard ? JSONText(trusted: Array(#"{"held":"dead"}"#.utf8)) : nil
             try await gateway.withResources { access, output in
                 let path = RequestPath("v1", "webhooks", id, "enable")
-                output.done("enabled", id, try await access.send(Call(method: "POST", path: path)))
+                let answer = try await access.send(Call(method: "POST", path: path, body: body))
+                output.done(answer.document?.root["status"]?.string ?? "enabled", id, answer)
             }
         }
     }

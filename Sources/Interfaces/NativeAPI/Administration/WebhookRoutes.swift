@@ -15,10 +15,17 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `POST /v1/webhooks`
+    /// `POST /v1/webhooks`. An `Idempotency-Key` is refused: only emits are remembered, and to ignore it would make the
+    /// second webhook its sender wants to avoid.
     func postWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
+        guard request.headers["Idempotency-Key"] == nil else {
+            throw ChatError(
+                .malformed,
+                "Idempotency-Key is for emits; list the webhooks to see whether an earlier request made one",
+                slug: "bad_idempotency_key")
+        }
         let settings = try WebhookSettings(try Fields.parse(request.body.bytes, limits: limits), limits: limits)
         let issued = try await webhooks.registry.create(settings, by: caller)
         return Self.shown(
@@ -52,10 +59,17 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/webhooks/{id}/enable`
+    /// `POST /v1/webhooks/{id}/enable`: an empty body, or what is to become of held deliveries, `{"held": "dead"}`.
     func enableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        return Self.shown(try await webhooks.registry.enable(request.name("id"), by: caller))
+        let fields = try optionalFields(request, known: ["held"])
+        let held: WebhookRegistry.HeldDeliveries
+        switch try fields?.string("held") {
+        case nil, "deliver": held = .deliver
+        case "dead": held = .giveUp
+        case .some: throw ChatError(.malformed, "#/held: expected one of deliver, dead", slug: "bad_member")
+        }
+        return Self.shown(try await webhooks.registry.enable(request.name("id"), held: held, by: caller))
     }
 
     /// `POST /v1/webhooks/{id}/disable`
@@ -79,6 +93,58 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let attempt = try await webhooks.deliveries.test(webhook: request.name("id"), by: caller)
         return .json(JSONText { attempt.print(to: &$0) }.bytes)
+    }
+
+    /// `POST /v1/webhooks/{id}/verify`: asks the receiver for its consent and waits for the answer.
+    func verifyWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        return Self.shown(try await webhooks.verification.verify(request.name("id"), by: caller))
+    }
+
+    /// `POST /v1/webhooks/{id}/preview`: for an event of the log, `{"event": "evt_…"}`, or for a made-up one with the members
+    /// of an emit and its `channel`.
+    func previewWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: ["event", "type", "channel", "data", "user", "meta"])
+        let event =
+            if let id = try fields.string("event") {
+                try await event(named: id, caller)
+            } else {
+                try sample(fields, caller)
+            }
+        let preview = try await webhooks.registry.preview(request.name("id"), of: event, by: caller)
+        return .json(JSONText { preview.print(to: &$0) }.bytes)
+    }
+
+    private func sample(_ fields: Fields, _ caller: Caller) throws(ChatError) -> Event {
+        let type = try fields.required("type", try fields.string("type"))
+        let channel = try fields.string("channel") ?? "preview"
+        try Names.check(type: type)
+        try Names.check(channel: channel)
+        return Event(
+            timetoken: service.clock.now,
+            draft: EventDraft(
+                channel: ChannelID(channel, in: caller.space), type: type,
+                data: try fields.required("data", fields.raw("data")), user: try fields.string("user"),
+                meta: fields.member("meta") == nil ? nil : fields.raw("meta")))
+    }
+
+    /// `GET /.well-known/jwks.json`: the public keys of apps whose webhooks sign with Ed25519; `?app=` for those of one.
+    func getKeySet(_ request: Request) async throws -> Response {
+        let parameters = try Parameters(request.query, known: ["app"])
+        let app = try parameters.text("app").map { SpaceID($0) }
+        let keys = try await webhooks.registry.publishedKeys(of: app)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.key("keys")
+            writer.beginArray()
+            for key in keys { writer.raw(JSONText(trusted: Array(key.utf8))) }
+            writer.endArray()
+            writer.endObject()
+        }
+        return .json(body.bytes, headers: [("Cache-Control", "public, max-age=300")])
     }
 
     /// The body of a route that can do without one.

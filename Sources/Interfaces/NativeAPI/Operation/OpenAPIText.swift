@@ -633,7 +633,9 @@ enum OpenAPIText {
               operationId: postWebhook
               tags: [webhooks]
               summary: Register a webhook
-              description: It is told of later events. Its secret is shown here and on rotation only. Needs the scope `manage`.
+              description: |
+                It is told of later events. Its secret is shown here and on rotation only. An
+                `Idempotency-Key` is refused. Needs the scope `manage`.
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/WebhookSettings'}}}}
               responses:
                 '201':
@@ -706,7 +708,21 @@ enum OpenAPIText {
               operationId: enableWebhook
               tags: [webhooks]
               summary: Let a webhook's deliveries go out
-              description: Needs the scope `manage`.
+              description: |
+                One whose receiver has yet to consent becomes `pending_verification`. Needs the scope `manage`.
+              requestBody:
+                required: false
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      additionalProperties: false
+                      properties:
+                        held:
+                          type: string
+                          enum: [deliver, dead]
+                          default: deliver
+                          description: What becomes of deliveries that were held. Dead ones can be replayed.
               responses:
                 '200': {$ref: '#/components/responses/Webhook'}
                 '400': {$ref: '#/components/responses/BadRequest'}
@@ -775,6 +791,86 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/preview:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: previewWebhook
+              tags: [webhooks]
+              summary: Show what a webhook would be sent
+              description: |
+                The exact request for an event of the log, or for a made-up one, whether the webhook asks for it or not. Nothing
+                is sent. Needs the scope `manage`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      additionalProperties: false
+                      properties:
+                        event: {$ref: '#/components/schemas/EventID'}
+                        type: {type: string}
+                        channel: {type: string, default: preview}
+                        data: {}
+                        user: {type: string}
+                        meta: {}
+              responses:
+                '200':
+                  description: The request
+                  content: {application/json: {schema: {$ref: '#/components/schemas/PostPreview'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/webhooks/{id}/verify:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: verifyWebhook
+              tags: [webhooks]
+              summary: Ask a webhook's receiver for its consent
+              description: |
+                `echo`: a signed post of `{"type":"webhook.verification","challenge":…}` must be answered with success and the
+                challenge, as text or as the member `challenge`. `cloudevents`: an `OPTIONS` request, answered by
+                `WebHook-Allowed-Origin` and `WebHook-Allowed-Rate`. Consent enables the webhook, and what was held goes out. It is
+                for the address: another one needs another consent. Needs the scope `manage`.
+              responses:
+                '200': {$ref: '#/components/responses/Webhook'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /.well-known/jwks.json:
+            get:
+              operationId: getKeySet
+              tags: [webhooks]
+              summary: Public keys of Ed25519 signatures
+              description: |
+                As JSON Web Keys. Each app signs with a key of its own: a receiver must know the `kid` of its app, or ask for that
+                app's alone, since any other app's signature is as valid.
+              security: []
+              parameters:
+                - {name: app, in: query, schema: {type: string}, description: The id of an app.}
+              responses:
+                '200':
+                  description: The keys
+                  headers: {Cache-Control: {schema: {type: string}}}
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [keys]
+                        properties: {keys: {type: array, items: {type: object}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/webhooks/{id}/replay:
@@ -2377,6 +2473,95 @@ enum OpenAPIText {
                 filter: {type: [string, 'null'], description: An expression over the envelope.}
                 description: {type: string}
                 concurrency: {type: [integer, 'null'], minimum: 1, maximum: 100, description: Deliveries at once.}
+                format:
+                  type: [string, 'null']
+                  enum: [envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch, template, null]
+                  default: envelope
+                  description: |
+                    What a body looks like. `envelope` is the event as everywhere else. `flat` has the members of `data` at the
+                    top beside `event_id`, `event_type`, `channel`, `user` and `timetoken`, which win over members of the same
+                    name. `template` is made of the member `template`.
+                template:
+                  description: |
+                    Any JSON with references to `event` (the envelope) and `webhook` (its `id`), for the format `template`:
+                    `{"text": "{event/type} on {event/channel}", "all": {"$": "event/data"}}`.
+                headers:
+                  description: |
+                    Fields sent with every delivery: an object of texts, where null removes one. Printed as the list of their
+                    names, which may be sent back and keeps those it names; the values are never shown.
+                  anyOf:
+                    - {type: object, additionalProperties: {type: [string, 'null']}}
+                    - {type: array, items: {type: string}}
+                    - {type: 'null'}
+                auth:
+                  description: |
+                    What receivers are shown: HTTP basic or bearer, or an access token got by OAuth 2.0 client credentials. The
+                    secrets are never shown; left out of a patch for the same user, client and token address, they stay.
+                  anyOf:
+                    - {$ref: '#/components/schemas/WebhookAuth'}
+                    - {type: 'null'}
+                tls:
+                  description: A client certificate, and authorities trusted instead of the system's. Needs an https address.
+                  type: [object, 'null']
+                  additionalProperties: false
+                  properties:
+                    certificate: {type: string, description: PEM.}
+                    private_key: {type: string, writeOnly: true, description: 'PEM, without a pass phrase.'}
+                    ca: {type: string, description: PEM.}
+                signatures:
+                  type: [array, 'null']
+                  minItems: 1
+                  items: {type: string, enum: [standard, standard_ed25519, hub_sha256, stripe, rfc9421]}
+                  default: [standard]
+                  description: |
+                    Several at once let a receiver change over. `standard_ed25519` signs with the app's key, whose public half is
+                    in `ed25519_public_key` and at `/.well-known/jwks.json?app=…`.
+                retry:
+                  type: [object, 'null']
+                  additionalProperties: false
+                  required: [delays_seconds]
+                  properties:
+                    delays_seconds:
+                      type: array
+                      maxItems: 30
+                      items: {type: number, minimum: 0, maximum: 2592000}
+                  description: What follows each failed attempt; null is the schedule of the gateway, ten attempts in three days.
+                timeout_seconds: {type: [number, 'null'], minimum: 5, maximum: 30, default: 15, description: For one attempt.}
+                rate_per_second: {type: [number, 'null'], minimum: 0.01, maximum: 10000, description: Attempts begun.}
+                ordering:
+                  type: [string, 'null']
+                  enum: [none, per_channel, strict, null]
+                  default: none
+                  description: A delivery that waits for its retry holds back those behind it, in all or in its channel.
+                batch:
+                  type: [object, 'null']
+                  additionalProperties: false
+                  properties:
+                    max_events: {type: integer, minimum: 1, maximum: 500}
+                    max_bytes: {type: integer, minimum: 1024, maximum: 8388608, default: 1048576}
+                  description: Several events in one post, as a JSON array.
+                verification:
+                  type: [string, 'null']
+                  enum: [none, echo, cloudevents, null]
+                  description: |
+                    Whether the receiver must consent before anything is sent: by repeating a challenge, or by the handshake of
+                    CloudEvents. Null is what the gateway demands.
+
+            WebhookAuth:
+              type: object
+              required: [type]
+              additionalProperties: false
+              properties:
+                type: {type: string, enum: [basic, bearer, oauth2]}
+                username: {type: string}
+                password: {type: string, writeOnly: true}
+                token: {type: string, writeOnly: true}
+                token_url: {type: string, format: uri}
+                client_id: {type: string}
+                client_secret: {type: string, writeOnly: true}
+                scope: {type: string}
+                audience: {type: string}
+                client_auth: {type: string, enum: [basic, body], description: Where id and secret of the client go.}
 
             WebhookPatch:
               type: object
@@ -2388,6 +2573,18 @@ enum OpenAPIText {
                 filter: {type: [string, 'null']}
                 description: {type: [string, 'null']}
                 concurrency: {type: [integer, 'null'], minimum: 1, maximum: 100}
+                format: {$ref: '#/components/schemas/WebhookSettings/properties/format'}
+                template: {$ref: '#/components/schemas/WebhookSettings/properties/template'}
+                headers: {$ref: '#/components/schemas/WebhookSettings/properties/headers'}
+                auth: {$ref: '#/components/schemas/WebhookSettings/properties/auth'}
+                tls: {$ref: '#/components/schemas/WebhookSettings/properties/tls'}
+                signatures: {$ref: '#/components/schemas/WebhookSettings/properties/signatures'}
+                retry: {$ref: '#/components/schemas/WebhookSettings/properties/retry'}
+                timeout_seconds: {$ref: '#/components/schemas/WebhookSettings/properties/timeout_seconds'}
+                rate_per_second: {$ref: '#/components/schemas/WebhookSettings/properties/rate_per_second'}
+                ordering: {$ref: '#/components/schemas/WebhookSettings/properties/ordering'}
+                batch: {$ref: '#/components/schemas/WebhookSettings/properties/batch'}
+                verification: {$ref: '#/components/schemas/WebhookSettings/properties/verification'}
 
             Webhook:
               type: object
@@ -2400,7 +2597,19 @@ enum OpenAPIText {
                 filter: {type: [string, 'null']}
                 description: {type: string}
                 concurrency: {type: [integer, 'null']}
-                status: {type: string, enum: [enabled, disabled]}
+                format: {$ref: '#/components/schemas/WebhookSettings/properties/format'}
+                template: {$ref: '#/components/schemas/WebhookSettings/properties/template'}
+                headers: {$ref: '#/components/schemas/WebhookSettings/properties/headers'}
+                auth: {$ref: '#/components/schemas/WebhookSettings/properties/auth'}
+                tls: {$ref: '#/components/schemas/WebhookSettings/properties/tls'}
+                signatures: {$ref: '#/components/schemas/WebhookSettings/properties/signatures'}
+                retry: {$ref: '#/components/schemas/WebhookSettings/properties/retry'}
+                timeout_seconds: {$ref: '#/components/schemas/WebhookSettings/properties/timeout_seconds'}
+                rate_per_second: {$ref: '#/components/schemas/WebhookSettings/properties/rate_per_second'}
+                ordering: {$ref: '#/components/schemas/WebhookSettings/properties/ordering'}
+                batch: {$ref: '#/components/schemas/WebhookSettings/properties/batch'}
+                verification: {$ref: '#/components/schemas/WebhookSettings/properties/verification'}
+                status: {type: string, enum: [enabled, disabled, pending_verification]}
                 status_reason: {type: [string, 'null'], description: Why it is disabled.}
                 failing_since: {type: [string, 'null'], format: date-time}
                 circuit: {$ref: '#/components/schemas/Circuit'}
@@ -2416,6 +2625,18 @@ enum OpenAPIText {
               allOf: [{$ref: '#/components/schemas/Webhook'}]
               required: [secret]
               properties: {secret: {type: string, description: '`whsec_…`, shown once.'}}
+
+            PostPreview:
+              type: object
+              required: [method, url, headers, body]
+              properties:
+                method: {type: string}
+                url: {type: string}
+                headers:
+                  type: array
+                  items: {type: array, items: {type: string}, minItems: 2, maxItems: 2}
+                  description: In their order; secret values are masked.
+                body: {type: string, description: The exact bytes; they are UTF-8.}
 
             DeliveryStatus: {type: string, enum: [pending, failed, delivered, dead, held]}
 

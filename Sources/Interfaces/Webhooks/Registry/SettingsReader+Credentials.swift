@@ -88,6 +88,7 @@ extension SettingsReader {
         var known: String?
         if case .bearer(let token) = settings.auth { known = token }
         guard let token = secret(members["token"], "auth/token", or: known) else { return }
+        if let obstacle = FieldRules.obstacle(value: token) { return fault("auth/token", "value", obstacle) }
         settings.auth = .bearer(token: token)
     }
 

@@ -127,11 +127,22 @@ public final class WebhookRegistry: Sendable {
         try await close(endpoint)
     }
 
-    /// Lets held deliveries go out, once its receiver has consented where that is demanded. Nothing happens when it is
-    /// enabled already.
+    /// What becomes of held deliveries when a webhook is enabled.
+    public enum HeldDeliveries: Sendable { case deliver, giveUp }
+
+    /// Lets held deliveries go out, or gives them up, once the receiver has consented where that is demanded. Nothing happens
+    /// when the webhook is enabled already.
     /// - Throws: `.notFound`.
-    public func enable(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
+    public func enable(
+        _ id: String, held: HeldDeliveries = .deliver, by caller: Caller
+    ) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
+        let present = try await webhook(id, by: caller)
+        if held == .giveUp, present.status != .enabled {
+            try demandReach(of: present.settings, by: caller)
+            // Before it is enabled: none of them may slip out.
+            try await queue.skip(present.endpoint, through: try await service.engine.log.watermark(of: caller.space))
+        }
         return try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
             webhook.statusReason = nil

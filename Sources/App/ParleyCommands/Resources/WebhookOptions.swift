@@ -1,0 +1,130 @@
+import ArgumentParser
+import JSON
+
+/// The settings of a webhook as options: those that are asked for often. `--file` takes all of them.
+struct WebhookOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
+    var type: [String] = []
+
+    @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
+    var channel: [String] = []
+
+    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+    var filter: String?
+
+    @Option(help: "A note for people.")
+    var description: String?
+
+    @Option(help: "envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
+    var format: String?
+
+    @Option(help: ArgumentHelp("The body of the format template: JSON, @FILE, or -.", valueName: "json"))
+    var template: String?
+
+    @Option(help: ArgumentHelp("A header sent with every delivery; may repeat.", valueName: "name: value"))
+    var header: [String] = []
+
+    @Option(help: ArgumentHelp("What receivers are shown: basic:USER:PASSWORD or bearer:TOKEN, or @FILE with it."))
+    var auth: String?
+
+    @Option(help: ArgumentHelp("standard, standard_ed25519, hub_sha256, stripe or rfc9421; may repeat."))
+    var signature: [String] = []
+
+    @Option(help: ArgumentHelp("none, per_channel or strict."))
+    var ordering: String?
+
+    @Option(help: ArgumentHelp("Deliveries in one post.", valueName: "events"))
+    var batch: Int?
+
+    @Option(help: ArgumentHelp("Attempts begun per second.", valueName: "number"))
+    var rate: Double?
+
+    @Option(help: ArgumentHelp("Whether the receiver must consent: none, echo or cloudevents."))
+    var verification: String?
+
+    @Option(help: ArgumentHelp("A document with settings: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+    var file: String?
+
+    /// The settings as a document.
+    func document(url: String?) throws -> JSONText {
+        var members: [(name: String, value: JSONText)] =
+            try file.map { text in
+                guard let members = try InputText.json(text, "the document").rawMembers() else {
+                    throw CommandFailure("the document is no JSON object", code: 2)
+                }
+                return members
+            } ?? []
+        for (name, value) in try given(url) {
+            members.removeAll { $0.name == name }
+            members.append((name, value))
+        }
+        return JSONText { writer in
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            writer.endObject()
+        }
+    }
+
+    private func given(_ url: String?) throws -> [(name: String, value: JSONText)] {
+        func list(_ texts: [String]) -> JSONText? {
+            texts.isEmpty
+                ? nil
+                : JSONText { writer in
+                    writer.beginArray()
+                    for text in texts { writer.string(text) }
+                    writer.endArray()
+                }
+        }
+        func text(_ text: String?) -> JSONText? { text.map { JSONText(string: $0) } }
+        let all: [(String, JSONText?)] = [
+            ("url", text(url)), ("types", list(type)), ("channels", list(channel)), ("filter", text(filter)),
+            ("description", text(description)), ("format", text(format)),
+            ("template", try template.map { try InputText.json($0, "the template") }), ("headers", try headers()),
+            ("auth", try authentication()), ("signatures", list(signature)), ("ordering", text(ordering)),
+            ("batch", batch.map { JSONText(trusted: Array(#"{"max_events":\#($0)}"#.utf8)) }),
+            ("rate_per_second", rate.map { JSONText(trusted: Array("\($0)".utf8)) }),
+            ("verification", text(verification)),
+        ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    private func headers() throws -> JSONText? {
+        guard !header.isEmpty else { return nil }
+        var writer = JSONWriter()
+        writer.beginObject()
+        for field in header {
+            let parts = field.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { throw CommandFailure("a header is 'name: value'", code: 2) }
+            writer.key(text: String(parts[0]))
+            writer.string(String(parts[1].drop { $0 == " " }))
+        }
+        writer.endObject()
+        return writer.text
+    }
+
+    /// A secret in an argument can be read in process lists; from a file it cannot.
+    private func authentication() throws -> JSONText? {
+        guard let auth else { return nil }
+        let parts = try InputText.secret(auth).split(
+            separator: ":", maxSplits: 2, omittingEmptySubsequences: false
+        ).map(String.init)
+        let members: [(String, String)] =
+            switch (parts.first, parts.count) {
+            case ("basic", 3): [("username", parts[1]), ("password", parts[2])]
+            case ("bearer", 2...): [("token", parts[1...].joined(separator: ":"))]
+            default: throw CommandFailure("--auth is basic:USER:PASSWORD or bearer:TOKEN", code: 2)
+            }
+        return JSONText { writer in
+            writer.beginObject()
+            writer.member("type", parts[0])
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.string(value)
+            }
+            writer.endObject()
+        }
+    }
+}

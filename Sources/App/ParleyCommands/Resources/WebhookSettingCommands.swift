@@ -1,0 +1,123 @@
+import ArgumentParser
+import JSON
+
+extension WebhooksCommand {
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register a webhook. Its secret is shown this once.",
+            discussion: """
+                parley webhooks create https://example.com/hook --type 'order.*' --channel 'orders.*'
+                parley webhooks create https://example.com/hook --format cloudevents --header 'X-Api-Key: k'
+                parley webhooks create https://example.com/hook --file @settings.json
+                """)
+
+        @Argument(help: ArgumentHelp("Where events are posted to.", valueName: "target"))
+        var target: String
+
+        @OptionGroup var settings: WebhookOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try settings.document(url: target)
+            try await gateway.withResources { access, output in
+                output.show(
+                    try await access.send(Call(method: "POST", path: RequestPath("v1", "webhooks"), body: body)))
+            }
+        }
+    }
+
+    struct Update: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change what is given of a webhook's settings; the rest stays.",
+            discussion: "parley webhooks update wh_… --type 'order.*' --ordering per_channel")
+
+        @Argument(help: "The webhook's id.") var id: String
+        @Option(help: ArgumentHelp("Another address.", valueName: "target")) var target: String?
+        @OptionGroup var settings: WebhookOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try settings.document(url: target)
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(Call(method: "PATCH", path: WebhooksCommand.path(id), body: body)))
+            }
+        }
+    }
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ask a webhook's receiver for its consent; enables the webhook.")
+
+        @Argument(help: "The webhook's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "webhooks", id, "verify")
+                output.done("verified", id, try await access.send(Call(method: "POST", path: path)))
+            }
+        }
+    }
+
+    struct RotateSecret: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rotate-secret",
+            abstract: "Make a new secret, shown this once; the present one signs beside it for a while.")
+
+        @Argument(help: "The webhook's id.") var id: String
+        @Option(help: ArgumentHelp("How long both sign; a day unless said.", valueName: "seconds")) var overlap: Int?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = overlap.map { JSONText(trusted: Array(#"{"overlap_seconds":\#($0)}"#.utf8)) }
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "webhooks", id, "rotate-secret")
+                output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+            }
+        }
+    }
+
+    struct Preview: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the request a webhook would get for an event, without sending it.",
+            discussion: """
+                parley webhooks preview wh_… --event evt_17000000000000000
+                parley webhooks preview wh_… --type order.paid --data '{"amount":5}'
+                """)
+
+        @Argument(help: "The webhook's id.") var id: String
+        @Option(help: "An event of the log.") var event: String?
+        @Option(help: "The type of a made-up event.") var type: String?
+        @Option(help: "Its channel.") var channel: String?
+        @Option(help: ArgumentHelp("Its payload: JSON, @FILE, or -.", valueName: "json")) var data: String?
+        @OptionGroup var gateway: GatewayOptions
+
+        func validate() throws {
+            guard (event == nil) != (type == nil) else { throw ValidationError("give --event, or --type and --data") }
+        }
+
+        func run() async throws {
+            let payload = try data.map { try InputText.json($0, "the data") }
+            let body = JSONText { writer in
+                writer.beginObject()
+                if let event { writer.member("event", event) }
+                if let type { writer.member("type", type) }
+                if let channel { writer.member("channel", channel) }
+                if let payload { writer.member("data", payload) }
+                writer.endObject()
+            }
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "webhooks", id, "preview")
+                let answer = try await access.send(Call(method: "POST", path: path, body: body))
+                guard !output.isJSON, let root = answer.document?.root else { return output.show(answer) }
+                let fields = (root["headers"]?.elements ?? []).map { field in
+                    "\(field[0]?.string ?? ""): \(field[1]?.string ?? "")"
+                }
+                let line = "\(root["method"]?.string ?? "") \(root["url"]?.string ?? "")"
+                for text in [line] + fields + ["", root["body"]?.string ?? ""] {
+                    output.console.output.line(PlainText.safe(text))
+                }
+            }
+        }
+    }
+}

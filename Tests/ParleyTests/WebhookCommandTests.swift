@@ -1,0 +1,69 @@
+import JSON
+import Testing
+
+@testable import ParleyCommands
+
+@Suite("webhooks") struct WebhookCommandTests {
+    @Test("create sends what is given, options over the document")
+    func create() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(201, #"{"id":"wh_1","secret":"whsec_x"}"#) }
+        let run = try await parley(
+            "webhooks", "create", "https://a.example/h", "--format", "flat", "--header", "X-Key: a:b", "--auth",
+            "basic:u:p:w", "--signature", "stripe", "--ordering", "strict", "--batch", "20", "--rate", "2.5",
+            "--file", #"{"timeout_seconds":20,"ordering":"none"}"#, at: gateway)
+        #expect(run.code == 0, "\(run.errors)")
+        let request = try #require(gateway.requests.first)
+        #expect(request.target == "/v1/webhooks")
+        let root = try JSONDocument(request.body).root
+        #expect(root["url"]?.string == "https://a.example/h")
+        #expect(root["headers"]?["X-Key"]?.string == "a:b")
+        #expect(root["auth"]?["password"]?.string == "p:w")
+        #expect(root["signatures"]?.strings == ["stripe"])
+        #expect(root["ordering"]?.string == "strict")
+        #expect(root["batch"]?["max_events"]?.integer == 20)
+        #expect(root["rate_per_second"]?.double == 2.5)
+        #expect(root["timeout_seconds"]?.integer == 20)
+        #expect(root["types"] == nil)
+    }
+
+    @Test(
+        "change, verify and rotate as the API wants it",
+        arguments: [
+            (["update", "wh_1", "--filter", "a == 1"], "PATCH /v1/webhooks/wh_1", #"{"filter":"a == 1"}"#),
+            (["verify", "wh_1"], "POST /v1/webhooks/wh_1/verify", ""),
+            (["rotate-secret", "wh_1"], "POST /v1/webhooks/wh_1/rotate-secret", ""),
+            (
+                ["rotate-secret", "wh_1", "--overlap", "60"], "POST /v1/webhooks/wh_1/rotate-secret",
+                #"{"overlap_seconds":60}"#
+            ),
+            (["enable", "wh_1", "--discard"], "POST /v1/webhooks/wh_1/enable", #"{"held":"dead"}"#),
+        ])
+    func requests(arguments: [String], line: String, body: String) async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"id":"wh_1","status":"enabled"}"#) }
+        let run = try await parley(["webhooks"] + arguments, at: gateway)
+        #expect(run.code == 0, "\(run.errors)")
+        let request = try #require(gateway.requests.first)
+        #expect("\(request.method) \(request.target)" == line)
+        #expect(request.text == body)
+    }
+
+    @Test("preview shows the request as it would go out")
+    func preview() async throws {
+        let gateway = try LoopbackGateway { _, _ in
+            .answer(
+                200,
+                #"{"method":"POST","url":"https://a.example/h","headers":[["webhook-id","evt_1"]],"body":"{\"a\":1}"}"#)
+        }
+        let run = try await parley("webhooks", "preview", "wh_1", "--event", "evt_1", at: gateway)
+        #expect(run.lines == ["POST https://a.example/h", "webhook-id: evt_1", "", #"{"a":1}"#])
+        #expect(gateway.requests.first?.text == #"{"event":"evt_1"}"#)
+        #expect(try await parley("webhooks", "preview", "wh_1", at: gateway).code != 0)
+    }
+
+    @Test("create refuses what is no header or no credential", arguments: [["--header", "x"], ["--auth", "token"]])
+    func refused(arguments: [String]) async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(201, "{}") }
+        #expect(try await parley(["webhooks", "create", "https://a.example/h"] + arguments, at: gateway).code == 2)
+        #expect(gateway.requests.isEmpty)
+    }
+}

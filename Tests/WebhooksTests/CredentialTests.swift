@@ -1,0 +1,180 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+import Signing
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A webhook that shows who it is", .timeLimit(.minutes(1))) struct CredentialTests {
+    private static func create(_ house: House, _ receiver: Receiver, _ members: String) async throws -> Webhook {
+        let body = try JSONDocument(Array(#"{"url":"\#(receiver.url())",\#(members)}"#.utf8))
+        return try await house.registry.create(try WebhookSettings(body), by: House.owner).webhook
+    }
+
+    private static func oauth(_ tokens: Receiver, _ more: String = "") -> String {
+        #""auth":{"type":"oauth2","token_url":"\#(tokens.url("/token"))","client_id":"id:1","client_secret":"s&t"\#(more)}"#
+    }
+
+    /// Gives out `t1`, `t2`, …
+    private static func tokenServer(life: Int = 3600) throws -> Receiver {
+        let count = Lock(0)
+        return try Receiver { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let body = #"{"access_token":"t\#(number)","token_type":"Bearer","expires_in":\#(life)}"#
+            return .status(200, body: Array(body.utf8))
+        }
+    }
+
+    @Test(
+        "sends its header fields and its credentials",
+        arguments: [
+            (
+                #""auth":{"type":"basic","username":"Aladdin","password":"open sesame"}"#,
+                "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+            ),
+            (#""auth":{"type":"bearer","token":"abc"}"#, "Bearer abc"),
+        ])
+    func fixed(auth: String, expected: String) async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            _ = try await Self.create(house, receiver, #"\#(auth),"headers":{"X-Api-Key":"k e y"}"#)
+            try await house.emit()
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            #expect(request["authorization"] == expected)
+            #expect(request["x-api-key"] == "k e y")
+        }
+    }
+
+    @Test("gets a token once for many deliveries, and another one when it ends")
+    func token() async throws {
+        let (receiver, tokens) = (try Receiver(), try Self.tokenServer())
+        try await House.with { house in
+            _ = try await Self.create(house, receiver, Self.oauth(tokens, #","scope":"a b","audience":"x""#))
+            for _ in 0..<8 { try await house.emit() }
+            await house.recorded(8)
+            #expect(Set(receiver.requests.entries.map { $0["authorization"] }) == ["Bearer t1"])
+            let request = try #require(tokens.requests.entries.first)
+            #expect(tokens.requests.entries.count == 1)
+            #expect(request.text == "grant_type=client_credentials&scope=a%20b&audience=x")
+            #expect(request["authorization"] == "Basic " + Base64.encode(Array("id%3A1:s%26t".utf8)))
+            house.clock.advance(by: .seconds(3571))
+            try await house.emit()
+            await house.recorded(9)
+            #expect(receiver.requests.entries.last?["authorization"] == "Bearer t2")
+        }
+    }
+
+    @Test("replaces a token the receiver does not take any more, within the attempt")
+    func replaced() async throws {
+        let tokens = try Self.tokenServer()
+        let receiver = try Receiver { $0["authorization"] == "Bearer t1" ? .status(401) : .status(204) }
+        try await House.with { house in
+            _ = try await Self.create(house, receiver, Self.oauth(tokens, #","client_auth":"body""#))
+            try await house.emit()
+            await house.recorded(1)
+            let delivery = try #require(try await house.deliveries().first)
+            #expect(delivery.status == .delivered)
+            #expect(delivery.attempts == 1)
+            #expect(receiver.requests.entries.count == 2)
+            #expect(
+                tokens.requests.entries.first?.text
+                    == "grant_type=client_credentials&client_id=id%3A1&client_secret=s%26t")
+        }
+    }
+
+    @Test("fails the attempt when there is no token to be had, and tries again")
+    func noToken() async throws {
+        let isBroken = Lock(true)
+        let tokens = try Receiver { _ in
+            isBroken.withLock { $0 }
+                ? .status(400, body: Array(#"{"error":"invalid_client"}"#.utf8))
+                : .status(200, body: Array(#"{"access_token":"t"}"#.utf8))
+        }
+        let receiver = try Receiver()
+        try await House.with { house in
+            _ = try await Self.create(house, receiver, Self.oauth(tokens))
+            try await house.emit()
+            await house.recorded(1)
+            #expect(receiver.requests.entries.isEmpty)
+            let failed = try #require(try await house.deliveries().first)
+            let attempts = try await house.webhooks.deliveries.delivery(failed.id, by: House.owner).attempts
+            #expect(attempts.first?.error == "response_invalid")
+            isBroken.withLock { $0 = false }
+            house.clock.advance(by: .seconds(10))
+            await house.recorded(2)
+            #expect(receiver.requests.entries.first?["authorization"] == "Bearer t")
+        }
+    }
+
+    @Test("shows in a preview what would be sent, without its secrets")
+    func preview() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await Self.create(
+                house, receiver,
+                #""format":"flat","headers":{"X-Api-Key":"s3cret"},"auth":{"type":"bearer","token":"t0ken"}"#)
+            let event = try await house.emit(data: #"{"a":1.10}"#)
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            let preview = try await house.registry.preview(webhook.id, of: event, by: House.owner)
+            #expect(preview.method == "POST")
+            #expect(preview.url == receiver.url())
+            #expect(preview.body == request.body)
+            let fields = Dictionary(preview.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 })
+            #expect(fields["x-api-key"] == DeliveryAttempt.masked)
+            #expect(fields["authorization"] == DeliveryAttempt.masked)
+            for name in ["content-type", "webhook-id", "webhook-event-type", "webhook-channel"] {
+                #expect(fields[name] == request[name], "\(name)")
+            }
+        }
+    }
+
+    @Test("is tried with all it has")
+    func test() async throws {
+        let (receiver, tokens) = (try Receiver(), try Self.tokenServer())
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
+            let attempt = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
+            #expect(attempt.status == 204)
+            let request = try #require(receiver.requests.entries.first)
+            #expect(request["authorization"] == "Bearer t1")
+            #expect(request["content-type"] == "application/cloudevents+json")
+        }
+    }
+
+    @Test("signs with every secret that is active, in every way, and not longer")
+    func rotation() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let issued = try await house.registry.create(
+                WebhookSettings(url: receiver.url()), by: House.owner)
+            let rotated = try await house.registry.rotateSecret(
+                of: issued.webhook.id, overlap: .seconds(60), by: House.owner)
+            try await house.emit()
+            await house.recorded(1)
+            house.clock.advance(by: .seconds(100))
+            try await house.emit()
+            await house.recorded(2)
+            func accepts(_ secret: String, _ request: Receiver.Request, at now: Int64) throws -> Bool {
+                do throws(SignatureRejection) {
+                    let key: StandardVerificationKey
+                    do { key = try StandardVerificationKey(secret) } catch { return false }
+                    try StandardVerifier([key]).verify(
+                        id: request["webhook-id"] ?? "", timestamp: request["webhook-timestamp"] ?? "",
+                        signature: request["webhook-signature"] ?? "", body: request.body, at: now)
+                    return true
+                } catch {
+                    return false
+                }
+            }
+            let requests = receiver.requests.entries
+            #expect(try requests.allSatisfy { try accepts(rotated.secret, $0, at: 1_700_000_050) })
+            #expect(try requests.map { try accepts(issued.secret, $0, at: 1_700_000_050) } == [true, false])
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import ChatKit
+import ChatModel
+import JSON
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A receiver that must consent", .timeLimit(.minutes(1))) struct VerificationTests {
+    private static func echo(_ request: Receiver.Request) -> Receiver.Answer {
+        guard let challenge = (try? JSONDocument(request.body))?.root["challenge"]?.string else { return .status(204) }
+        return .status(200, body: Array(#"{"challenge":"\#(challenge)"}"#.utf8))
+    }
+
+    private static func create(
+        _ house: House, _ receiver: Receiver, _ kind: WebhookVerification, rate: Double? = nil
+    ) async throws -> Webhook {
+        var settings = WebhookSettings(url: receiver.url())
+        settings.verification = kind
+        settings.ratePerSecond = rate
+        return try await house.registry.create(settings, by: House.owner).webhook
+    }
+
+    private static func refusal(_ body: () async throws -> Void) async -> String? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? ChatError)?.slug
+        }
+    }
+
+    @Test("gets nothing before it repeats the challenge, and then what was held")
+    func echo() async throws {
+        let receiver = try Receiver(Self.echo)
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, .echo)
+            #expect(webhook.status == .pendingVerification)
+            let event = try await house.emit()
+            try await until { try await house.deliveries().first?.status == .held }
+            #expect(receiver.requests.entries.isEmpty)
+            let verified = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+            #expect(verified.status == .enabled)
+            await house.recorded(1)
+            let requests = receiver.requests.entries
+            #expect(requests.count == 2)
+            #expect(requests.first?["webhook-signature"] != nil)
+            #expect(requests.last?["webhook-id"] == event.id)
+        }
+    }
+
+    @Test(
+        "has not consented by another answer",
+        arguments: [
+            Receiver.Answer.status(204), .status(200, body: Array("hello".utf8)), .status(500), .reset,
+            .status(302, headers: [("location", "/")]),
+        ])
+    func refused(answer: Receiver.Answer) async throws {
+        let receiver = try Receiver { _ in answer }
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, .echo)
+            let slug = await Self.refusal {
+                _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+            }
+            #expect(slug == "verification_failed")
+            #expect(try await house.registry.webhook(webhook.id, by: House.owner).status == .pendingVerification)
+            // Enabling it by hand is no way around.
+            #expect(try await house.registry.enable(webhook.id, by: House.owner).status == .pendingVerification)
+        }
+    }
+
+    @Test("is asked again when the webhook gets another address, and only then")
+    func newAddress() async throws {
+        let receiver = try Receiver(Self.echo)
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, .echo)
+            _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+            let renamed = try JSONDocument(Array(#"{"description":"x"}"#.utf8))
+            #expect(try await house.registry.patch(webhook.id, with: renamed, by: House.owner).status == .enabled)
+            _ = try await house.registry.disable(webhook.id, by: House.owner)
+            #expect(try await house.registry.enable(webhook.id, by: House.owner).status == .enabled)
+            let moved = try JSONDocument(Array(#"{"url":"\#(receiver.url("/other"))"}"#.utf8))
+            #expect(
+                try await house.registry.patch(webhook.id, with: moved, by: House.owner).status == .pendingVerification)
+        }
+    }
+
+    @Test("of CloudEvents says by its headers how much it takes, and gets our name with each post")
+    func cloudEvents() async throws {
+        let receiver = try Receiver { request in
+            guard request.method == "OPTIONS" else { return .status(204) }
+            return .status(
+                405,
+                headers: [
+                    ("WebHook-Allowed-Origin", request["webhook-request-origin"] ?? ""),
+                    ("WebHook-Allowed-Rate", "120"),
+                ])
+        }
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, .cloudevents, rate: 10)
+            let verified = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+            #expect(verified.status == .enabled)
+            #expect(verified.allowedPerMinute == 120)
+            #expect(house.registry.lane(of: verified).rate == 2)
+            #expect(receiver.requests.entries.first?["webhook-request-rate"] == "600")
+            try await house.emit()
+            let requests = await receiver.requests.wait(count: 2)
+            #expect(requests.last?["webhook-request-origin"] == "parley")
+        }
+    }
+
+    @Test("of CloudEvents has not consented by its status")
+    func cloudEventsRefused() async throws {
+        let receiver = try Receiver { _ in .status(200) }
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, .cloudevents)
+            let slug = await Self.refusal {
+                _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+            }
+            #expect(slug == "verification_failed")
+        }
+    }
+
+    @Test("is demanded of all where the gateway says so")
+    func policy() async throws {
+        let receiver = try Receiver(Self.echo)
+        var settings = House.Settings()
+        settings.verification = .echo
+        try await House.with(settings) { house in
+            let webhook = try await house.webhook(receiver).webhook
+            #expect(webhook.status == .pendingVerification)
+            await #expect(throws: ChatError.self) { _ = try await Self.create(house, receiver, .none) }
+        }
+    }
+}
+
+@Suite("A webhook that is enabled again", .timeLimit(.minutes(1))) struct EnablingTests {
+    @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveries.deliver, .giveUp])
+    func held(fate: WebhookRegistry.HeldDeliveries) async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            _ = try await house.registry.disable(id, by: House.owner)
+            for _ in 0..<3 { try await house.emit() }
+            try await until { try await house.deliveries().count { $0.status == .held } == 3 }
+            _ = try await house.registry.enable(id, held: fate, by: House.owner)
+            let last = try await house.emit()
+            await house.recorded(fate == .deliver ? 4 : 1)
+            let sent = receiver.requests.entries.compactMap { $0["webhook-id"] }
+            #expect(sent.count == (fate == .deliver ? 4 : 1))
+            #expect(sent.contains(last.id))
+            #expect(try await house.deliveries().count { $0.status == .dead } == (fate == .deliver ? 0 : 3))
+        }
+    }
+}
