@@ -165,6 +165,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
             let expected = try StandardSigner([StandardSigningKey(secret)]).signature(
                 id: "evt_\(number)", timestamp: timestamp, body: request.body)
             #expect(request.headers["webhook-signature"] == expected)
+            #expect(request.headers["webhook-channel"] == "orders.eu")
         }
     }
 

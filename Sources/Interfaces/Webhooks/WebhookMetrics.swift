@@ -13,6 +13,8 @@ public struct WebhookMetrics: Sendable {
     /// Registered webhooks, and those of them that are disabled.
     public var webhooks = 0
     public var disabledWebhooks = 0
+    /// Webhooks whose circuit is open or half open: attempts fail on end.
+    public var openCircuits = 0
     /// Webhooks whose stored record cannot be read; their deliveries are held.
     public var unreadableWebhooks = 0
 

@@ -69,6 +69,7 @@ public final class WebhookService: Sendable {
         metrics.webhooks = webhooks.count
         metrics.disabledWebhooks = webhooks.count { $0.status != .enabled }
         metrics.unreadableWebhooks = unreadable
+        metrics.openCircuits = registry.circuits.openCount
         return metrics
     }
 }

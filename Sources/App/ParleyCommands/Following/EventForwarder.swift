@@ -38,10 +38,21 @@ struct EventForwarder: Sendable {
                 headers: [
                     ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", String(seconds)),
                     ("webhook-signature", signature), ("webhook-attempt", "1"), ("webhook-event-type", type),
+                    ("webhook-channel", Self.fieldValue(event["channel"]?.string ?? "")),
                 ], body: envelope.bytes))
         return Outcome(
             event: id, type: type, status: result.status, latency: result.timings.total,
             failure: result.failure?.reason.rawValue)
+    }
+
+    /// A name as webhooks send it: what is not visible ASCII, `"` and `%` itself, percent-encoded.
+    private static func fieldValue(_ name: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = name.utf8.flatMap { byte in
+            (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "\"")
+                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

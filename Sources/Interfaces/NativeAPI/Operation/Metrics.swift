@@ -143,6 +143,9 @@ extension NativeAPI {
         text.single("parley_webhooks", .gauge, "Registered webhooks.", webhooks.webhooks)
         text.single("parley_webhooks_disabled", .gauge, "Disabled webhooks.", webhooks.disabledWebhooks)
         text.single(
+            "parley_webhooks_circuit_open", .gauge, "Webhooks with no attempts, or one at a time, as they fail on end.",
+            webhooks.openCircuits)
+        text.single(
             "parley_webhooks_unreadable", .gauge, "Webhooks held because their stored record cannot be read.",
             webhooks.unreadableWebhooks)
     }

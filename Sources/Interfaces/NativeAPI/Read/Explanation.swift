@@ -51,8 +51,8 @@ extension NativeAPI {
         return deliveries
     }
 
-    /// For every webhook whether it is told of such an event, why or why not, and what became of this one. Deliveries to
-    /// webhooks that are no more stand at the end.
+    /// For every webhook and subscription whether it is told of such an event, why or why not, and what became of this one.
+    /// Deliveries to those that are no more stand at the end.
     private static func printFates(
         _ matches: [WebhookMatch], _ deliveries: [Delivery], to writer: inout JSONWriter
     ) {
@@ -73,7 +73,7 @@ extension NativeAPI {
         writer.beginObject()
         writer.member("webhook", webhook)
         writer.member("match", match?.matches ?? false)
-        writer.member("why", match?.why ?? "the webhook is no more")
+        writer.member("why", match?.why ?? "it is no more")
         writer.key("delivery")
         if let delivery { delivery.print(to: &writer) } else { writer.null() }
         writer.endObject()

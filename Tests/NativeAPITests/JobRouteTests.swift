@@ -1,0 +1,78 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@Suite("Sending again over HTTP") struct JobRouteTests {
+    private static func webhook(_ api: APIFixture) async throws -> String {
+        let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["order.*"]}"#)
+        let id = try #require(made["id"]?.string)
+        // Nothing is sent: what it would be told is held.
+        #expect(await api.call(.post, "/v1/webhooks/\(id)/disable").status == 200)
+        return id
+    }
+
+    @Test("counts first, then begins a job that can be looked at")
+    func replay() async throws {
+        try await APIFixture.run { api in
+            for _ in 0..<3 {
+                #expect(
+                    await api.call(.post, "/v1/channels/a/events", #"{"type":"order.paid","data":1}"#).status == 201)
+            }
+            let id = try await Self.webhook(api)
+            let counted = await api.call(.post, "/v1/webhooks/\(id)/replay", #"{"only":"all","dry_run":true}"#)
+            #expect(counted.status == 200)
+            #expect(counted["count"]?.integer == 3 && counted["count_is_exact"]?.boolean == true)
+            #expect(counted["job"]?.isNull == true)
+            #expect(await api.call(.get, "/v1/jobs")["data"]?.count == 0)
+
+            let begun = await api.call(.post, "/v1/webhooks/\(id)/replay", #"{"only":"all","rate_per_second":5}"#)
+            #expect(begun.status == 202)
+            let job = try #require(begun["job"]?.string)
+            #expect(begun.header("Location") == "/v1/jobs/\(job)")
+            let read = await api.call(.get, "/v1/jobs/\(job)")
+            #expect(read["kind"]?.string == "replay" && read["webhook"]?.string == id)
+            #expect(read["count"]?.integer == 3 && read["rate_per_second"]?.integer == 5)
+            #expect(await api.call(.get, "/v1/jobs")["data"]?.count == 1)
+        }
+    }
+
+    @Test(
+        "is refused where it is not said what is meant",
+        arguments: [
+            ("/v1/webhooks/WEBHOOK/replay", #"{"only":"some"}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"since":"yesterday"}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"since":"last_success","after":"17000000000000000"}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"filter":"("}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"types":["a*b"]}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"rate_per_second":0}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"dryrun":true}"#, 400),
+            ("/v1/webhooks/wh_none/replay", "{}", 404),
+            ("/v1/deliveries/redrive", #"{"only":"all"}"#, 400),
+            ("/v1/deliveries/redrive", #"{"webhook":"wh_none"}"#, 404),
+            ("/v1/deliveries/purge", #"{"only":"dead"}"#, 400),
+            ("/v1/jobs/job_none/cancel", "", 404),
+        ])
+    func refused(_ target: String, _ body: String, _ status: Int) async throws {
+        try await APIFixture.run { api in
+            let id = try await Self.webhook(api)
+            let answer = await api.call(.post, target.replacing("WEBHOOK", with: id), body)
+            #expect(answer.status == status)
+        }
+    }
+
+    @Test("tells for every webhook what became of an event")
+    func explained() async throws {
+        try await APIFixture.run { api in
+            let id = try await Self.webhook(api)
+            let emitted = await api.call(.post, "/v1/channels/a/events", #"{"type":"note.added","data":1}"#)
+            let event = try #require(emitted["id"]?.string)
+            let explained = await api.call(.get, "/v1/events/\(event)/explain")
+            let fate = try #require(explained["webhooks"]?.elements?.first)
+            #expect(fate["webhook"]?.string == id)
+            #expect(fate["match"]?.boolean == false)
+            #expect(fate["why"]?.string == "type note.added is not among its types")
+            #expect(fate["delivery"]?.isNull == true)
+        }
+    }
+}
