@@ -148,6 +148,17 @@ import Testing
         #expect(foreign["Access-Control-Allow-Methods"] == nil)
     }
 
+    @Test("answers a preflight where a route has OPTIONS of its own") func preflightBesideOptions() async {
+        var router = Router(cors: Self.listed)
+        router.add(.post, "/x", body: .collected(limit: 1)) { _ in .text("x") }
+        router.add(.options, "/x") { _ in .text("its own") }
+        let browser = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "POST")]
+        let preflight = await router.respond(
+            to: Request(.options, "/x", headers: Headers(browser.map { (name: $0.0, value: $0.1) })))
+        #expect(preflight["Access-Control-Allow-Methods"] == "POST, OPTIONS")
+        #expect(await router.respond(to: Request(.options, "/x")).text == "its own")
+    }
+
     @Test("goes with problems too") func problems() async {
         let response = await respond(Self.listed, .delete, [("Origin", "https://app.example")])
         #expect(response.status == 405)

@@ -46,7 +46,8 @@ public struct Router: Sendable {
     }
 
     /// Adds a route. `GET` answers `HEAD` as well, without the body; `OPTIONS` is answered by the router itself unless
-    /// the path has a route for it. Adding a method and pattern twice is a programmer's error.
+    /// the path has a route for it; a browser's preflight always is. Adding a method and pattern twice is a programmer's
+    /// error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none, handler: @escaping Handler
     ) {
@@ -112,7 +113,8 @@ extension Router {
         guard let match = tree.match(path) else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
         // GET's handler answers HEAD; the server leaves the body out.
-        if let plan = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil) {
+        let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
+        if let plan = own, method != .options || !Self.isPreflight(headers) {
             return match.captures.isEmpty ? plan : filled(plan, match.captures)
         }
         let allowed = Self.methods(at: endpoint)
@@ -141,9 +143,12 @@ extension Router {
 
     private func optionsHeaders(_ request: Headers, allowed: [HTTPMethod]) -> [(name: String, value: String)] {
         let allow = ("Allow", allowed.map(\.rawValue).joined(separator: ", "))
-        let isPreflight = request.contains("Origin") && request.contains("Access-Control-Request-Method")
         let isAllowed = cors.headers(for: request).contains { $0.name == "Access-Control-Allow-Origin" }
-        return isPreflight && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
+        return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
+    }
+
+    private static func isPreflight(_ headers: Headers) -> Bool {
+        headers.contains("Origin") && headers.contains("Access-Control-Request-Method")
     }
 
     private static func methods(at endpoint: RouteTree.Endpoint) -> [HTTPMethod] {
