@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import cloudevents.core.bindings.http as cloudevents_http
 import http_message_signatures as message_signatures
+import jwt
 import pytest
 import requests
 import slack_sdk.signature
@@ -280,6 +281,22 @@ def test_every_library_accepts_a_delivery_that_is_signed_for_all_of_them(gateway
             verify(OTHER, headers, body)
         with pytest.raises(Exception):
             verify(webhook["secret"], headers, body.replace(b"1.5", b"9.5"))
+
+
+def test_a_delivery_is_verified_with_the_published_key(gateway, receiver):
+    make_webhook(gateway, receiver, signatures=["standard", "standard_ed25519"])
+    event = gateway.emit("orders", {"amount": 1})
+    headers, body = received(receiver)
+    published = requests.get(gateway.url + "/.well-known/jwks.json", timeout=20)
+    assert published.status_code == 200, published.text
+    keys = jwt.PyJWKSet.from_dict(published.json())
+    [token] = [token for token in headers["webhook-signature"].split(" ") if token.startswith("v1a,")]
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    [key] = keys.keys
+    key.key.verify(base64.b64decode(token.removeprefix("v1a,")), signed)
+    with pytest.raises(Exception):
+        key.key.verify(base64.b64decode(token.removeprefix("v1a,")), signed + b" ")
+    assert json.loads(body)["id"] == event["id"]
 
 
 def cloud_event(headers, body):
