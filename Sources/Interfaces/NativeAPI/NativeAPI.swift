@@ -57,6 +57,7 @@ public struct NativeAPI: Sendable {
         addStreamRoutes(to: &router)
         addAdministrationRoutes(to: &router)
         addWebhookRoutes(to: &router)
+        addSubscriptionRoutes(to: &router)
         addSourceRoutes(to: &router)
         addEventTypeRoutes(to: &router)
         addOperationRoutes(to: &router)
@@ -121,6 +122,19 @@ public struct NativeAPI: Sendable {
         router.add(.post, "/v1/jobs/{id}/pause", body: smallBody, handler: asCaller(pauseJob))
         router.add(.post, "/v1/jobs/{id}/resume", body: smallBody, handler: asCaller(resumeJob))
         router.add(.post, "/v1/jobs/{id}/cancel", body: smallBody, handler: asCaller(cancelJob))
+    }
+
+    private func addSubscriptionRoutes(to router: inout Router) {
+        router.add(.get, "/v1/subscriptions", handler: asCaller(getSubscriptions))
+        router.add(.post, "/v1/subscriptions", body: smallBody, handler: asCaller(postSubscription))
+        router.add(.get, "/v1/subscriptions/{id}", handler: asCaller(getSubscription))
+        router.add(.patch, "/v1/subscriptions/{id}", body: smallBody, handler: asCaller(patchSubscription))
+        router.add(.delete, "/v1/subscriptions/{id}", handler: asCaller(deleteSubscription))
+        router.add(.post, "/v1/subscriptions/{id}/pull", body: smallBody, handler: asCaller(pullSubscription))
+        router.add(.post, "/v1/subscriptions/{id}/ack", body: smallBody, handler: asCaller(acknowledge))
+        router.add(.post, "/v1/subscriptions/{id}/nack", body: smallBody, handler: asCaller(refuseDeliveries))
+        router.add(.post, "/v1/subscriptions/{id}/extend", body: smallBody, handler: asCaller(extendDeliveries))
+        router.add(.post, "/v1/subscriptions/{id}/seek", body: smallBody, handler: asCaller(seekSubscription))
     }
 
     private func addSourceRoutes(to router: inout Router) {

@@ -16,6 +16,8 @@ public final class WebhookService: Sendable {
     /// Replays, redrives and purges of many.
     public let jobs: Jobs
     private let runner: JobRunner
+    /// Consumers that ask instead of being told.
+    public let subscriptions: Subscriptions
     /// Asking receivers for their consent.
     public let verification: EndpointVerification
     private let planner: Planner
@@ -34,6 +36,7 @@ public final class WebhookService: Sendable {
         verification = EndpointVerification(registry: registry, tokens: tokens)
         runner = JobRunner(registry: registry, logger: logger)
         jobs = Jobs(registry: registry, runner: runner)
+        subscriptions = Subscriptions(registry: registry, logger: logger)
         planner = Planner(service: service, registry: registry, recent: recent, meters: meters, logger: logger)
         sender = Sender(
             service: service, registry: registry, client: client, tokens: tokens, recent: recent, meters: meters,
@@ -47,8 +50,10 @@ public final class WebhookService: Sendable {
     /// - Parameter whenReady: called once, when webhooks are loaded and every app is caught up with its log.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         let revision = try await registry.load()
+        let subscribed = try await subscriptions.load()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await self.registry.follow(from: revision) }
+            group.addTask { await self.subscriptions.follow(from: subscribed) }
             group.addTask { await self.sender.run() }
             group.addTask { await self.runner.run() }
             try await planner.run(whenReady: whenReady)
@@ -58,7 +63,10 @@ public final class WebhookService: Sendable {
 
     /// Begins no more attempts and returns when none is under way: at most the client's deadline for one later, or when
     /// cancelled. For a stop that leaves nothing to be sent twice.
-    public func drain() async { await sender.slots.drain() }
+    public func drain() async {
+        subscriptions.stop()
+        await sender.slots.drain()
+    }
 
     /// Counters since the start, and how things stand.
     public var metrics: WebhookMetrics {

@@ -28,6 +28,7 @@ enum OpenAPIText {
           - {name: stream, description: Follow what is emitted. One cursor for all three ways.}
           - {name: keys, description: API keys and apps.}
           - {name: webhooks, description: Tell other services of events.}
+          - {name: subscriptions, description: Pull deliveries instead of being told.}
           - {name: sources, description: Take posts of other services in.}
           - {name: event types, description: Declare what events look like; payloads are held against it.}
           - {name: operation, description: Probes, figures, this description.}
@@ -919,6 +920,213 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions:
+            get:
+              operationId: getSubscriptions
+              tags: [subscriptions]
+              summary: List the app's subscriptions
+              description: Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of subscriptions in the order of their ids
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Subscription'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postSubscription
+              tags: [subscriptions]
+              summary: Make a subscription
+              description: |
+                Later events are kept for it until somebody pulls and acknowledges them. Needs the scope `manage`, and that the
+                credential reaches what the subscription is told of.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/SubscriptionSettings'}}}}
+              responses:
+                '201':
+                  description: The subscription
+                  headers:
+                    Location: {$ref: '#/components/headers/Location'}
+                    ETag: {$ref: '#/components/headers/ETag'}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Subscription'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions/{id}:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            get:
+              operationId: getSubscription
+              tags: [subscriptions]
+              summary: Read a subscription
+              description: Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200':
+                  description: The subscription
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Subscription'}}}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchSubscription
+              tags: [subscriptions]
+              summary: Change a subscription
+              description: |
+                A merge patch (RFC 7396). A member left out stays as it was; null puts the default back. What waits follows a new
+                ordering. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              requestBody:
+                required: true
+                content:
+                  application/merge-patch+json: {schema: {$ref: '#/components/schemas/SubscriptionSettings'}}
+                  application/json: {schema: {$ref: '#/components/schemas/SubscriptionSettings'}}
+              responses:
+                '200':
+                  description: The subscription
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Subscription'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteSubscription
+              tags: [subscriptions]
+              summary: Remove a subscription
+              description: What still waited for it turns `dead`. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}]
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions/{id}/pull:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: pullSubscription
+              tags: [subscriptions]
+              summary: Take deliveries
+              description: |
+                What is due, oldest first; waits up to `wait_seconds` for some. Each is to be acknowledged within the
+                subscription's deadline, or it is given out again with another `ack_id`. Needs the scope `read`, and that the
+                credential reaches what the subscription is told of.
+              requestBody: {required: false, content: {application/json: {schema: {$ref: '#/components/schemas/Pull'}}}}
+              responses:
+                '200':
+                  description: The deliveries; none when the time was over
+                  content: {application/json: {schema: {$ref: '#/components/schemas/PulledEvents'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions/{id}/ack:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: ackSubscription
+              tags: [subscriptions]
+              summary: Acknowledge deliveries
+              description: |
+                `lost`: the deadline had passed, or it was acknowledged before. It is given out again, or was. Needs the scope
+                `read`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/AckIds'}}}}
+              responses:
+                '200':
+                  description: What became of each id, in their order
+                  content: {application/json: {schema: {$ref: '#/components/schemas/AckResults'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions/{id}/nack:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: nackSubscription
+              tags: [subscriptions]
+              summary: Give deliveries back
+              description: |
+                They are given out again after `delay_seconds`, or are dead after `max_attempts`. Needs the scope `read`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Nack'}}}}
+              responses:
+                '200':
+                  description: What became of each id, in their order
+                  content: {application/json: {schema: {$ref: '#/components/schemas/AckResults'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions/{id}/extend:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: extendSubscription
+              tags: [subscriptions]
+              summary: Move deadlines
+              description: |
+                The deliveries wait for their acknowledgement for `seconds` from now. Needs the scope `read`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Extend'}}}}
+              responses:
+                '200':
+                  description: What became of each id, in their order
+                  content: {application/json: {schema: {$ref: '#/components/schemas/AckResults'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/subscriptions/{id}/seek:
+            parameters: [{$ref: '#/components/parameters/id'}]
+            post:
+              operationId: seekSubscription
+              tags: [subscriptions]
+              summary: Go back or ahead in the log
+              description: |
+                What waits up to the position is skipped (`dead`, reason `skipped`), what lies behind it is due, whatever became
+                of it before; what is out at consumers is left alone. At most 100,000 events are looked at: `complete` says
+                whether that was all, `reached` how far it came. Needs the scope `manage`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Seek'}}}}
+              responses:
+                '200':
+                  description: What was done
+                  content: {application/json: {schema: {$ref: '#/components/schemas/SeekResult'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/deliveries:
@@ -2620,6 +2828,106 @@ enum OpenAPIText {
                 previous_secret_until: {type: string, format: date-time, description: While a rotation lasts.}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 updated_at: {$ref: '#/components/schemas/Timestamp'}
+
+            SubscriptionSettings:
+              type: object
+              properties:
+                types:
+                  type: [array, 'null']
+                  description: "As a webhook's: `*` (the default) leaves out the chatty types."
+                  items: {$ref: '#/components/schemas/Pattern'}
+                channels:
+                  type: [array, 'null']
+                  description: "As a webhook's: `*` (the default) leaves out `$system`."
+                  items: {$ref: '#/components/schemas/Pattern'}
+                filter: {type: [string, 'null']}
+                description: {type: [string, 'null']}
+                ack_deadline_seconds: {type: [integer, 'null'], minimum: 10, maximum: 600, default: 30}
+                max_outstanding:
+                  type: [integer, 'null']
+                  minimum: 1
+                  maximum: 10000
+                  default: 1000
+                  description: Deliveries that may be out at once. With `strict` ordering one.
+                ordering: {type: [string, 'null'], enum: [none, per_channel, strict, null], default: none}
+                max_attempts:
+                  type: [integer, 'null']
+                  minimum: 1
+                  maximum: 100
+                  default: 10
+                  description: Times a delivery is given out; then it is dead.
+            Subscription:
+              allOf: [{$ref: '#/components/schemas/SubscriptionSettings'}]
+              required: [id, types, channels, description, created_at, updated_at]
+              properties:
+                id: {type: string}
+                created_at: {$ref: '#/components/schemas/Timestamp'}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+            Pull:
+              type: object
+              additionalProperties: false
+              properties:
+                max: {type: integer, minimum: 1, maximum: 250, default: 100}
+                wait_seconds: {type: integer, minimum: 0, maximum: 25, default: 0}
+            PulledEvents:
+              type: object
+              required: [data]
+              properties:
+                data:
+                  type: array
+                  items:
+                    type: object
+                    required: [ack_id, attempt, event]
+                    properties:
+                      ack_id: {type: string, description: Names this giving-out of the delivery.}
+                      attempt: {type: integer, description: 1 for the first time it is given out.}
+                      event: {$ref: '#/components/schemas/Event'}
+            AckIds:
+              type: object
+              required: [ack_ids]
+              additionalProperties: false
+              properties:
+                ack_ids: {type: array, minItems: 1, maxItems: 1000, items: {type: string}}
+            Nack:
+              type: object
+              required: [ack_ids]
+              additionalProperties: false
+              properties:
+                ack_ids: {type: array, minItems: 1, maxItems: 1000, items: {type: string}}
+                delay_seconds: {type: integer, minimum: 0, maximum: 86400, default: 0}
+            Extend:
+              type: object
+              required: [ack_ids, seconds]
+              additionalProperties: false
+              properties:
+                ack_ids: {type: array, minItems: 1, maxItems: 1000, items: {type: string}}
+                seconds: {type: integer, minimum: 10, maximum: 600}
+            AckResults:
+              type: object
+              required: [data]
+              properties:
+                data:
+                  type: array
+                  items:
+                    type: object
+                    required: [ack_id, result]
+                    properties:
+                      ack_id: {type: string}
+                      result: {type: string, enum: [acknowledged, returned, extended, lost]}
+            Seek:
+              type: object
+              required: [to]
+              additionalProperties: false
+              properties:
+                to: {type: string, description: '`earliest`, `latest` or a timetoken.'}
+            SeekResult:
+              type: object
+              required: [skipped, replayed, complete, reached]
+              properties:
+                skipped: {type: integer, description: Deliveries that no longer wait.}
+                replayed: {type: integer, description: Deliveries that are due by it.}
+                complete: {type: boolean}
+                reached: {$ref: '#/components/schemas/Timetoken'}
 
             IssuedWebhook:
               allOf: [{$ref: '#/components/schemas/Webhook'}]

@@ -1,7 +1,7 @@
 import ChatKit
 import ChatModel
 
-/// Finds the webhooks of one app that are told of an event, without asking each of them.
+/// Finds the webhooks and subscriptions of one app that are told of an event, without asking each of them.
 ///
 /// Immutable: made anew when a webhook of the app changes. A webhook is looked up by what narrows it most: its types if
 /// all of them are named, else its channels, else it is asked every time.
@@ -14,10 +14,11 @@ struct WebhookMatcher: Sendable {
         /// Whether several of its patterns can lead to it for one event.
         let isFoundTwice: Bool
 
-        init(_ webhook: Webhook) {
-            id = webhook.id
-            settings = webhook.settings
-            since = webhook.since
+        /// - Parameter id: a webhook's or a subscription's.
+        init(_ id: String, _ settings: WebhookSettings, since: Timetoken) {
+            self.id = id
+            self.settings = settings
+            self.since = since
             let keys = WebhookMatcher.namesAll(settings.types) ? settings.channels : settings.types
             isFoundTwice = keys.count > 1
         }
@@ -65,8 +66,11 @@ struct WebhookMatcher: Sendable {
     private var byChannel = Index()
     private var others: [Int] = []
 
-    init(_ webhooks: some Collection<Webhook>) {
-        entries = webhooks.sorted { $0.id < $1.id }.map { Entry($0) }
+    init(_ webhooks: some Collection<Webhook>, _ subscriptions: some Collection<Subscription> = []) {
+        let told =
+            webhooks.map { Entry($0.id, $0.settings, since: $0.since) }
+            + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since) }
+        entries = told.sorted { $0.id < $1.id }
         for (index, entry) in entries.enumerated() {
             if !Self.namesAll(entry.settings.types) {
                 byType.insert(entry.settings.types, index)
@@ -78,7 +82,7 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    /// Calls `body` with the id of each webhook that is told of the event, each once.
+    /// Calls `body` with the id of each webhook and subscription that is told of the event, each once.
     func visit(_ event: Event, _ body: (String) -> Void) {
         let subject = FilterSubject(event)
         let channel = event.channel.name

@@ -1,26 +1,38 @@
 import ChatModel
 
-/// The webhooks of all apps in memory, as the directory last said.
+/// The webhooks and subscriptions of all apps in memory, as the directory last said.
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: Webhook] = [:]
+        var subscriptions: [String: Subscription] = [:]
         /// Webhooks whose record is there and cannot be read. One that was read before stays in `webhooks` as it was: what
         /// is owed to it is planned on, and held.
         var unreadable: Set<String> = []
         /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
         var matcher: WebhookMatcher?
+
+        var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
     }
 
     private var apps: [SpaceID: App] = [:]
 
     subscript(endpoint: EndpointID) -> Webhook? { apps[endpoint.space]?.webhooks[endpoint.name] }
 
-    func count(in space: SpaceID) -> Int { apps[space]?.webhooks.count ?? 0 }
+    /// Webhooks and subscriptions.
+    func count(in space: SpaceID) -> Int {
+        apps[space].map { $0.webhooks.count + $0.subscriptions.count } ?? 0
+    }
 
     /// Webhooks of an app, those that cannot be read among them.
     func endpoints(in space: SpaceID) -> [EndpointID] {
         guard let app = apps[space] else { return [] }
         return app.unreadable.union(app.webhooks.keys).map { EndpointID($0, in: space) }
+    }
+
+    func subscription(_ endpoint: EndpointID) -> Subscription? { apps[endpoint.space]?.subscriptions[endpoint.name] }
+
+    func subscriptions(in space: SpaceID) -> [EndpointID] {
+        apps[space]?.subscriptions.keys.map { EndpointID($0, in: space) } ?? []
     }
 
     func isKnown(_ endpoint: EndpointID) -> Bool { self[endpoint] != nil || isUnreadable(endpoint) }
@@ -31,18 +43,21 @@ struct RegistrySnapshot: Sendable {
 
     var unreadableCount: Int { apps.values.reduce(0) { $0 + $1.unreadable.count } }
 
-    /// Apps that have webhooks.
+    /// Apps that are to be told of something.
     var spaces: [SpaceID] { Array(apps.keys) }
 
     var all: [Webhook] { apps.values.flatMap { $0.webhooks.values } }
 
-    /// Before this nothing of the app can match; nil without webhooks.
-    func earliestSince(in space: SpaceID) -> Timetoken? { apps[space]?.webhooks.values.map(\.since).min() }
+    /// Before this nothing of the app can match; nil where there is nobody to tell.
+    func earliestSince(in space: SpaceID) -> Timetoken? {
+        guard let app = apps[space] else { return nil }
+        return (app.webhooks.values.map(\.since) + app.subscriptions.values.map(\.since)).min()
+    }
 
     mutating func matcher(for space: SpaceID) -> WebhookMatcher? {
         guard let app = apps[space] else { return nil }
         if let matcher = app.matcher { return matcher }
-        let matcher = WebhookMatcher(app.webhooks.values)
+        let matcher = WebhookMatcher(app.webhooks.values, app.subscriptions.values)
         apps[space]?.matcher = matcher
         return matcher
     }
@@ -53,7 +68,15 @@ struct RegistrySnapshot: Sendable {
         app.webhooks[endpoint.name] = webhook
         app.unreadable.remove(endpoint.name)
         app.matcher = nil
-        apps[endpoint.space] = app.webhooks.isEmpty && app.unreadable.isEmpty ? nil : app
+        apps[endpoint.space] = app.isEmpty ? nil : app
+    }
+
+    /// Takes a subscription as it is now; nil when it was removed.
+    mutating func apply(_ endpoint: EndpointID, subscription: Subscription?) {
+        var app = apps[endpoint.space] ?? App()
+        app.subscriptions[endpoint.name] = subscription
+        app.matcher = nil
+        apps[endpoint.space] = app.isEmpty ? nil : app
     }
 
     /// The webhook is there, but nobody can say what it is.
@@ -64,6 +87,6 @@ struct RegistrySnapshot: Sendable {
     /// Forgets an app; returns what it had.
     mutating func drop(_ space: SpaceID) -> [EndpointID] {
         defer { apps[space] = nil }
-        return endpoints(in: space)
+        return endpoints(in: space) + subscriptions(in: space)
     }
 }

@@ -195,6 +195,9 @@ extension WebhookRegistry {
 
     /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.
     func demandReach(of endpoint: EndpointID, by caller: Caller) async throws(ChatError) {
+        if let subscription = snapshot.withLock({ $0.subscription(endpoint) }) {
+            return try demandReach(of: subscription.settings.selection, by: caller)
+        }
         guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
         if let webhook = Webhook(record, service.vault) { return try demandReach(of: webhook.settings, by: caller) }
         guard caller.channels.contains(.all), caller.types.contains(.all) else { throw Self.unreadable }

@@ -1,0 +1,120 @@
+public import ChatKit
+public import ChatModel
+public import JSON
+
+/// What a consumer without a public address takes from the queue itself, instead of being told: the same deliveries, asked for.
+public struct Subscription: Sendable {
+    /// `sub_…`, never used again.
+    public var id: String
+    public var space: SpaceID
+    public var settings: SubscriptionSettings
+    /// Only later events are matched: the watermark when the subscription was made.
+    public var since: Timetoken
+    public var created: Timetoken
+    public var updated: Timetoken
+    /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
+    public var etag = ""
+
+    public var endpoint: EndpointID { EndpointID(id, in: space) }
+
+    /// How the queue is to treat it.
+    var lane: LaneSettings {
+        var lane = LaneSettings(concurrency: settings.outstanding)
+        lane.ordering = settings.ordering
+        lane.isPulled = true
+        lane.attempts = settings.attempts
+        return lane
+    }
+}
+
+/// What the owner of a subscription decides.
+public struct SubscriptionSettings: Sendable {
+    public static let deadlines = 10...600
+    public static let outstandingRange = 1...10_000
+    public static let attemptsRange = 1...100
+
+    /// As a webhook's: `*` leaves out the chatty types.
+    public var types: [NamePattern] = [.all]
+    /// As a webhook's: `*` leaves out `$system`.
+    public var channels: [NamePattern] = [.all]
+    public var filter: Filter?
+    public var description = ""
+    /// How long a delivery that was pulled waits for its acknowledgement before it is given out again.
+    public var ackDeadline: Duration = .seconds(30)
+    /// Deliveries that may be out at once.
+    public var outstanding = 1000
+    public var ordering = DeliveryOrdering.none
+    /// Times a delivery is given out; then it is dead.
+    public var attempts = 10
+
+    public init() {}
+
+    /// The part that is matched, as the matcher knows it.
+    var selection: WebhookSettings { WebhookSettings(url: "", types: types, channels: channels, filter: filter) }
+}
+
+extension Subscription {
+    static func recordKey(of endpoint: EndpointID) -> RecordKey {
+        RecordKey(.subscription, endpoint.name, in: endpoint.space)
+    }
+
+    /// What the directory keeps.
+    var body: JSONText {
+        JSONText(capacity: 512) { writer in
+            writer.beginObject()
+            settings.print(to: &writer)
+            writer.member("since", since.description)
+            writer.member("created", created.description)
+            writer.endObject()
+        }
+    }
+
+    /// Nil for a record that is no subscription of ours. A filter that no longer compiles makes it one: without its filter
+    /// it would be told of everything.
+    init?(_ record: Record, limits: Limits) {
+        // Damaged or of a newer version: the caller says so.
+        guard let root = (try? JSONDocument(record.body))?.root, let types = root["types"]?.strings,
+            let channels = root["channels"]?.strings, let since = root["since"]?.string.flatMap(Timetoken.init(text:)),
+            let created = root["created"]?.string.flatMap(Timetoken.init(text:))
+        else { return nil }
+        var settings = SubscriptionSettings()
+        settings.types = types.compactMap { NamePattern($0) }
+        settings.channels = channels.compactMap { NamePattern($0) }
+        if let text = root["filter"]?.string {
+            guard let filter = try? Filter(text, limits: limits) else { return nil }
+            settings.filter = filter
+        }
+        settings.description = root["description"]?.string ?? ""
+        func whole(_ name: String) -> Int? { root[name]?.integer.flatMap { Int(exactly: $0) } }
+        settings.ackDeadline = whole("ack_deadline_seconds").map { .seconds($0) } ?? settings.ackDeadline
+        settings.outstanding = whole("max_outstanding") ?? settings.outstanding
+        settings.attempts = whole("max_attempts") ?? settings.attempts
+        settings.ordering = DeliveryOrdering.words.first { $0.word == root["ordering"]?.string }?.value ?? .none
+        self.init(
+            id: record.key.id, space: record.key.space, settings: settings, since: since, created: created,
+            updated: record.updated, etag: record.etag)
+    }
+
+    /// Prints it as the native API shows it.
+    public func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        settings.print(to: &writer)
+        writer.member("created_at", created.timestamp)
+        writer.member("updated_at", updated.timestamp)
+        writer.endObject()
+    }
+}
+
+extension SubscriptionSettings {
+    fileprivate func print(to writer: inout JSONWriter) {
+        writer.member("types", types.map(\.description))
+        writer.member("channels", channels.map(\.description))
+        writer.optionalMember("filter", filter?.text)
+        writer.member("description", description)
+        writer.member("ack_deadline_seconds", Int(ackDeadline.components.seconds))
+        writer.member("max_outstanding", outstanding)
+        writer.member("ordering", ordering.word)
+        writer.member("max_attempts", attempts)
+    }
+}

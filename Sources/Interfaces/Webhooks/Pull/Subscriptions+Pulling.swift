@@ -1,0 +1,204 @@
+import ChatKit
+public import ChatModel
+import JSON
+import Locking
+
+/// A delivery as a consumer gets it.
+public struct PulledEvent: Sendable {
+    /// Names this giving-out of the delivery; the next one has another.
+    public var ackID: String
+    /// Which time it is given out: 1 for the first.
+    public var attempt: Int
+    /// The event's envelope, as JSON text.
+    public var envelope: [UInt8]
+}
+
+/// What ``Subscriptions/seek(_:to:by:)`` did.
+public struct SeekOutcome: Sendable {
+    /// Deliveries that no longer wait.
+    public var skipped: Int
+    /// Deliveries that are due by it.
+    public var replayed: Int
+    /// Where it went on to look; events behind it are not replayed if `isComplete` is false.
+    public var reached: Timetoken
+    public var isComplete: Bool
+}
+
+extension Subscriptions {
+    /// Ids in one acknowledgement.
+    public static let mostIDs = 1000
+    /// Events looked at by one seek.
+    static let seekMost = 100_000
+
+    /// Gives out what is due, waiting for some. Each waits for its acknowledgement until the subscription's deadline.
+    /// - Parameter wait: in whole seconds.
+    /// - Throws: `.notFound`; `.forbidden` for who may not read all that the subscription is told of.
+    public func pull(
+        _ id: String, most: Int, waitSeconds: Int, by caller: Caller
+    ) async throws(ChatError) -> [PulledEvent] {
+        let subscription = try readable(id, caller)
+        var left = waitSeconds
+        while true {
+            // In short turns, so that a gateway that stops need not wait for its consumers.
+            let leases = try await queue.take(
+                from: subscription.endpoint, limit: most, lease: subscription.settings.ackDeadline,
+                wait: left > 0 ? .seconds(1) : .zero)
+            let events = try await events(leases)
+            left -= 1
+            if !events.isEmpty || left < 0 || isStopped || Task.isCancelled { return events }
+        }
+    }
+
+    /// Ends deliveries well. False for one whose deadline has passed: it is given out again, or was.
+    public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
+        try await finish(ids, of: id, .delivered, error: nil, by: caller)
+    }
+
+    /// Gives deliveries back, to be given out again after a while.
+    public func refuse(
+        _ ids: [String], of id: String, delay: Duration, by caller: Caller
+    ) async throws(ChatError) -> [Bool] {
+        let due = registry.service.clock.now.adding(delay)
+        return try await finish(ids, of: id, .retry(at: due), error: "nack", by: caller)
+    }
+
+    /// Moves the deadline of deliveries that take long.
+    public func extend(
+        _ ids: [String], of id: String, by duration: Duration, by caller: Caller
+    ) async throws(ChatError) -> [Bool] {
+        let subscription = try readable(id, caller)
+        return try await eachKnown(ids, subscription) { leases throws(ChatError) in
+            try await self.queue.renew(leases.map(\.lease), for: duration)
+        }
+    }
+
+    /// Makes a position the subscription's own: what waits up to it is skipped, what lies behind it is due, whatever became
+    /// of it before. What is out at consumers is left alone.
+    ///
+    /// Looks at ``seekMost`` events at most.
+    /// - Throws: `.notFound`, `.forbidden`.
+    public func seek(
+        _ id: String, to position: Timetoken, by caller: Caller
+    ) async throws(ChatError) -> SeekOutcome {
+        var subscription = try await self.subscription(id, by: caller)
+        try registry.demandReach(of: subscription.settings.selection, by: caller)
+        var outcome = SeekOutcome(
+            skipped: try await queue.skip(subscription.endpoint, through: position), replayed: 0, reached: position,
+            isComplete: true)
+        subscription.since = position
+        let matcher = WebhookMatcher([], [subscription])
+        let log = registry.service.engine.log
+        let end = try await log.watermark(of: caller.space)
+        let channels = ChannelSet(space: caller.space, names: [ChannelID.systemName], isAll: true)
+        var seen = 0
+        while outcome.reached < end {
+            guard seen < Self.seekMost else {
+                outcome.isComplete = false
+                return outcome
+            }
+            let page = try await log.events(in: channels, after: outcome.reached, limit: Planner.pageSize)
+            var items: [PlannedDelivery] = []
+            for event in page.items where event.timetoken <= end {
+                matcher.visit(event) { items.append(PlannedDelivery(event, to: $0)) }
+            }
+            if !items.isEmpty { outcome.replayed += try await queue.enqueue(items) }
+            seen += page.items.count
+            outcome.reached = page.position
+            if !page.hasMore { return outcome }
+        }
+        return outcome
+    }
+
+    /// The oldest and the newest position there is.
+    public func bounds(of space: SpaceID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
+        (.zero, try await registry.service.engine.log.watermark(of: space))
+    }
+
+    // MARK: Leases
+
+    private func readable(_ id: String, _ caller: Caller) throws(ChatError) -> Subscription {
+        try caller.demand(.read)
+        let endpoint = EndpointID(id, in: caller.space)
+        guard let subscription = registry.snapshot.withLock({ $0.subscription(endpoint) }) else { throw Self.unknown }
+        try registry.demandReach(of: subscription.settings.selection, by: caller)
+        return subscription
+    }
+
+    /// What the leases are about. An event that is no longer kept has nothing to be given out: its delivery is dead.
+    private func events(_ leases: [Lease]) async throws(ChatError) -> [PulledEvent] {
+        var events: [PulledEvent] = []
+        let now = registry.service.clock.now
+        for lease in leases {
+            let delivery = lease.delivery
+            var envelope = lease.body
+            if envelope == nil {
+                envelope = try await registry.service.engine.log.event(at: delivery.event, in: delivery.endpoint.space)?
+                    .envelope.bytes
+            }
+            guard let envelope else {
+                let attempt = DeliveryAttempt(
+                    at: now, status: nil, error: DeliveryState.eventGone, durationMilliseconds: 0)
+                let outcome = DeliveryOutcome(.dead(reason: DeliveryState.eventGone), attempt: attempt)
+                _ = try await queue.finish(lease, outcome)
+                continue
+            }
+            let ackID = AckID(event: delivery.event, fence: lease.fence, at: now)
+            events.append(PulledEvent(ackID: ackID.text, attempt: delivery.attempts + 1, envelope: envelope))
+        }
+        return events
+    }
+
+    private func finish(
+        _ ids: [String], of id: String, _ verdict: DeliveryOutcome.Verdict, error: String?, by caller: Caller
+    ) async throws(ChatError) -> [Bool] {
+        let subscription = try readable(id, caller)
+        let now = registry.service.clock.now
+        return try await eachKnown(ids, subscription) { leases throws(ChatError) in
+            try await self.queue.finish(
+                leases.map { known in
+                    let lasted = Int(
+                        (max(now, known.at).rawValue - known.at.rawValue) / (Timetoken.ticksPerSecond / 1000))
+                    let attempt = DeliveryAttempt(
+                        at: known.at, status: nil, error: error, durationMilliseconds: lasted)
+                    return (known.lease, DeliveryOutcome(verdict, attempt: attempt))
+                })
+        }
+    }
+
+    /// Does something with the leases the ids name; false for texts that name none.
+    private func eachKnown(
+        _ ids: [String], _ subscription: Subscription,
+        _ body: ([(lease: Lease, at: Timetoken)]) async throws(ChatError) -> [Bool]
+    ) async throws(ChatError) -> [Bool] {
+        let known = ids.map { AckID($0) }
+        var results = try await body(known.compactMap { $0.map { ($0.lease(of: subscription.endpoint), $0.at) } })[...]
+        return known.map { $0 == nil ? false : results.popFirst() ?? false }
+    }
+}
+
+/// What an `ack_id` says. Its fence is what counts: it is given out once in the life of the file.
+private struct AckID {
+    let event: Timetoken
+    let fence: UInt64
+    let at: Timetoken
+
+    init(event: Timetoken, fence: UInt64, at: Timetoken) { (self.event, self.fence, self.at) = (event, fence, at) }
+
+    init?(_ text: String) {
+        let numbers = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0, radix: 36) }
+        guard numbers.count == 3, let event = numbers[0], let fence = numbers[1], let at = numbers[2],
+            max(event, at) <= UInt64(Int64.max)
+        else { return nil }
+        self.init(event: Timetoken(event), fence: fence, at: Timetoken(at))
+    }
+
+    var text: String {
+        [event.rawValue, fence, at.rawValue].map { String($0, radix: 36) }.joined(separator: "-")
+    }
+
+    func lease(of endpoint: EndpointID) -> Lease {
+        let delivery = Delivery(
+            id: "", endpoint: endpoint, event: event, type: "", channel: "", status: .pending, attempts: 0, due: nil)
+        return Lease(delivery: delivery, fence: fence, body: nil)
+    }
+}

@@ -1,0 +1,181 @@
+import ChatKit
+public import ChatModel
+import Locking
+import Logging
+import Signing
+import Synchronization
+
+/// The subscriptions of all apps: their administration, and pulling (`Subscriptions+Pulling.swift`).
+///
+/// The directory is the truth, the registry's snapshot follows it, so that the planner finds webhooks and subscriptions in
+/// one place. Administration demands the scope `manage`, pulling `read`; both that the caller may read all that the
+/// subscription is told of.
+public final class Subscriptions: Sendable {
+    let registry: WebhookRegistry
+    private let mirror: RecordMirror
+    private let logger: Logger
+    private let isStopping = Atomic(false)
+
+    init(registry: WebhookRegistry, logger: Logger) {
+        self.registry = registry
+        self.logger = logger
+        mirror = RecordMirror([.subscription], of: registry.service.engine.directory)
+    }
+
+    var queue: any DeliveryQueue { registry.queue }
+    private var directory: any Directory { registry.directory }
+
+    /// Makes a subscription. What is committed after this call returned is kept for it.
+    /// - Throws: `.forbidden` for what the caller may not read; `.invalid` past `Limits.webhooksPerApp`, which webhooks
+    ///   and subscriptions share.
+    public func create(_ settings: SubscriptionSettings, by caller: Caller) async throws(ChatError) -> Subscription {
+        try caller.demand(.manage)
+        try registry.demandReach(of: settings.selection, by: caller)
+        let most = registry.service.limits.webhooksPerApp
+        guard registry.snapshot.withLock({ $0.count(in: caller.space) }) < most else {
+            throw ChatError(
+                .invalid, "an app may have at most \(most) webhooks and subscriptions", slug: "too_many_webhooks")
+        }
+        let now = registry.service.clock.now
+        let subscription = Subscription(
+            id: registry.options.random.identifier(prefix: "sub_"), space: caller.space, settings: settings,
+            since: try await registry.service.engine.log.watermark(of: caller.space), created: now, updated: now)
+        // The lane first: planned into one that is not known to be pulled, an event would be given to the sender.
+        try await queue.set(subscription.lane, of: subscription.endpoint)
+        return try await write(subscription, demand: .absent)
+    }
+
+    /// - Throws: `.notFound`.
+    public func subscription(_ id: String, by caller: Caller) async throws(ChatError) -> Subscription {
+        try caller.demand(.manage)
+        return try await current(id, caller)
+    }
+
+    /// The app's subscriptions in the order of their ids.
+    /// - Throws: `.malformed` for a cursor that is none of ours.
+    public func list(
+        limit: Int, cursor: String? = nil, by caller: Caller
+    ) async throws(ChatError) -> Page<Subscription> {
+        try caller.demand(.manage)
+        var query = RecordQuery(.subscription, in: caller.space, limit: limit)
+        query.cursor = cursor
+        let page = try await directory.list(query)
+        let limits = registry.service.limits
+        return Page(
+            items: page.items.compactMap { Subscription($0, limits: limits) }, hasMore: page.hasMore,
+            cursor: page.cursor)
+    }
+
+    /// Changes settings; what waits follows a new ordering.
+    /// - Parameter etag: the demanded version (`If-Match`); nil takes any.
+    /// - Throws: `.stale`, `.notFound`, and what `create` throws.
+    public func change(
+        _ id: String, ifMatch etag: String?, by caller: Caller,
+        _ alter: (inout SubscriptionSettings) throws(ChatError) -> Void
+    ) async throws(ChatError) -> Subscription {
+        try caller.demand(.manage)
+        for _ in 0..<8 {
+            var subscription = try await current(id, caller)
+            if let etag, etag != subscription.etag {
+                throw ChatError(.stale, "the subscription has changed since it was read")
+            }
+            try registry.demandReach(of: subscription.settings.selection, by: caller)
+            try alter(&subscription.settings)
+            try registry.demandReach(of: subscription.settings.selection, by: caller)
+            do {
+                let stored = try await write(subscription, demand: .etag(subscription.etag))
+                try await settleLane(of: stored.endpoint)
+                return stored
+            } catch {
+                if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
+            }
+        }
+        throw ChatError(.conflict, "the subscription is being changed by others; ask again", retryAfter: .seconds(1))
+    }
+
+    /// Removes a subscription; what still waited for it turns dead.
+    /// - Throws: `.stale`, `.notFound`.
+    public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
+        try caller.demand(.manage)
+        let subscription = try await current(id, caller)
+        try registry.demandReach(of: subscription.settings.selection, by: caller)
+        let key = Subscription.recordKey(of: subscription.endpoint)
+        do {
+            _ = try await mirror.write(
+                [RecordChange(key, body: nil, demand: etag.map { .etag($0) } ?? .present)], take)
+        } catch {
+            throw error.code == .notFound ? Self.unknown : error
+        }
+        try await queue.set(.closed, of: subscription.endpoint, concurrency: 1)
+    }
+
+    // MARK: What the directory says
+
+    /// Reads every subscription and brings the lanes in line with them. Returns the revision to follow from.
+    func load() async throws -> Revision {
+        let revision = try await directory.revision()
+        for app in registry.service.keyring.apps {
+            try await mirror.load(.subscription, in: app.space, take)
+            for endpoint in registry.snapshot.withLock({ $0.subscriptions(in: app.space) }) {
+                try await settleLane(of: endpoint)
+            }
+        }
+        return revision
+    }
+
+    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    func follow(from revision: Revision) async {
+        await mirror.follow(from: revision, take) { key, error in
+            logger.warning(
+                "subscription not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+        }
+    }
+
+    /// Ends every wait for deliveries.
+    func stop() { isStopping.store(true, ordering: .releasing) }
+    var isStopped: Bool { isStopping.load(ordering: .acquiring) }
+
+    private func take(_ key: RecordKey, _ record: Record?) {
+        let endpoint = EndpointID(key.id, in: key.space)
+        let subscription = record.flatMap { Subscription($0, limits: registry.service.limits) }
+        if record != nil, subscription == nil {
+            // It stays as it was, if it was known: what is owed to it is planned on.
+            logger.error("subscription record not understood", metadata: ["subscription": "\(endpoint)"])
+            return
+        }
+        registry.snapshot.withLock { $0.apply(endpoint, subscription: subscription) }
+    }
+
+    /// Two changes at once may reach the queue in the other order than the directory: looked at again afterwards.
+    private func settleLane(of endpoint: EndpointID) async throws(ChatError) {
+        while let lane = registry.snapshot.withLock({ $0.subscription(endpoint)?.lane }) {
+            try await queue.set(lane, of: endpoint)
+            let now = registry.snapshot.withLock { $0.subscription(endpoint)?.lane }
+            if now == lane { return }
+            // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
+            if now == nil { try await queue.set(.closed, of: endpoint, concurrency: 1) }
+        }
+    }
+
+    private func write(
+        _ subscription: Subscription, demand: RecordChange.Demand
+    ) async throws(ChatError) -> Subscription {
+        let key = Subscription.recordKey(of: subscription.endpoint)
+        let record = try await mirror.write([RecordChange(key, body: subscription.body, demand: demand)], take)[0]
+        var stored = subscription
+        stored.etag = record.etag
+        stored.updated = record.updated
+        return stored
+    }
+
+    private func current(_ id: String, _ caller: Caller) async throws(ChatError) -> Subscription {
+        let key = Subscription.recordKey(of: EndpointID(id, in: caller.space))
+        guard let record = try await directory.read(key) else { throw Self.unknown }
+        guard let subscription = Subscription(record, limits: registry.service.limits) else {
+            throw ChatError(.conflict, "the subscription's stored record cannot be read by this version")
+        }
+        return subscription
+    }
+
+    static let unknown = ChatError(.notFound, "no such subscription")
+}
