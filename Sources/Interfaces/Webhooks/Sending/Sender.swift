@@ -190,8 +190,9 @@ final class Sender: Sendable {
             let (webhook, isUnreadable) = registry.snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
             if webhook == nil, !isUnreadable { return try await webhookOutOfSight(endpoint, attempt) }
             if let webhook, webhook.status == .enabled, !isUnreadable { return webhook }
-            // Disabled or unreadable since the leases were taken. They run out, and the deliveries are held.
+            // Disabled or unreadable since the leases were taken. They run out at once, and the deliveries are held.
             try await registry.settleLane(of: endpoint)
+            try await queue.renew(Array(attempt), for: .zero)
         } catch {
             logger.warning("attempt not made", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
         }
