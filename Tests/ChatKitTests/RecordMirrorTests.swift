@@ -85,6 +85,24 @@ import Testing
         #expect(table.now.isEmpty)
     }
 
+    @Test("does not call a write done that was overtaken and cannot be read again")
+    func overtakenAndUnreadable() async throws {
+        directory.holdWrites(1)
+        let first = Task { [mirror, table] in
+            do throws(ChatError) {
+                _ = try await mirror.write([RecordChange(key("a"), body: text("1"))], table.apply)
+                return ChatError.Code?.none
+            } catch {
+                return error.code
+            }
+        }
+        await directory.held.wait(count: 1)
+        _ = try await mirror.write([RecordChange(key("b"), body: text("2"))], table.apply)
+        directory.failReads(1)
+        directory.letGo()
+        #expect(await first.value == .outcomeUnknown)
+    }
+
     @Test("looks again when a write came between reading a record and applying it")
     func lateReading() async throws {
         directory.put(key("a"), "old")

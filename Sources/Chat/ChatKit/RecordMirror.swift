@@ -72,6 +72,8 @@ public final class RecordMirror: Sendable {
     }
 
     /// Writes to the directory, and applies what was written of the mirror's kinds: it counts when this returns.
+    /// - Throws: what the directory throws; `.outcomeUnknown` when the write was overtaken and the record cannot be read
+    ///   again. It is stored then and counts once `follow` has read it, but nobody may be told that it counts already.
     public func write(
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
@@ -82,9 +84,12 @@ public final class RecordMirror: Sendable {
             for (change, record) in written { apply(change.key, change.body == nil ? nil : record) }
         }
         guard !isApplied else { return records }
-        for (change, _) in written {
-            // What cannot be read now is read by `follow`, which is told of this write too.
-            try? await refresh(change.key, apply)
+        do throws(ChatError) {
+            for (change, _) in written { try await refresh(change.key, apply) }
+        } catch {
+            throw ChatError(
+                .outcomeUnknown, "the change is stored, but may not count yet: \(error.message)",
+                retryAfter: .seconds(1))
         }
         return records
     }
