@@ -72,6 +72,7 @@ import Testing
         #expect(fewer.headers.map(\.name) == ["X-Other"])
         #expect(fewer.auth == nil)
         #expect(fewer.batch == nil)
+        #expect(try settings.merging(try Self.document(#"{"format":"flat"}"#)).template == nil)
         let kept = try settings.merging(try Self.document(#"{"headers":["X-Api-Key"]}"#))
         #expect(kept.headers == [HeaderField("X-Api-Key", "s3cret")])
         #expect(try settings.merging(try Self.document(#"{"headers":null}"#)).headers.isEmpty)

@@ -6,11 +6,11 @@ import Templates
 /// How deliveries look and when they are made.
 extension SettingsReader {
     static let timeoutSeconds = 5.0...30.0
-    static let retryCount = 1...30
+    static let mostRetries = 30
     static let longestRetrySeconds = 30.0 * 24 * 3600
     static let ratePerSecond = 0.01...10_000.0
-    static let batchEvents = 1...500
-    static let batchBytes = 1024...8 * 1024 * 1024
+    static let batchEvents = 1.0...500.0
+    static let batchBytes = 1024.0...8 * 1024 * 1024
 
     /// True when the member is one of these.
     mutating func readDelivery(_ name: String, _ value: JSONValue, _ raw: JSONText?) -> Bool {
@@ -40,7 +40,12 @@ extension SettingsReader {
             fault("template", "required", "the format 'template' needs the member template")
         }
         if !isTemplate, settings.template != nil {
-            fault("template", "format", "a template goes with the format 'template' only")
+            // Another format was chosen: the template it had is of no use any more.
+            if !givesTemplate {
+                settings.template = nil
+            } else {
+                fault("template", "format", "a template goes with the format 'template' only")
+            }
         }
         let single: [BuiltInFormat] = [.cloudevents, .cloudeventsBinary]
         if settings.batch.map({ $0.events > 1 }) == true, single.contains(where: { $0.rawValue == settings.format }) {
@@ -68,6 +73,7 @@ extension SettingsReader {
             settings.template = nil
             return
         }
+        givesTemplate = true
         do throws(TemplateFaults) {
             settings.template = try WebhookTemplate(raw)
         } catch {
@@ -101,11 +107,11 @@ extension SettingsReader {
             return
         }
         guard let list = object(value, "retry", known: ["delays_seconds"])?["delays_seconds"]?.elements,
-            list.count <= Self.retryCount.upperBound
+            list.count <= Self.mostRetries
         else {
             return fault(
                 "retry", "type",
-                "retry must be {\"delays_seconds\": […]} with at most \(Self.retryCount.upperBound) delays")
+                "retry must be {\"delays_seconds\": […]} with at most \(Self.mostRetries) delays")
         }
         var delays: [Duration] = []
         for (index, element) in list.enumerated() {
@@ -121,10 +127,9 @@ extension SettingsReader {
             return
         }
         guard let members = object(value, "batch", known: ["max_events", "max_bytes"]),
-            let events = number(members["max_events"], "batch/max_events", 1...500)
+            let events = number(members["max_events"], "batch/max_events", Self.batchEvents)
         else { return fault("batch", "type", "batch must be {\"max_events\": 1…500, \"max_bytes\": …}") }
-        let range = Double(Self.batchBytes.lowerBound)...Double(Self.batchBytes.upperBound)
-        let bytes = number(members["max_bytes"], "batch/max_bytes", range)
+        let bytes = number(members["max_bytes"], "batch/max_bytes", Self.batchBytes)
         guard let events = Int(exactly: events), let bytes = Int(exactly: bytes ?? 1024 * 1024) else {
             return fault("batch", "type", "the members of batch are whole numbers")
         }

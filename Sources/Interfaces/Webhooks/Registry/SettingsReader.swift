@@ -20,6 +20,8 @@ struct SettingsReader {
     private let limits: Limits
     private let readOnlyMembers: ReadOnlyMembers
     var settings: WebhookSettings
+    /// Whether the document itself has a template.
+    var givesTemplate = false
     private(set) var faults: [ChatError.Fault] = []
 
     init(over settings: WebhookSettings, limits: Limits, readOnly: ReadOnlyMembers) {
