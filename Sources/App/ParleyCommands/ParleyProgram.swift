@@ -76,7 +76,8 @@ struct ParleyCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Resource",
                 subcommands: [
-                    WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SourcesCommand.self,
+                    WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
+                    SourcesCommand.self,
                     KeysCommand.self,
                     AppsCommand.self,
                 ]),

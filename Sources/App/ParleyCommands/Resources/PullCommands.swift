@@ -1,0 +1,110 @@
+import ArgumentParser
+import JSON
+
+extension SubscriptionsCommand {
+    struct Pull: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print deliveries as they come, one a line.",
+            discussion: """
+                With --json each line is {"ack_id", "attempt", "event"}. What is not acknowledged, by --ack or by \
+                'parley subscriptions ack', comes again after the subscription's deadline.
+                """)
+
+        /// Below the gateway's longest wait and the client's deadline.
+        private static let waitSeconds = 20
+
+        @Argument(help: "The subscription's id.") var id: String
+
+        @Flag(help: "Acknowledge what was printed.") var ack = false
+
+        @Flag(help: "Go on until interrupted.") var follow = false
+
+        @Option(help: ArgumentHelp("At most so many at a time.", valueName: "n")) var max = 100
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func validate() throws {
+            guard (1...250).contains(max) else { throw ValidationError("--max must be from 1 to 250.") }
+        }
+
+        func run() async throws {
+            let body = JSONText { writer in
+                writer.beginObject()
+                writer.member("max", max)
+                writer.member("wait_seconds", follow ? Self.waitSeconds : 0)
+                writer.endObject()
+            }
+            try await gateway.withGateway { access, surroundings in
+                repeat {
+                    let path = SubscriptionsCommand.path(id, "pull")
+                    let answer = try await access.send(Call(method: "POST", path: path, body: body))
+                    let ids = print(answer, to: surroundings.console.output)
+                    if ack, !ids.isEmpty { try await acknowledge(ids, access) }
+                } while follow && !Task.isCancelled
+            }
+        }
+
+        /// - Returns: the ids to acknowledge.
+        private func print(_ answer: Answer, to output: Sink) -> [String] {
+            guard let document = answer.document, let values = document.root["data"]?.elements,
+                let texts = document.text.rawMember("data")?.rawElements()
+            else { return [] }
+            for (text, value) in zip(texts, values) {
+                if gateway.isJSON {
+                    output.line(text.onOneLine().bytes)
+                } else if let envelope = text.rawMember("event"), let event = value["event"] {
+                    output.line(EventLine.text(envelope, event, output.style))
+                }
+            }
+            return values.compactMap { $0["ack_id"]?.string }
+        }
+
+        private func acknowledge(_ ids: [String], _ access: GatewayAccess) async throws {
+            let path = SubscriptionsCommand.path(id, "ack")
+            _ = try await access.send(Call(method: "POST", path: path, body: SubscriptionsCommand.body(ids)))
+        }
+    }
+
+    struct Ack: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Acknowledge deliveries.")
+
+        @Argument(help: "The subscription's id.") var id: String
+        @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let call = Call(
+                method: "POST", path: SubscriptionsCommand.path(id, "ack"), body: SubscriptionsCommand.body(ackIDs))
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(call), tabulating: "data", as: [Column("ack_id"), Column("result")])
+            }
+        }
+    }
+
+    struct Nack: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Give deliveries back, to come again.")
+
+        @Argument(help: "The subscription's id.") var id: String
+        @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
+        @Option(help: ArgumentHelp("Not before so long.", valueName: "seconds")) var delay = 0
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let call = Call(
+                method: "POST", path: SubscriptionsCommand.path(id, "nack"),
+                body: SubscriptionsCommand.body(ackIDs, delaySeconds: delay))
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(call), tabulating: "data", as: [Column("ack_id"), Column("result")])
+            }
+        }
+    }
+
+    static func body(_ ids: [String], delaySeconds: Int? = nil) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("ack_ids", ids)
+            if let delaySeconds { writer.member("delay_seconds", delaySeconds) }
+            writer.endObject()
+        }
+    }
+}
