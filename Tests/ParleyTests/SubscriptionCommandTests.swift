@@ -1,0 +1,46 @@
+import JSON
+import Testing
+
+@testable import ParleyCommands
+
+@Suite("subscriptions") struct SubscriptionCommandTests {
+    private static func pulled(_ number: Int) -> String {
+        #"{"ack_id":"a\#(number)","attempt":1,"event":\#(envelope(number))}"#
+    }
+
+    @Test("are made with what was asked for, and nothing else")
+    func create() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(201, #"{"id":"sub_1","types":["order.*"]}"#) }
+        let run = try await parley(
+            "subscriptions", "create", "--type", "order.*", "--ordering", "per_channel", "--ack-deadline", "60",
+            "--json",
+            at: gateway)
+        #expect(run.lines == [#"{"id":"sub_1","types":["order.*"]}"#])
+        #expect(gateway.requests.map(\.target) == ["/v1/subscriptions"])
+        #expect(
+            gateway.requests[0].text == #"{"types":["order.*"],"ack_deadline_seconds":60,"ordering":"per_channel"}"#)
+    }
+
+    @Test("print what is pulled, and acknowledge it when asked")
+    func pull() async throws {
+        let gateway = try LoopbackGateway { request, _ in
+            request.target.hasSuffix("/ack")
+                ? .answer(200, #"{"data":[]}"#)
+                : .answer(200, #"{"data":[\#(Self.pulled(0)),\#(Self.pulled(1))]}"#)
+        }
+        let plain = try await parley("subscriptions", "pull", "sub_1", "--json", at: gateway)
+        #expect(plain.lines == [Self.pulled(0), Self.pulled(1)])
+        #expect(gateway.requests.map(\.target) == ["/v1/subscriptions/sub_1/pull"])
+        let acked = try await parley("subscriptions", "pull", "sub_1", "--ack", at: gateway)
+        #expect(acked.lines.count == 2 && acked.lines[0].contains("order.paid"))
+        #expect(gateway.requests.last?.target == "/v1/subscriptions/sub_1/ack")
+        #expect(gateway.requests.last?.text == #"{"ack_ids":["a0","a1"]}"#)
+    }
+
+    @Test("acknowledge nothing when there was nothing")
+    func empty() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[]}"#) }
+        #expect(try await parley("subscriptions", "pull", "sub_1", "--ack", at: gateway).lines.isEmpty)
+        #expect(gateway.requests.count == 1)
+    }
+}
