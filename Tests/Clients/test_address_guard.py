@@ -280,6 +280,11 @@ def test_what_a_name_leads_to_counts_at_the_moment_of_connecting(guarded, door, 
             assert log[webhook_id] in ((wanted,) if wanted == "blocked_address" else ("tls", "reset")), name
         return door.take()
 
+    # Nor do those get asked whose consent is wanted first.
+    asked = guarded.call("POST", "/v1/webhooks", {
+        "url": "https://inside.test/", "types": ["nothing"], "verification": "echo"}).json()
+    assert guarded.call("POST", f"/v1/webhooks/{asked['id']}/verify").status_code == 422
+
     seen = round_of(turned=False)
     assert set(seen) == outside, seen
     # A new process has resolved nothing yet: now the names lead elsewhere.
