@@ -60,6 +60,7 @@ lint:
 ## Figures of docs/performance.md, on this machine.
 bench: build
 	@Benchmarks/run $(BINARY)
+	@Benchmarks/webhooks/run $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
 
 dependencies:
