@@ -268,7 +268,10 @@ import Testing
 
     @Test("forgets finished deliveries and removed records after 30 days, and lets held ones die")
     func oldDeliveries() async throws {
-        let engine = try await SQLiteEngine(settings)
+        var limits = Limits()
+        limits.deliveriesHeld = 1
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: folder.database, limits: limits, clock: clock))
         let endpoints = ["done", "held"].map { EndpointID($0, in: room.space) }
         let event = clock.now
         try await engine.deliveries.plan(
@@ -288,6 +291,12 @@ import Testing
         let left = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])
         #expect(left.first?.status == .dead && left.first?.reason == "held_too_long")
+        let next = clock.now
+        try await engine.deliveries.plan(
+            [PlannedDelivery(id: "dlv_next", endpoint: endpoints[1], event: next, type: "t", channel: "room")],
+            cursor: CursorName("c"), from: event, to: next)
+        let held = try await engine.deliveries.delivery("dlv_next", in: room.space)?.0.status
+        #expect(held == .held, "there is room again")
         let rows = try Database(path: folder.database, mode: .readOnly)
         #expect(try rows.integer("SELECT count(*) FROM removed") == 0)
         await engine.close()

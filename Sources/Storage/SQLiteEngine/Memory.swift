@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 import Logging
 import Synchronization
 
@@ -10,6 +11,8 @@ final class Memory: Sendable {
     let changes: Backlog<RecordChanges>
     let clock: WallClock
     let limits: Limits
+    /// The queue in memory, once there is one: removal tells it what it has taken away.
+    let board = Lock<Board?>(nil)
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
         tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)

@@ -44,6 +44,7 @@ public final class SQLiteEngine: Engine {
             lanes: parts.lanes, life: parts.life, clock: settings.clock, writing: writing)
         self.writing = writing
         self.board = board
+        memory.board.withLock { $0 = board }
         log = SQLiteLog(memory: memory, readers: readers, writing: writing)
         let isWatching = clerk.start {
             board.serve()

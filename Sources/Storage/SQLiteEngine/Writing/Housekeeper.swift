@@ -112,6 +112,7 @@ struct HousekeepingStatements {
             UPDATE delivery SET state=2, reason='held_too_long', touched=?2, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery WHERE tt < ?1 AND state = 0
             AND (SELECT state FROM endpoint WHERE id = delivery.ep) <> 0 LIMIT \(rows))
+            RETURNING ep
             """)
         removeFinished = try prepare(
             """
@@ -134,8 +135,16 @@ struct HousekeepingStatements {
         guard writer.database.changes < Writer.turnRows else { return true }
         buryHeld.bind(Int64(writer.now.adding(.zero - writer.memory.limits.deliveriesKept).rawValue), at: 1)
         buryHeld.bind(Int64(writer.now.rawValue), at: 2)
-        try buryHeld.run()
-        return writer.database.changes == Writer.turnRows
+        var buried: [Int64: Int] = [:]
+        try buryHeld.forEachRow { row in
+            buried[row.integer(0), default: 0] += 1
+            return true
+        }
+        // Else they would count against what may be held, until the next start.
+        writer.effects.append { [memory = writer.memory, buried] in
+            memory.board.withLock { $0 }?.forget(buried.mapValues { -$0 })
+        }
+        return buried.values.reduce(0, +) == Writer.turnRows
     }
 
     /// Deliveries that are over, and records that are no more, for as long as a delivery is kept.
