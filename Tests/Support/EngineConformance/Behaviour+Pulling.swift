@@ -28,7 +28,12 @@ extension Behaviour {
             let pulled = try await trial.queue.take(
                 from: trial.endpoint("sub"), limit: 400, lease: .seconds(30), wait: .zero)
             #expect(pulled.count == 400)
-            #expect(try await trial.queue.take(9, capacity: 20, wait: .zero).count == 7, "an endpoint's share of 20")
+            let pushed = try await trial.queue.take(9, capacity: 20, wait: .zero)
+            #expect(pushed.count == 7, "an endpoint's share of 20")
+            // Nor does it give something back that it never took.
+            try await trial.queue.set(.closed, of: trial.endpoint("sub"), concurrency: 1)
+            _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
+            #expect(try await trial.queue.take(9, capacity: 20, wait: .zero).isEmpty)
         },
         Behaviour("a lease that runs out is an attempt, renewing holds it, and after so many attempts an item is dead")
         {

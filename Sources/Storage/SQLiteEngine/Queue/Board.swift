@@ -18,6 +18,8 @@ final class Board: Sendable {
         var until: UInt64
         /// Whether it waits in line in the file, and goes with an attempt at the first of its chain.
         var isInLine: Bool
+        /// Whether it was pulled, whatever its endpoint is by now.
+        let isPulled: Bool
         var isFinishing = false
     }
 

@@ -108,8 +108,8 @@ extension BoardState {
     }
 
     /// Counts attempts under way.
-    mutating func count(_ change: Int, _ number: Int64) {
-        guard let space = lanes[number]?.endpoint.space, let isPulled = lanes[number]?.settings.isPulled else { return }
+    private mutating func count(_ change: Int, _ number: Int64, isPulled: Bool) {
+        guard let space = lanes[number]?.endpoint.space else { return }
         lanes[number]?.leased += change
         guard !isPulled else { return }
         shares[space, default: 0] += change
@@ -200,7 +200,7 @@ extension BoardState {
     private mutating func begin(
         _ item: DueItem, _ number: Int64, _ term: Board.Term, _ grants: inout [Board.Grant]
     ) -> UInt64 {
-        count(1, number)
+        count(1, number, isPulled: lanes[number]?.settings.isPulled ?? false)
         let batch = fence + 1
         lease(item, number, batch, term, isInLine: false, &grants)
         return batch
@@ -220,11 +220,12 @@ extension BoardState {
         _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: Board.Term, isInLine: Bool,
         _ grants: inout [Board.Grant]
     ) {
-        guard let endpoint = lanes[number]?.endpoint else { return }
+        guard let endpoint = lanes[number]?.endpoint, let isPulled = lanes[number]?.settings.isPulled else { return }
         fence += 1
         let key = DeliveryKey(event: item.event, endpoint: number)
         leases[key] = Board.Held(
-            item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine)
+            item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine,
+            isPulled: isPulled)
         ends.push(LeaseEnd(until: term.until, key: key))
         let planned = lanes[number]?.takeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
@@ -240,7 +241,7 @@ extension BoardState {
             batches[held.batch]?.running = running - 1
             guard running == 1 else { return }
         }
-        count(-1, key.endpoint)
+        count(-1, key.endpoint, isPulled: held.isPulled)
         enlist(key.endpoint)
     }
 
@@ -252,7 +253,7 @@ extension BoardState {
             batches[held.batch]?.running = running + 1
             guard running == 0 else { return }
         }
-        count(1, key.endpoint)
+        count(1, key.endpoint, isPulled: held.isPulled)
     }
 
     /// A lease is over.
@@ -263,7 +264,7 @@ extension BoardState {
             guard left == 1 else { return }
             batches[held.batch] = nil
         }
-        if lanes[key.endpoint]?.settings.isPulled == false { attempts -= 1 }
+        if !held.isPulled { attempts -= 1 }
     }
 
     /// Items whose lease ran out are due again: whoever held it may have died. Where that is an attempt, it is recorded first.
