@@ -67,6 +67,9 @@ enum ProblemCatalogue {
             code: "bad_idempotency_key", status: 400, title: "The Idempotency-Key cannot be used",
             meaning: "It is one value of 1 to 255 visible ASCII characters."),
         Entry(
+            code: "bad_form", status: 400, title: "The body is no form",
+            meaning: "Its Content-Type says application/x-www-form-urlencoded, and its bytes are something else."),
+        Entry(
             code: "url_refused", status: 400, title: "The URL is refused",
             meaning: "The gateway does not post to private addresses, unusual ports or without TLS, unless its "
                 + "operator allows it."),
@@ -161,6 +164,15 @@ enum ProblemCatalogue {
         Entry(
             code: "mapping_failed", status: 422, title: "The post does not fit the source's mapping",
             meaning: "A template points at something the post does not have. The errors name the places."),
+        Entry(
+            code: "mapping_too_costly", status: 422, title: "The post makes the mapping too large",
+            meaning: "Its repetitions go over more values than a mapping may visit. Nothing was stored."),
+        Entry(
+            code: "not_verified", status: 422, title: "The request was not verified when it came",
+            meaning: "Only a post whose signature was accepted can be sent through its source again."),
+        Entry(
+            code: "not_replayable", status: 422, title: "The request was not kept whole",
+            meaning: "Long bodies are cut off in the log of requests. Have the sender post it again."),
         Entry(
             code: "not_composed", status: 422, title: "The event has no form in the webhook's format",
             meaning: "The detail says why: a template points at something the event does not have, or gives too much."),
