@@ -59,6 +59,8 @@ public struct Limits: Sendable {
     public var typesPerApp = 1000
     /// The text of one schema.
     public var schemaBytes = 256 * 1024
+    /// What the compiled schemas of an app may keep in memory, about: a thousand of the usual ones need 45 MB.
+    public var schemaMemoryBytes = 256 * 1024 * 1024
     public var versionsPerType = 1000
     /// Examples of one version, and as many counter-examples.
     public var schemaExamples = 100

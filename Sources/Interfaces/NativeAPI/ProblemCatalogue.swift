@@ -211,6 +211,9 @@ enum ProblemCatalogue {
             code: "too_many_event_types", status: 422, title: "The app has too many event types",
             meaning: "Remove one."),
         Entry(
+            code: "schema_memory_full", status: 422, title: "The app's schemas take too much memory",
+            meaning: "Schemas are kept compiled. Make this one smaller, or remove event types that are not used."),
+        Entry(
             code: "too_many_versions", status: 422, title: "The event type has too many versions",
             meaning: "Go on with a type of another name."),
         Entry(

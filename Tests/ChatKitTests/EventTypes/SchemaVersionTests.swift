@@ -213,4 +213,24 @@ import Testing
             #expect(third.slug == "too_many_versions")
         }
     }
+
+    @Test("has room in memory beside those of the app's other types, or is refused")
+    func memory() async throws {
+        var limits = Limits()
+        limits.schemaMemoryBytes = 3 * 1024 * 1024
+        try await withChat(limits: limits) { chat in
+            // Some 1.6 MB each, by their texts.
+            let large = #"{"description":"\#(String(repeating: "x", count: 50_000))"}"#
+            _ = try await chat.declare("a", settings(rule: "none"))
+            _ = try await chat.declare("b", settings(rule: "none"))
+            _ = try await chat.addVersion(proposal(large), to: "a")
+            // A new version takes the place of the one before.
+            _ = try await chat.addVersion(proposal(large + " "), to: "a")
+            let second = try await refusal { _ = try await chat.addVersion(proposal(large), to: "b") }
+            #expect(second.slug == "schema_memory_full")
+            let trial = try await refusal { _ = try await chat.setCandidate(json(large), for: "b") }
+            #expect(trial.slug == "schema_memory_full")
+            _ = try await chat.addVersion(proposal(orderSchema), to: "b")
+        }
+    }
 }

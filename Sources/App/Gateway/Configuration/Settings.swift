@@ -129,6 +129,9 @@ public enum Settings {
         .integer(
             "limits.schema_bytes", \.limits.schemaBytes, in: 1024...4_194_304, unit: "bytes", "text of one schema"),
         .integer(
+            "limits.schema_memory_bytes", \.limits.schemaMemoryBytes, in: 1_048_576...17_179_869_184, unit: "bytes",
+            "memory of an app's compiled schemas, about"),
+        .integer(
             "limits.schema_versions", \.limits.versionsPerType, in: 1...100_000, unit: "versions",
             "versions of one event type"),
         .integer(

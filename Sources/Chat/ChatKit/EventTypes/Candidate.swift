@@ -44,6 +44,8 @@ final class Candidate: Sendable {
         self.init(text, try? check.compile(text), created: created ?? record.updated)
     }
 
+    var keptBytes: Int { schema?.keptBytes ?? 0 }
+
     static func recordKey(of type: String, in space: SpaceID) -> RecordKey {
         RecordKey(.setting, idPrefix + type, in: space)
     }

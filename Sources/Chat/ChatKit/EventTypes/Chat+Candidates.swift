@@ -14,7 +14,9 @@ extension Chat {
         try demandManaging(name)
         return try await types.workshop.run(for: space) { [types, space] () async throws(ChatError) in
             _ = try types.type(name, in: space)
-            let candidate = Candidate(schema, try types.check.compile(schema), created: types.clock.now)
+            let compiled = try types.check.compile(schema)
+            try types.demandRoom(for: compiled, besides: .candidate, of: name, in: space)
+            let candidate = Candidate(schema, compiled, created: types.clock.now)
             let key = Candidate.recordKey(of: name, in: space)
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)

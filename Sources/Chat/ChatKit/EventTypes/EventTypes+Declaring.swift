@@ -90,6 +90,7 @@ extension EventTypes {
         let isKnown = newest?.schema == proposal.schema
         let schema = try (isKnown ? storedCheck : check).compile(proposal.schema)
         try check.tryExamples(of: proposal, on: schema)
+        if !isKnown { try demandRoom(for: schema, besides: .version, of: type.name, in: space) }
         if isKnown {
             let compiled = CompiledVersion(number: type.latestVersion, schema: schema)
             return (change(type, from: old, compiled: compiled, in: space), type, nil)
@@ -139,6 +140,30 @@ extension EventTypes {
             }
         }
         return nil
+    }
+
+    /// What a schema takes the place of.
+    enum Replaced { case version, candidate }
+
+    /// - Throws: `.invalid` with the slug `schema_memory_full` past `Limits.schemaMemoryBytes`.
+    func demandRoom(
+        for schema: Schema, besides replaced: Replaced, of name: String, in space: SpaceID
+    ) throws(ChatError) {
+        let kept = contents.withLock { contents -> Int in
+            guard let app = contents[space] else { return 0 }
+            let versions = app.entries.lazy.filter { replaced != .version || $0.key != ExactText(name) }
+                .map { $0.value.compiled?.schema?.keptBytes ?? 0 }
+            let candidates = app.candidates.lazy.filter { replaced != .candidate || $0.key != ExactText(name) }
+                .map { $0.value.keptBytes }
+            return versions.reduce(0, +) + candidates.reduce(0, +)
+        }
+        guard kept + schema.keptBytes <= limits.schemaMemoryBytes else {
+            throw ChatError(
+                .invalid,
+                "this schema takes about \(schema.keptBytes) bytes of memory, and the app's others \(kept) of the "
+                    + "\(limits.schemaMemoryBytes) there are: make it smaller, or remove types no longer used",
+                slug: "schema_memory_full")
+        }
     }
 
     private func compiled(_ version: SchemaVersion, in space: SpaceID) throws(ChatError) -> Schema {
