@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChatModel
 import Gateway
 
 /// `parley serve`: the gateway itself.
@@ -26,7 +27,7 @@ struct ServeCommand: AsyncParsableCommand {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure("the gateway stopped: \(error)")
+            throw CommandFailure("the gateway stopped: \((error as? ChatError)?.message ?? "\(error)")")
         }
     }
 }
