@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 import Testing
 
 extension Behaviour {
@@ -161,6 +162,46 @@ extension Behaviour {
             var rest: [Timetoken] = []
             while case let more = try await trial.settleNext(.delivered), !more.isEmpty { rest += more }
             #expect(rest.sorted() == (1...10).map { Timetoken($0) }.filter { !events.contains($0) })
+        },
+        Behaviour("a backlog larger than memory goes out in full batches, also while attempts are being recorded") {
+            trial in
+            try await trial.order(.none, batch: 500)
+            for part in 0..<10 as Range<UInt64> {
+                try await trial.plan(
+                    (1...1000).map { trial.item(Timetoken(part * 1000 + $0), "wh") }, from: Timetoken(part * 1000))
+            }
+            let queue = await trial.queue
+            var batches: [[Lease]] = []
+            while case let batch = try await queue.take(1, wait: .zero), !batch.isEmpty { batches.append(batch) }
+            #expect(batches.count == 10)
+            var last = batches.removeLast()
+            let first = last.removeFirst()
+            #expect(try await queue.finish(last.map { ($0, trial.outcome(.delivered)) }).allSatisfy { $0 })
+            // It is over for its endpoint before it is in the file, where all that is leased still waits.
+            let isRecorded = Lock(false)
+            async let recording = {
+                defer { isRecorded.withLock { $0 = true } }
+                return try await queue.finish(first, trial.outcome(.delivered))
+            }()
+            var next: [Lease] = []
+            while next.isEmpty, !isRecorded.withLock({ $0 }) { next = try await queue.take(1, wait: .zero) }
+            #expect(next.count == 500)
+            #expect(try await recording)
+            let underWay = batches.joined() + next
+            #expect(try await queue.finish(underWay.map { ($0, trial.outcome(.delivered)) }).allSatisfy { $0 })
+            var delivered = underWay.count + last.count + 1
+            while case let events = try await trial.settleNext(.delivered), !events.isEmpty {
+                delivered += events.count
+            }
+            #expect(delivered == 10_000)
+        },
+        Behaviour("what went with another and became the first of its order is due when its lease runs out") { trial in
+            try await trial.order(.strict, batch: 3)
+            try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
+            let leases = try await trial.queue.take(9, wait: .zero)
+            #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
+            trial.clock.advance(by: .seconds(61))
+            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [2, 3])
         },
         Behaviour("attempts begin no faster than the rate, after a rest one second's worth at once") { trial in
             var settings = LaneSettings(concurrency: 1000)

@@ -11,7 +11,7 @@ final class Board: Sendable {
     private static let clockCheck: UInt64 = 1_000_000_000
 
     struct Held: Sendable {
-        let item: DueItem
+        var item: DueItem
         let fence: UInt64
         let batch: UInt64
         let since: UInt64
@@ -57,7 +57,7 @@ final class Board: Sendable {
         let settings: LaneSettings
         let isReordering: Bool
         let waiting: Int
-        let leased: Int
+        let leases: Int
 
         var state: LaneState { settings.state }
     }
@@ -110,9 +110,9 @@ final class Board: Sendable {
         state.withLock { state in
             // No copy of the lane leaves the lock: its items would be copied at the next change.
             guard let settings = state.lanes[number]?.settings, let waiting = state.lanes[number]?.waiting,
-                let leased = state.lanes[number]?.leased, let isReordering = state.lanes[number]?.isReordering
+                let leases = state.lanes[number]?.leases, let isReordering = state.lanes[number]?.isReordering
             else { return nil }
-            return Standing(settings: settings, isReordering: isReordering, waiting: waiting, leased: leased)
+            return Standing(settings: settings, isReordering: isReordering, waiting: waiting, leases: leases)
         }
     }
 
@@ -143,7 +143,8 @@ final class Board: Sendable {
     func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
             let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, endpoint: number)] == nil }
-            state.lanes[number]?.replace(with: free, isComplete: isComplete)
+            // Of all rows: those that are leased are no reason to believe that nothing stands behind them.
+            state.lanes[number]?.replace(with: free, beyond: isComplete ? nil : fetched.last?.due)
             state.enlist(number)
         }
     }
@@ -172,21 +173,14 @@ final class Board: Sendable {
     func clear(_ number: Int64) {
         change { state in
             state.dropFacts(of: number)
-            state.lanes[number]?.replace(with: [], isComplete: true)
+            state.lanes[number]?.replace(with: [], beyond: nil)
             state.lanes[number]?.waiting = 0
         }
     }
 
     /// Attempts are recorded: the leases are over, and an item comes back if it is due again.
     func settle(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
-        change { state in
-            for (key, ending) in attempts {
-                guard state.leases[key] != nil else { continue }
-                state.drop(key)
-                state.lanes[key.endpoint]?.settle(key.event, ending)
-                state.enlist(key.endpoint)
-            }
-        }
+        change { $0.settle(attempts) }
     }
 
     // MARK: Leases

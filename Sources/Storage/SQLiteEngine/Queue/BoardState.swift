@@ -87,6 +87,8 @@ extension BoardState {
     mutating func promote(_ key: DeliveryKey, due: UInt64) {
         if leases[key] != nil {
             leases[key]?.isInLine = false
+            // Who goes with another has no due time of its own until then.
+            leases[key]?.item = DueItem(event: key.event, due: due)
         } else {
             lanes[key.endpoint]?.add(DueItem(event: key.event, due: due))
             enlist(key.endpoint)
@@ -226,6 +228,7 @@ extension BoardState {
         leases[key] = Board.Held(
             item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine,
             isPulled: isPulled)
+        lanes[number]?.leases += 1
         ends.push(LeaseEnd(until: term.until, key: key))
         let planned = lanes[number]?.takeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
@@ -256,9 +259,21 @@ extension BoardState {
         count(1, key.endpoint, isPulled: held.isPulled)
     }
 
+    mutating func settle(_ attempts: [(key: DeliveryKey, ending: Board.Ending)]) {
+        for (key, ending) in attempts {
+            guard let held = leases[key] else { continue }
+            // Under way again, because the outcome of a slow commit was given up: now it is known.
+            if !held.isFinishing { stop(key, held) }
+            drop(key)
+            lanes[key.endpoint]?.settle(key.event, ending)
+            enlist(key.endpoint)
+        }
+    }
+
     /// A lease is over.
-    mutating func drop(_ key: DeliveryKey) {
+    private mutating func drop(_ key: DeliveryKey) {
         guard let held = leases.removeValue(forKey: key) else { return }
+        lanes[key.endpoint]?.leases -= 1
         if let left = batches[held.batch]?.leases {
             batches[held.batch]?.leases = left - 1
             guard left == 1 else { return }

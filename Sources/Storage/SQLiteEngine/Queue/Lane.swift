@@ -31,6 +31,8 @@ struct Lane: Sendable {
     private var meter: RateMeter?
     /// Attempts under way: leases out whose outcome nobody has handed in yet.
     var leased = 0
+    /// Leases out, those that are being recorded among them: an attempt may have several.
+    var leases = 0
     /// Items in the file that are neither delivered nor dead.
     var waiting = 0
     private(set) var items = Heap<DueItem>()
@@ -139,12 +141,12 @@ struct Lane: Sendable {
         return Array(facts.values)
     }
 
-    /// Takes the file's word for everything: the items fetched, and whether there are more.
-    mutating func replace(with fetched: [DueItem], isComplete: Bool) {
+    /// Takes the file's word for everything: the items fetched, and from which due time on there are more.
+    mutating func replace(with fetched: [DueItem], beyond: UInt64?) {
         isFetching = false
         items.removeAll()
         for item in fetched { items.push(item) }
-        beyond = isComplete ? nil : fetched.last?.due
+        self.beyond = beyond
     }
 
     /// Forgets what memory held; the file is asked when next needed.

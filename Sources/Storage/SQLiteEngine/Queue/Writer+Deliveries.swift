@@ -162,7 +162,7 @@ extension Writer {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
         // Leased items stand among the earliest in the file, and memory leaves them out.
-        let most = Lane.capacity + (board.standing(of: number)?.leased ?? 0)
+        let most = Lane.capacity + (board.standing(of: number)?.leases ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in
