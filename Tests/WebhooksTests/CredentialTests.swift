@@ -154,6 +154,47 @@ import Testing
             let issued = try await house.registry.create(
                 WebhookSettings(url: receiver.url()), by: House.owner)
             let rotated = try await house.registry.rotateSecret(
+    @Test("shows in a preview the form of its signatures and none that is valid")
+    func previewedSignatures() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await Self.create(
+                house, receiver,
+                #""signatures":["standard","standard_ed25519","hub_sha256","stripe","rfc9421"]"#)
+            let event = try await house.emit()
+            let request = try #require(await receiver.requests.wait(count: 1).first)
+            let preview = try await house.registry.preview(webhook.id, of: event, by: House.owner)
+            let fields = Dictionary(preview.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            #expect(fields["webhook-signature"] == "v1,(masked) v1a,(masked)")
+            #expect(fields["x-hub-signature-256"] == "sha256=(masked)")
+            #expect(fields["stripe-signature"]?.hasSuffix(",v1=(masked)") == true)
+            #expect(fields["stripe-signature"]?.hasPrefix("t=1700000") == true)
+            #expect(fields["signature"] == "sig1=:(masked):, sig2=:(masked):")
+            #expect(fields["content-digest"] == request["content-digest"])
+        }
+    }
+
+    @Test("is previewed only for channels and types the caller reaches")
+    func previewedReach() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let settings = WebhookSettings(
+                url: receiver.url(), types: [.below("order.")], channels: [.below("orders.")])
+            let webhook = try await house.registry.create(settings, by: House.owner).webhook
+            let narrow = Caller(
+                space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("orders.")],
+                types: [.below("order.")])
+            _ = try await house.registry.preview(webhook.id, of: house.emit(), by: narrow)
+            for (type, channel) in [("user.made", "orders.eu"), ("order.paid", "rooms.a"), ("order.paid", "$system")] {
+                let draft = EventDraft(channel: ChannelID(channel, in: House.space), type: type, data: .emptyObject)
+                let event = Event(timetoken: house.clock.now, draft: draft)
+                await #expect(throws: ChatError.self, "\(type) on \(channel)") {
+                    _ = try await house.registry.preview(webhook.id, of: event, by: narrow)
+                }
+            }
+        }
+    }
+
                 of: issued.webhook.id, overlap: .seconds(60), by: House.owner)
             try await house.emit()
             await house.recorded(1)

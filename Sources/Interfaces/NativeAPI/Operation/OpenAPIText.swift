@@ -801,8 +801,8 @@ enum OpenAPIText {
               tags: [webhooks]
               summary: Show what a webhook would be sent
               description: |
-                The exact request for an event of the log, or for a made-up one, whether the webhook asks for it or not. Nothing
-                is sent. Needs the scope `manage`.
+                The exact request for an event of the log, or for a made-up one, whether the webhook asks for it or not; secrets
+                and signatures are masked. Nothing is sent. Needs the scope `manage`, and a key that reaches channel and type.
               requestBody:
                 required: true
                 content:

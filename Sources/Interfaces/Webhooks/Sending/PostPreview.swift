@@ -7,7 +7,8 @@ public import JSON
 public struct PostPreview: Sendable {
     public var method: String
     public var url: String
-    /// With the owner's secret values masked.
+    /// With the owner's secret values masked, and the signatures: a valid one over what never happened would pass for news
+    /// of the app.
     public var headers: [HeaderField]
     public var body: [UInt8]
 
@@ -28,6 +29,33 @@ public struct PostPreview: Sendable {
         writer.member("body", String(decoding: body, as: UTF8.self))
         writer.endObject()
     }
+
+    private static let signatures: Set = [
+        "webhook-signature", "x-hub-signature-256", "stripe-signature", "signature",
+    ]
+
+    fileprivate static func shown(_ value: String, of name: String) -> String {
+        guard DeliveryAttempt.isShown(name) else { return DeliveryAttempt.masked }
+        return signatures.contains(name) ? withoutSignatures(value) : value
+    }
+
+    /// The form stays: a signature is in hexadecimal or Base64, and longer than all else there.
+    private static func withoutSignatures(_ value: String) -> String {
+        var shown = ""
+        var rest = value[...]
+        while !rest.isEmpty {
+            let run = rest.prefix { $0.isLetter || $0.isNumber || $0 == "+" || $0 == "/" }
+            rest = rest.dropFirst(run.count)
+            if run.count >= 32 {
+                shown += DeliveryAttempt.masked
+                rest = rest.drop { $0 == "=" }
+            } else {
+                shown += run
+            }
+            if let separator = rest.popFirst() { shown.append(separator) }
+        }
+        return shown
+    }
 }
 
 extension WebhookRegistry {
@@ -37,15 +65,15 @@ extension WebhookRegistry {
     public func preview(_ id: String, of event: Event, by caller: Caller) async throws(ChatError) -> PostPreview {
         let webhook = try await self.webhook(id, by: caller)
         try demandReach(of: webhook.settings, by: caller)
+        try caller.demand(channel: event.channel.name)
+        try caller.demand(type: event.type)
         var batch = PostBatch(at: service.clock.now, plans)
         batch.add([Deliveries.trial(of: event, for: webhook)], to: webhook)
         guard let request = batch.requests.first else {
             let detail = batch.unsent.first?.result.failure?.detail ?? "nothing to send"
             throw ChatError(.invalid, "the event cannot be sent: \(detail)", slug: "not_composed")
         }
-        var headers = request.headers.map { field in
-            HeaderField(field.name, DeliveryAttempt.isShown(field.name) ? field.value : DeliveryAttempt.masked)
-        }
+        var headers = request.headers.map { HeaderField($0.name, PostPreview.shown($0.value, of: $0.name)) }
         if case .oauth2 = webhook.settings.auth { headers.append(HeaderField("authorization", DeliveryAttempt.masked)) }
         return PostPreview(method: request.method, url: request.url, headers: headers, body: request.body)
     }
