@@ -70,6 +70,26 @@ import Testing
         }
     }
 
+    @Test("does not wait for a token that is being got with other credentials")
+    func changedMeanwhile() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let first = try Receiver { _ in .held(gate, then: .status(200, body: Array(#"{"access_token":"old"}"#.utf8))) }
+        let second = try Self.tokenServer()
+        let (before, after) = (try Receiver(), try Receiver())
+        try await House.with { house in
+            let webhook = try await Self.create(house, before, Self.oauth(first))
+            try await house.emit()
+            await first.requests.wait(count: 1)
+            let patch = try JSONDocument(Array(#"{"url":"\#(after.url())",\#(Self.oauth(second))}"#.utf8))
+            _ = try await house.registry.patch(webhook.id, with: patch, by: House.owner)
+            try await house.emit()
+            let request = await after.requests.wait(count: 1).first
+            #expect(request?["authorization"] == "Bearer t1")
+            gate.open()
+        }
+    }
+
     @Test("replaces a token the receiver does not take any more, within the attempt")
     func replaced() async throws {
         let tokens = try Self.tokenServer()
@@ -134,26 +154,6 @@ import Testing
         }
     }
 
-    @Test("is tried with all it has")
-    func test() async throws {
-        let (receiver, tokens) = (try Receiver(), try Self.tokenServer())
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
-            let attempt = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
-            #expect(attempt.status == 204)
-            let request = try #require(receiver.requests.entries.first)
-            #expect(request["authorization"] == "Bearer t1")
-            #expect(request["content-type"] == "application/cloudevents+json")
-        }
-    }
-
-    @Test("signs with every secret that is active, in every way, and not longer")
-    func rotation() async throws {
-        let receiver = try Receiver()
-        try await House.with { house in
-            let issued = try await house.registry.create(
-                WebhookSettings(url: receiver.url()), by: House.owner)
-            let rotated = try await house.registry.rotateSecret(
     @Test("shows in a preview the form of its signatures and none that is valid")
     func previewedSignatures() async throws {
         let receiver = try Receiver()
@@ -195,6 +195,26 @@ import Testing
         }
     }
 
+    @Test("is tried with all it has")
+    func test() async throws {
+        let (receiver, tokens) = (try Receiver(), try Self.tokenServer())
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
+            let attempt = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
+            #expect(attempt.status == 204)
+            let request = try #require(receiver.requests.entries.first)
+            #expect(request["authorization"] == "Bearer t1")
+            #expect(request["content-type"] == "application/cloudevents+json")
+        }
+    }
+
+    @Test("signs with every secret that is active, in every way, and not longer")
+    func rotation() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let issued = try await house.registry.create(
+                WebhookSettings(url: receiver.url()), by: House.owner)
+            let rotated = try await house.registry.rotateSecret(
                 of: issued.webhook.id, overlap: .seconds(60), by: House.owner)
             try await house.emit()
             await house.recorded(1)

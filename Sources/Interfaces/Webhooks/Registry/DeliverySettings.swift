@@ -21,7 +21,7 @@ public enum WebhookAuth: Sendable, Equatable {
     case oauth2(ClientCredentials)
 
     /// OAuth 2.0, grant type `client_credentials` (RFC 6749, 4.4).
-    public struct ClientCredentials: Sendable, Equatable {
+    public struct ClientCredentials: Sendable, Hashable {
         public var tokenURL: String
         public var clientID: String
         public var clientSecret: String

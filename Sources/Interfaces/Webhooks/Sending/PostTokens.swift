@@ -6,20 +6,23 @@ import Signing
 
 /// Access tokens of webhooks that show one (OAuth 2.0, client credentials), and the posts that carry them.
 ///
-/// Tokens are kept until shortly before they end. One request for a token at a time per webhook: whoever comes meanwhile
-/// waits for its outcome.
+/// Tokens are kept until shortly before they end. One request for a token at a time per webhook and credentials: whoever
+/// comes meanwhile waits for its outcome.
 final class PostTokens: Sendable {
     typealias Credentials = WebhookAuth.ClientCredentials
     private typealias Outcome = Result<String, OutboundFailure>
 
-    private struct Entry {
-        var credentials: Credentials
-        var token: (text: String, until: Timetoken)?
-        var isFetching = false
-        var waiting: [CheckedContinuation<Outcome, Never>] = []
+    /// A token is good only for the credentials it was got with: the webhook may have another receiver by now.
+    private struct Owner: Hashable {
+        let endpoint: EndpointID
+        let credentials: Credentials
     }
 
-    private enum Step { case have(String), fetch, wait }
+    private struct Entry {
+        var token: (text: String, until: Timetoken)?
+        var isFetching = false
+        var waiting: [CheckedContinuation<Outcome?, Never>] = []
+    }
 
     /// A token is not used for its last seconds: it must still be good when it arrives.
     private static let leeway: Duration = .seconds(30)
@@ -30,7 +33,7 @@ final class PostTokens: Sendable {
 
     private let client: Client
     private let clock: WallClock
-    private let entries = Lock<[EndpointID: Entry]>([:])
+    private let entries = Lock<[Owner: Entry]>([:])
 
     init(client: Client, clock: WallClock) {
         self.client = client
@@ -41,10 +44,11 @@ final class PostTokens: Sendable {
     /// replaced, once, within the attempt.
     func send(_ request: OutboundRequest, to webhook: Webhook) async -> OutboundResult {
         guard case .oauth2(let credentials) = webhook.settings.auth else { return await client.send(request) }
+        let owner = Owner(endpoint: webhook.endpoint, credentials: credentials)
         var result = OutboundResult()
         for _ in 0..<2 {
             let token: String
-            switch await self.token(of: webhook.endpoint, credentials) {
+            switch await self.token(of: owner) {
             case .success(let text): token = text
             case .failure(let failure): return OutboundResult(failure: failure)
             }
@@ -52,63 +56,50 @@ final class PostTokens: Sendable {
             authorized.headers.append(("authorization", "Bearer " + token))
             result = await client.send(authorized)
             guard result.status == 401 else { return result }
-            drop(token, of: webhook.endpoint)
+            drop(token, of: owner)
         }
         return result
     }
 
-    private func drop(_ token: String, of endpoint: EndpointID) {
+    private func drop(_ token: String, of owner: Owner) {
         entries.withLock { entries in
-            if entries[endpoint]?.token?.text == token { entries[endpoint]?.token = nil }
+            if entries[owner]?.token?.text == token { entries[owner]?.token = nil }
         }
     }
 
-    private func token(of endpoint: EndpointID, _ credentials: Credentials) async -> Outcome {
-        switch begin(endpoint, credentials) {
-        case .have(let token): return .success(token)
-        case .fetch:
-            let (outcome, life) = await fetch(credentials)
-            end(endpoint, outcome, life)
-            return outcome
-        case .wait:
-            return await withCheckedContinuation { continuation in
-                let isOver = entries.withLock { entries in
-                    guard entries[endpoint]?.isFetching == true else { return true }
-                    entries[endpoint]?.waiting.append(continuation)
-                    return false
-                }
-                // It ended in between; the attempt is repeated like any other that failed.
-                if isOver {
-                    continuation.resume(returning: .failure(OutboundFailure(.cancelled, detail: "token missed")))
-                }
-            }
-        }
+    private func token(of owner: Owner) async -> Outcome {
+        let known = await withCheckedContinuation { join(owner, $0) }
+        if let known { return known }
+        let (outcome, life) = await fetch(owner.credentials)
+        end(owner, outcome, life)
+        return outcome
     }
 
-    private func begin(_ endpoint: EndpointID, _ credentials: Credentials) -> Step {
+    /// Resumes with the token that is there, later with that which is being fetched, or with nil: it is the caller's to fetch.
+    private func join(_ owner: Owner, _ continuation: CheckedContinuation<Outcome?, Never>) {
         let now = clock.now
-        return entries.withLock { entries in
-            if entries[endpoint]?.isFetching == true { return .wait }
-            if let entry = entries[endpoint], entry.credentials == credentials, let token = entry.token,
-                now < token.until
-            {
-                return .have(token.text)
+        let known = entries.withLock { entries -> Outcome?? in
+            if entries[owner]?.isFetching == true {
+                entries[owner]?.waiting.append(continuation)
+                return nil
             }
+            if let token = entries[owner]?.token, now < token.until { return .some(.success(token.text)) }
             if entries.count >= Self.most { entries = entries.filter { $0.value.isFetching } }
-            entries[endpoint] = Entry(credentials: credentials, isFetching: true)
-            return .fetch
+            entries[owner] = Entry(isFetching: true)
+            return .some(nil)
         }
+        if let known { continuation.resume(returning: known) }
     }
 
-    private func end(_ endpoint: EndpointID, _ outcome: Outcome, _ life: Duration) {
+    private func end(_ owner: Owner, _ outcome: Outcome, _ life: Duration) {
         let until = clock.now.adding(life)
         let waiting = entries.withLock { entries in
             defer {
-                entries[endpoint]?.waiting = []
-                entries[endpoint]?.isFetching = false
-                if case .success(let token) = outcome { entries[endpoint]?.token = (token, until) }
+                entries[owner]?.waiting = []
+                entries[owner]?.isFetching = false
+                if case .success(let token) = outcome { entries[owner]?.token = (token, until) }
             }
-            return entries[endpoint]?.waiting ?? []
+            return entries[owner]?.waiting ?? []
         }
         for continuation in waiting { continuation.resume(returning: outcome) }
     }
