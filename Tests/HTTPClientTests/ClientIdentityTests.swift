@@ -90,14 +90,14 @@ import Testing
     func kinds(_ kind: [String]) throws {
         let certificates = try Certificates()
         let made = try certificates.make("ann", kind)
-        _ = try ClientIdentity(certificate: made.certificate, privateKey: made.key)
+        try ClientIdentity(certificate: made.certificate, privateKey: made.key).check()
         // Text around a PEM block is what tools print there.
-        _ = try ClientIdentity(certificate: "Subject: ann\n" + made.certificate, privateKey: made.key + "\n")
+        try ClientIdentity(certificate: "Subject: ann\n" + made.certificate, privateKey: made.key + "\n").check()
         guard kind != ["ed25519"] else { return }
         let old = try certificates.converted(
             made, [kind[0] == "ec" ? "ec" : "rsa"] + (kind[0] == "ec" ? [] : ["-traditional"]))
         #expect(old.hasPrefix(kind[0] == "ec" ? "-----BEGIN EC PRIVATE" : "-----BEGIN RSA PRIVATE"))
-        _ = try ClientIdentity(certificate: made.certificate, privateKey: old)
+        try ClientIdentity(certificate: made.certificate, privateKey: old).check()
     }
 
     @Test("is refused with the reason when it could not be used")
@@ -124,7 +124,7 @@ import Testing
         ]
         for (index, (certificate, key, authorities, reason)) in cases.enumerated() {
             let error = #expect(throws: ClientIdentityError.self, "case \(index)") {
-                _ = try ClientIdentity(certificate: certificate, privateKey: key, authorities: authorities)
+                try ClientIdentity(certificate: certificate, privateKey: key, authorities: authorities).check()
             }
             #expect(error?.reason == reason, "case \(index)")
         }

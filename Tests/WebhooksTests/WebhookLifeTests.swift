@@ -231,6 +231,38 @@ import Testing
         }
     }
 
+    @Test("whose record cannot be read at a start is owed what happens meanwhile")
+    func unreadableMeanwhile() async throws {
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let receiver = try Receiver()
+        let records = Ledger<(key: RecordKey, body: JSONText)>()
+        try await House.with(settings, clock: clock) { house in
+            let webhook = try await house.webhook(receiver, channels: [.exact("orders.eu")]).webhook
+            let key = Webhook.recordKey(of: webhook.endpoint)
+            let body = try #require(try await house.engine.directory.read(key)).body
+            records.append((key, body))
+            let foreign = body.description.replacing(#""status":"enabled""#, with: #""status":"resting""#)
+            let change = RecordChange(key, body: JSONText(trusted: Array(foreign.utf8)), demand: .present)
+            _ = try await house.engine.directory.write([change])
+        }
+        try await House.with(settings, clock: clock) { house in
+            let event = try await house.emit()
+            try await house.emit(channel: "orders.us")
+            let other = try Receiver()
+            try await house.webhook(other)
+            try await house.emit(channel: "orders.us")
+            await house.recorded(1)
+            let (key, body) = records.entries[0]
+            #expect(try await house.deliveries(of: key.id).map(\.status) == [.held])
+            _ = try await house.engine.directory.write([RecordChange(key, body: body, demand: .present)])
+            await house.recorded(2)
+            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [event.id])
+        }
+    }
+
     @Test("whose record the sender finds unreadable is held as well")
     func foundUnreadable() async throws {
         let receiver = try Receiver()

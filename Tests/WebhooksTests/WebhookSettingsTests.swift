@@ -201,6 +201,26 @@ import Testing
         }
     }
 
+    @Test("have a certificate tried when a request brings it, and not whenever the record is read")
+    func certificateIsTriedOnce() async throws {
+        let broken = Self.key.replacing("MIGH", with: "MIGI")
+        var settings = WebhookSettings(url: "https://127.0.0.1:8443/")
+        settings.tls = try WebhookTLS(certificate: Self.certificate, privateKey: broken, authorities: nil)
+        let read = try #require(Webhook(Self.record(Self.webhook(settings).body(Vault())), Vault()))
+        #expect(read.settings.tls?.privateKey == broken)
+        try await House.with { [settings] house in
+            let refusal = await #expect(throws: ChatError.self) {
+                _ = try await house.registry.create(settings, by: House.owner)
+            }
+            #expect(refusal?.faults.map(\.pointer) == ["#/tls"])
+            let plain = WebhookSettings(url: settings.url)
+            let id = try await house.registry.create(plain, by: House.owner).webhook.id
+            await #expect(throws: ChatError.self) {
+                _ = try await house.registry.replace(id, with: settings, by: House.owner)
+            }
+        }
+    }
+
     // MARK: The record
 
     @Test("come back from the record, whose secrets are sealed", arguments: [false, true])

@@ -1,7 +1,6 @@
 /// What a request shows and trusts in the TLS handshake: a client certificate with its key, authorities of its own, or both.
 ///
-/// Checked when made, by the very library that will use it. Keep one for many requests; that check takes about a
-/// millisecond.
+/// Keep one for many requests, and ``check()`` one that is new.
 public struct ClientIdentity: Sendable, Equatable {
     /// A key and certificates beyond this are an attack or a mistake.
     public static let limitBytes = 64 * 1024
@@ -32,7 +31,6 @@ public struct ClientIdentity: Sendable, Equatable {
         }
         self.authorities =
             if let authorities { try Self.pem(authorities, "CERTIFICATE-----", or: .authorities) } else { nil }
-        try probe()
     }
 
     /// Refuses early what would need a pass phrase or has nothing of the kind in it.
@@ -48,7 +46,9 @@ public struct ClientIdentity: Sendable, Equatable {
         return bytes
     }
 
-    private func probe() throws(ClientIdentityError) {
+    /// Has the very library that will use it read it. Takes about a millisecond, and seconds where nothing goes on: not for
+    /// a thread that others wait for.
+    public func check() throws(ClientIdentityError) {
         guard let probe = IdentityProbe() else { throw ClientIdentityError(.notChecked) }
         if let authorities { try probe.read(authorities: authorities, or: .authorities) }
         if let pair {

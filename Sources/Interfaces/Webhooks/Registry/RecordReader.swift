@@ -24,6 +24,17 @@ struct RecordReader {
         }
     }
 
+    /// What the webhook is told of, and since when: as much as is needed to plan for it while it cannot be sent to, which is
+    /// not sealed. Nil where not even that can be read.
+    func selection() -> Webhook? {
+        // The caller says that the webhook cannot be read; there is no more to be said.
+        guard let root = try? JSONDocument(record.body).root, let settings = try? selection(root) else { return nil }
+        return Webhook(
+            id: record.key.id, space: record.key.space, settings: settings, status: .disabled, secrets: [],
+            since: Self.time(root["since"]), created: Self.time(root["created"]), updated: record.updated,
+            etag: record.etag)
+    }
+
     private struct Unreadable: Error {}
 
     private mutating func read() throws -> Webhook {
@@ -42,7 +53,7 @@ struct RecordReader {
         return webhook
     }
 
-    private mutating func settings(_ root: JSONValue, _ text: JSONText) throws -> WebhookSettings {
+    private func selection(_ root: JSONValue) throws -> WebhookSettings {
         guard let url = root["url"]?.string else { throw Unreadable() }
         var settings = WebhookSettings(
             url: url, types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
@@ -50,7 +61,12 @@ struct RecordReader {
             description: root["description"]?.string ?? "",
             concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
         // A filter that no longer compiles must not turn into none: that would tell the receiver of everything.
-        if let text = root["filter"]?.string { settings.filter = try Filter(text, limits: Self.storedLimits) }
+        if let text = root["filter"]?.string { settings.filter = try Filter(text, limits: .ofStored) }
+        return settings
+    }
+
+    private mutating func settings(_ root: JSONValue, _ text: JSONText) throws -> WebhookSettings {
+        var settings = try selection(root)
         settings.format = root["format"]?.string ?? settings.format
         if root["template"] != nil, let template = text.rawMember("template") {
             settings.template = try WebhookTemplate(template)
@@ -118,14 +134,6 @@ struct RecordReader {
         seals[clear] = stored
         return clear
     }
-
-    /// What was accepted once stays, though the limits for new filters may have become narrower.
-    private static let storedLimits: Limits = {
-        var limits = Limits()
-        limits.filterBytes = .max
-        limits.filterDepth = 1000
-        return limits
-    }()
 
     private static func time(_ value: JSONValue?) -> Timetoken {
         value?.string.flatMap { Timetoken(text: $0) } ?? .zero

@@ -5,8 +5,8 @@ struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: Webhook] = [:]
         var subscriptions: [String: Subscription] = [:]
-        /// Webhooks whose record is there and cannot be read. One that was read before stays in `webhooks` as it was: what
-        /// is owed to it is planned on, and held.
+        /// Webhooks whose record is there and cannot be read. In `webhooks` stands what is known of one all the same, as it
+        /// was before or as much as can be read: what is owed to it is planned on, and held.
         var unreadable: Set<String> = []
         /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
         var matcher: WebhookMatcher?
@@ -80,8 +80,15 @@ struct RegistrySnapshot: Sendable {
     }
 
     /// The webhook is there, but nobody can say what it is.
-    mutating func setUnreadable(_ endpoint: EndpointID) {
-        apps[endpoint.space, default: App()].unreadable.insert(endpoint.name)
+    /// - Parameter selection: what it is told of, for one that is seen for the first time; nil: unknown.
+    mutating func setUnreadable(_ endpoint: EndpointID, _ selection: Webhook?) {
+        var app = apps[endpoint.space] ?? App()
+        app.unreadable.insert(endpoint.name)
+        if let selection, app.webhooks[endpoint.name] == nil {
+            app.webhooks[endpoint.name] = selection
+            app.matcher = nil
+        }
+        apps[endpoint.space] = app
     }
 
     /// Forgets an app; returns what it had.

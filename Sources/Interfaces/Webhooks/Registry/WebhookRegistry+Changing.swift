@@ -77,6 +77,7 @@ extension WebhookRegistry {
     func complete(_ new: inout Webhook, from old: Webhook?) async throws(ChatError) {
         if !new.settings.signatures.contains(.standardEd25519) {
             new.appKey = nil
+        if let tls = new.settings.tls, tls.identity != old?.settings.tls?.identity { try await check(tls) }
         } else if new.appKey == nil {
             new.appKey = try await signingKey(of: new.space)
         }
@@ -191,6 +192,17 @@ extension WebhookRegistry {
         for pattern in settings.types where !caller.types.contains(where: { $0.covers(pattern) }) {
             throw ChatError(.forbidden, "this credential does not reach the types '\(pattern)'")
         }
+    /// Away from the loop all requests share: the library may wait in it.
+    private func check(_ tls: WebhookTLS) async throws(ChatError) {
+        do throws(ClientIdentityError) {
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ClientIdentityError) in
+                try tls.identity.check()
+            }
+        } catch {
+            throw Self.refusal("tls", "tls", error.message, "bad_member")
+        }
+    }
+
     }
 
     /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.

@@ -38,6 +38,7 @@ extension WebhookRegistry {
     func take(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(SpaceID(key.id)) : () }
         let endpoint = EndpointID(key.id, in: key.space)
+        let selection = isUnreadable ? record.flatMap { RecordReader($0, service.vault).selection() } : nil
         let webhook = record.flatMap { Webhook($0, service.vault) }
         let isUnreadable = record != nil && webhook == nil
         if isUnreadable {
@@ -45,7 +46,13 @@ extension WebhookRegistry {
                 "webhook record not understood; its deliveries are held", metadata: ["webhook": "\(endpoint)"])
         }
         let wasUnreadable = snapshot.withLock { snapshot in
-            defer { if isUnreadable { snapshot.setUnreadable(endpoint) } else { snapshot.apply(endpoint, webhook) } }
+            defer {
+                if isUnreadable {
+                    snapshot.setUnreadable(endpoint, selection)
+                } else {
+                    snapshot.apply(endpoint, webhook)
+                }
+            }
             return snapshot.isUnreadable(endpoint)
         }
         if isUnreadable || wasUnreadable { _ = unsettled.withLock { $0.insert(endpoint) } }
