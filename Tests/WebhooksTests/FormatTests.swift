@@ -204,17 +204,46 @@ import Testing
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
         var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
-        batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook)
-        #expect(batch.sent.map(\.count) == [2, 2, 1])
+        #expect(batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
+        #expect(batch.sent.map(\.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
         let earlier = PostContent(contentType: PostContent.cloudEvent, body: Array("{}".utf8))
         mixed[1] = Sent(lease: mixed[1].lease, body: earlier.stored)
-        var other = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
-        other.add(mixed, to: webhook)
-        #expect(other.sent.map(\.count) == [1, 1, 1])
-        #expect(
-            other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
-                == ["application/json", "application/cloudevents-batch+json", "application/json"])
+        var types: [String?] = []
+        for first in 0..<3 {
+            var other = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+            #expect(other.add(Array(mixed[first...]), to: webhook) == 1)
+            types += other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
+        }
+        #expect(types == ["application/json", "application/cloudevents-batch+json", "application/json"])
+    }
+
+    @Test("leaves an event alone whose attributes are fields, also when others could follow it")
+    func fields() throws {
+        let webhook = Self.webhook(.envelope)
+        var mixed = (0..<2).map { Self.trial($0, webhook) }
+        let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
+        mixed[0] = Sent(lease: mixed[0].lease, body: earlier.stored)
+        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        #expect(batch.add(mixed, to: webhook) == 1)
+        #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
+        #expect(batch.requests.first?.body == Array("{}".utf8))
+    }
+
+    @Test("keeps what follows an event that has no form from overtaking it", arguments: [true, false])
+    func gap(isOrdered: Bool) throws {
+        var webhook = Self.webhook(.template)
+        webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))
+        webhook.settings.ordering = isOrdered ? .perChannel : .none
+        let events = [#"{"x":1}"#, "{}", #"{"x":3}"#].enumerated().map { Self.trial(Int64($0), webhook, $1) }
+        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        #expect(batch.add(events, to: webhook) == (isOrdered ? 1 : 3))
+        #expect(batch.sent.map(\.count) == [isOrdered ? 1 : 2])
+        #expect(batch.unsent.count == (isOrdered ? 0 : 1))
+        var rest = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        #expect(rest.add(Array(events[1...]), to: webhook) == (isOrdered ? 1 : 2))
+        #expect(rest.unsent.count == 1)
+        #expect(rest.requests.count == (isOrdered ? 0 : 1))
     }
 }
 

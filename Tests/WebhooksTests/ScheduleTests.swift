@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import JSON
 import Locking
 import TestReceiver
 import Testing
@@ -24,6 +25,37 @@ import Testing
             }
             await house.recorded(3)
             #expect(try await house.deliveries().map(\.reason) == ["attempts_exhausted"])
+        }
+    }
+
+    @Test("keeps the order also where a batch takes several posts", arguments: [DeliveryOrdering.strict, .perChannel])
+    func split(ordering: DeliveryOrdering) async throws {
+        let status = Lock(500)
+        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        try await House.with { house in
+            var settings = WebhookSettings(url: receiver.url())
+            settings.ordering = ordering
+            settings.batch = WebhookBatch(events: 10, bytes: 1024)
+            let id = try await house.registry.create(settings, by: House.owner).webhook.id
+            _ = try await house.registry.disable(id, by: House.owner)
+            let data = #"{"text":"\#(String(repeating: "x", count: 250))"}"#
+            var events: [String] = []
+            for _ in 0..<6 { events.append(try await house.emit(data: data).id) }
+            try await until { try await house.deliveries().count { $0.status == .held } == 6 }
+            _ = try await house.registry.enable(id, by: House.owner)
+            // The first post fails: those behind it must wait for its retry.
+            await house.recorded(2)
+            #expect(receiver.requests.entries.count == 1)
+            #expect(try await house.deliveries().map(\.attempts) == [1, 1, 0, 0, 0, 0])
+            status.withLock { $0 = 200 }
+            house.clock.advance(by: .seconds(60))
+            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            let sent = receiver.requests.entries.dropFirst().map { request in
+                let array = (try? JSONDocument(request.body))?.root.elements ?? []
+                return array.compactMap { $0["id"]?.string }
+            }
+            #expect(sent.allSatisfy { $0.count <= 2 })
+            #expect(sent.flatMap { $0 } == events)
         }
     }
 

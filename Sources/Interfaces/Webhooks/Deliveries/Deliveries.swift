@@ -81,8 +81,7 @@ public struct Deliveries: Sendable {
             draft: EventDraft(
                 channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
                 data: data))
-        var batch = PostBatch(at: start, registry.plans)
-        batch.add([Self.trial(of: event, for: webhook)], to: webhook)
+        let batch = await registry.trial(of: event, for: webhook, at: start)
         let answered: Answered
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = Answered(

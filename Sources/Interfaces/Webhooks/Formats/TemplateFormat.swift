@@ -6,7 +6,7 @@ import Templates
 struct TemplateFormat: WebhookFormat {
     static let roots = ["event", "webhook"]
     /// A few references to a large payload could otherwise make it many times its size.
-    static let limitBytes = 1024 * 1024
+    static let limitBytes = 256 * 1024
 
     private struct Context: TemplateContext {
         let envelope: JSONText

@@ -17,43 +17,25 @@ struct PostBatch {
         self.plans = plans
     }
 
-    /// Adds what was leased as one attempt: a post for each, or posts of several where the webhook has batches. A batch that
-    /// is longer than its webhook allows, or mixes what was sent in another form before, takes more than one post.
-    mutating func add(_ batch: [Sent], to webhook: Webhook) {
-        let plan = plans.plan(for: webhook, at: start)
-        var composed: [(sent: Sent, content: PostContent)] = []
-        for one in batch {
-            do throws(FormatObstacle) {
-                let content = try plan.content(of: one)
-                composed.append((Sent(lease: one.lease, body: one.body, content: content), content))
-            } catch {
-                fail([one], error.text)
-            }
-        }
-        guard plan.isArray else {
-            for (sent, content) in composed { post([sent], content, plan) }
-            return
-        }
-        let most = webhook.settings.batch?.bytes ?? .max
-        var first = 0
-        var bytes = 0
-        for (index, (_, content)) in composed.enumerated() {
-            let isOther = content.contentType != composed[first].content.contentType || !content.headers.isEmpty
-            if index > first, isOther || bytes + content.body.count > most {
-                post(composed[first..<index], plan)
-                (first, bytes) = (index, 0)
-            }
-            bytes += content.body.count + 1
-        }
-        if first < composed.count { post(composed[first...], plan) }
+    /// Adds what was leased as one attempt: one post, of several where the webhook has batches.
+    /// - Returns: how many of them it took, from the first on. The others are for another attempt.
+    @discardableResult
+    mutating func add(_ batch: [Sent], to webhook: Webhook) -> Int {
+        var composition = PostComposition(plans.plan(for: webhook, at: start))
+        let count = batch.firstIndex { !composition.add($0) } ?? batch.count
+        add(composition)
+        return count
     }
 
-    private mutating func post(_ group: ArraySlice<(sent: Sent, content: PostContent)>, _ plan: PostPlan) {
+    mutating func add(_ composition: PostComposition) {
+        for (sent, detail) in composition.failed { fail([sent], detail) }
+        let (composed, plan) = (composition.composed, composition.plan)
         // One event in binary mode from before the webhook had batches: nothing to put into an array.
-        if group.count == 1, let (sent, content) = group.first, !content.headers.isEmpty {
-            return post([sent], content, plan)
+        if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
+            post([sent], content, plan)
+        } else if !composed.isEmpty {
+            post(composed.map(\.sent), PostContent(batch: composed.map(\.content)), plan)
         }
-        post(group.map(\.sent), PostContent(batch: group.map(\.content)), plan)
     }
 
     private mutating func post(_ batch: [Sent], _ content: PostContent, _ plan: PostPlan) {
@@ -80,5 +62,16 @@ struct PostBatch {
         let ids = batch.map(\.lease.delivery.event.eventID)
         guard ids.count > 1 else { return ids.first ?? "" }
         return "msg_" + Base64.encodeURL(Array(sha256(Array(ids.joined(separator: " ").utf8)).prefix(16)))
+    }
+}
+
+extension WebhookRegistry {
+    /// A post of one event that is in no queue. Made away from the loop all requests share: a template may take long.
+    func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async -> PostBatch {
+        await withTaskExecutorPreference(globalConcurrentExecutor) {
+            var batch = PostBatch(at: start, plans)
+            batch.add([Deliveries.trial(of: event, for: webhook)], to: webhook)
+            return batch
+        }
     }
 }

@@ -107,6 +107,9 @@ final class PostPlans: Sendable {
         return plan
     }
 
+    /// Whether several events may go in one post.
+    func isBatchable(_ settings: WebhookSettings) -> Bool { formats.format(of: settings)?.isBatchable ?? false }
+
     /// Whether a webhook's format is to be had.
     func knows(formatOf settings: WebhookSettings) -> Bool { formats.format(of: settings) != nil }
 }

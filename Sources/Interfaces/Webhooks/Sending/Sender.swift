@@ -54,9 +54,10 @@ final class Sender: Sendable {
                     // Those that get no slot any more stay leased and are given up with the engine.
                     guard !leases.isEmpty, slots.take(leases.count) else { continue }
                     self.leases.insert(leases)
-                    let rest = attemptAtOnce(leases, outbound)
-                    // Nobody waits for what must be looked up first.
-                    if !rest.isEmpty { group.addTask { await self.attempt(rest, outbound) } }
+                    // Nobody waits for what must be looked up first, or costs more.
+                    for (attempt, priority) in attemptAtOnce(leases, outbound) {
+                        group.addTask(priority: priority) { await self.attempt(attempt, outbound) }
+                    }
                 }
                 // Draining, or cancelled. Attempts under way end first; then the group's other tasks.
                 await slots.drain()
@@ -110,57 +111,70 @@ final class Sender: Sendable {
 
     // MARK: Attempts
 
-    /// Sends those whose webhook and body are in memory, and gives back the others.
-    private func attemptAtOnce(_ leases: [Lease], _ outbound: OutboundGroup) -> [Lease] {
+    /// Sends those whose webhook and body are in memory and which are soon composed. Returns the others, each with the priority
+    /// it is to have.
+    private func attemptAtOnce(
+        _ leases: [Lease], _ outbound: OutboundGroup
+    ) -> [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] {
         var batch = PostBatch(at: service.clock.now, registry.plans)
-        var rest: [Lease] = []
+        var rest: [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] = []
         for attempt in leases.attempts {
-            let endpoint = attempt[attempt.startIndex].delivery.endpoint
+            let lease = attempt[attempt.startIndex]
+            let endpoint = lease.delivery.endpoint
             let webhook = registry.snapshot.withLock { $0.isUnreadable(endpoint) ? nil : $0[endpoint] }
-            if let webhook, webhook.status == .enabled, !webhook.settings.needsToken,
-                let sent = sentFromMemory(attempt)
+            let isCostly = webhook?.settings.template != nil
+            if attempt.count == 1, !isCostly, let webhook, webhook.status == .enabled, !webhook.settings.needsToken,
+                let body = lease.body ?? recent.body(at: lease.delivery.event)
             {
-                batch.add(sent, to: webhook)
+                batch.add([Sent(lease: lease, body: body)], to: webhook)
             } else {
-                rest += attempt
+                // A template may take long, and a batch has many: others come first.
+                rest.append((attempt, isCostly ? .low : nil))
             }
         }
         send(batch, outbound)
         return rest
     }
 
-    /// Nil when a body must be looked up.
-    private func sentFromMemory(_ leases: ArraySlice<Lease>) -> [Sent]? {
-        var sent: [Sent] = []
-        sent.reserveCapacity(leases.count)
-        for lease in leases {
-            guard let body = lease.body ?? recent.body(at: lease.delivery.event) else { return nil }
-            sent.append(Sent(lease: lease, body: body))
-        }
-        return sent
-    }
-
-    private func attempt(_ leases: [Lease], _ outbound: OutboundGroup) async {
-        await withDiscardingTaskGroup { group in
-            for attempt in leases.attempts {
-                guard let webhook = await webhook(of: attempt) else {
-                    end(Array(attempt))
-                    continue
+    /// Looks up and composes one after the other, up to where the post is full: no more is in memory than one post carries.
+    private func attempt(_ leases: ArraySlice<Lease>, _ outbound: OutboundGroup) async {
+        guard let webhook = await webhook(of: leases) else { return end(Array(leases)) }
+        let start = service.clock.now
+        var post = PostComposition(registry.plans.plan(for: webhook, at: start))
+        for index in leases.indices {
+            if let one = await look(up: leases[index]) {
+                guard post.add(one) else {
+                    await giveBack(leases[index...])
+                    break
                 }
-                var sent: [Sent] = []
-                for lease in attempt {
-                    if let one = await look(up: lease) { sent.append(one) } else { end([lease]) }
-                }
-                var batch = PostBatch(at: service.clock.now, registry.plans)
-                if !sent.isEmpty { batch.add(sent, to: webhook) }
-                if webhook.settings.needsToken {
-                    // Waits for its token and its answer without keeping the others.
-                    group.addTask { [batch] in await self.send(batch, withTokenOf: webhook) }
-                } else {
-                    send(batch, outbound)
+            } else {
+                end([leases[index]])
+                if webhook.settings.ordering != .none {
+                    await giveBack(leases[(index + 1)...])
+                    break
                 }
             }
+            // Others' turn.
+            await Task.yield()
         }
+        var batch = PostBatch(at: start, registry.plans)
+        batch.add(post)
+        if webhook.settings.needsToken {
+            await send(batch, withTokenOf: webhook)
+        } else {
+            send(batch, outbound)
+        }
+    }
+
+    /// Makes them due for another attempt.
+    private func giveBack(_ leases: ArraySlice<Lease>) async {
+        do throws(ChatError) {
+            _ = try await queue.renew(Array(leases), for: .zero)
+        } catch {
+            // They run out.
+            logger.warning("leases not given back", metadata: ["error": "\(error.message)"])
+        }
+        end(Array(leases))
     }
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {

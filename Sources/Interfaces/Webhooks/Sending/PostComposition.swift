@@ -1,0 +1,38 @@
+import ChatModel
+
+/// What goes into the one post of an attempt: the first of its deliveries, as many as the webhook allows.
+///
+/// The others are given back and are another attempt: posts that start together would arrive in any order, and count as one.
+struct PostComposition {
+    let plan: PostPlan
+    private(set) var composed: [(sent: Sent, content: PostContent)] = []
+    /// Those that have no form in the webhook's format, with the reason.
+    private(set) var failed: [(sent: Sent, detail: String)] = []
+    private var bytes = 0
+
+    init(_ plan: PostPlan) { self.plan = plan }
+
+    /// Takes the next one in. False when it has no place in this post: then nothing behind it has.
+    mutating func add(_ one: Sent) -> Bool {
+        let keepsOrder = plan.webhook.settings.ordering != .none
+        // What comes after one that cannot be sent waits, as it does behind one that fails.
+        if keepsOrder, !failed.isEmpty { return false }
+        do throws(FormatObstacle) {
+            let content = try plan.content(of: one)
+            guard composed.isEmpty || hasPlace(for: content) else { return false }
+            composed.append((Sent(lease: one.lease, body: one.body, content: content), content))
+            bytes += content.body.count + 1
+        } catch {
+            if keepsOrder, !composed.isEmpty { return false }
+            failed.append((one, error.text))
+        }
+        return true
+    }
+
+    private func hasPlace(for content: PostContent) -> Bool {
+        guard plan.isArray, let first = composed.first?.content else { return false }
+        // What was sent in another form before stays in it; one that has fields of its own stays alone.
+        return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
+            && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
+    }
+}
