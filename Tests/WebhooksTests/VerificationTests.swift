@@ -38,6 +38,10 @@ import Testing
             #expect(webhook.status == .pendingVerification)
             let event = try await house.emit()
             try await until { try await house.deliveries().first?.status == .held }
+            // A sample is no way around.
+            await #expect(throws: ChatError.self) {
+                _ = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
+            }
             #expect(receiver.requests.entries.isEmpty)
             let verified = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
             #expect(verified.status == .enabled)

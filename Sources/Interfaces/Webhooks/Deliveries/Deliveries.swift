@@ -65,7 +65,7 @@ public struct Deliveries: Sendable {
 
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the answer. Not queued, not
     /// repeated, not in the list; what it shows is the way a delivery takes.
-    /// - Throws: `.notFound`.
+    /// - Throws: `.notFound`; `.conflict` before a receiver that must consent has.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
@@ -82,6 +82,9 @@ public struct Deliveries: Sendable {
                 channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
                 data: data))
         let batch = await registry.trial(of: event, for: webhook, at: start)
+        guard webhook.status == .enabled || registry.hasConsent(webhook) else {
+            throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
+        }
         let answered: Answered
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = Answered(

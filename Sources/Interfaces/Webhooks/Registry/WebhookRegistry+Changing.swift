@@ -89,7 +89,34 @@ extension WebhookRegistry {
         }
         guard isTouched ?? true, new.status != .disabled else { return }
         if old.map({ options.demands(of: $0.settings) != demand }) == true { new.verifiedURL = nil }
-        new.status = demand == .none || new.verifiedURL == new.settings.url ? .enabled : .pendingVerification
+        new.status = hasConsent(new) ? .enabled : .pendingVerification
+    }
+
+    /// Whether the receiver may be sent anything.
+    func hasConsent(_ webhook: Webhook) -> Bool {
+        options.demands(of: webhook.settings) == .none || webhook.verifiedURL == webhook.settings.url
+    }
+
+    /// Opens or pauses the lane as the webhook's status says, with the pace of its settings. What fails is done later.
+    func settleLane(of endpoint: EndpointID) async throws(ChatError) {
+        try await orLater(endpoint) { () async throws(ChatError) in try await setLane(of: endpoint) }
+    }
+
+    /// The webhook is gone: what was owed to it turns dead. What fails is done later.
+    func close(_ endpoint: EndpointID) async throws(ChatError) {
+        try await orLater(endpoint) { () async throws(ChatError) in try await closeLane(of: endpoint) }
+    }
+
+    /// The record counts by now, whatever becomes of the lane.
+    private func orLater(
+        _ endpoint: EndpointID, _ settle: () async throws(ChatError) -> Void
+    ) async throws(ChatError) {
+        do throws(ChatError) {
+            try await settle()
+        } catch {
+            unsettled.continuation.yield(endpoint)
+            throw error
+        }
     }
 
     /// Opens or pauses the lane as the webhook's status says, with the pace of its settings.
