@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import JSON
 import Locking
 import Testing
 
@@ -22,6 +23,37 @@ import Testing
             try await until { house.refusals.states(of: webhook.endpoint).last == .closed }
             #expect(house.refusals.states(of: webhook.endpoint).last == .closed)
             #expect(house.registry.snapshot.withLock { $0[webhook.endpoint] } == nil)
+        }
+    }
+
+    @Test("brings a lane in line though the change that meant it was answered by an error", arguments: [false, true])
+    func refusedLane(isPulled: Bool) async throws {
+        try await House.with { house in
+            let patch = try JSONDocument(Array(#"{"ordering":"strict"}"#.utf8))
+            let endpoint: EndpointID
+            if isPulled {
+                endpoint = try await house.webhooks.subscriptions.create(
+                    SubscriptionSettings(), by: House.owner
+                ).endpoint
+            } else {
+                endpoint = try await house.registry.create(
+                    WebhookSettings(url: "https://example.com/"), by: House.owner
+                ).webhook.endpoint
+            }
+            let count = house.refusals.states(of: endpoint).count
+            house.refusals.refuseLanes(true)
+            await #expect(throws: ChatError.self) {
+                if isPulled {
+                    _ = try await house.webhooks.subscriptions.change(endpoint.name, ifMatch: nil, by: House.owner) {
+                        $0.ordering = .strict
+                    }
+                } else {
+                    _ = try await house.registry.patch(endpoint.name, with: patch, by: House.owner)
+                }
+            }
+            house.refusals.refuseLanes(false)
+            try await until { house.refusals.states(of: endpoint).count > count }
+            #expect(house.refusals.states(of: endpoint).count > count)
         }
     }
 

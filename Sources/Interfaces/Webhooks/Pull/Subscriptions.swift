@@ -84,7 +84,7 @@ public final class Subscriptions: Sendable {
             try registry.demandReach(of: subscription.settings.selection, by: caller)
             do {
                 let stored = try await write(subscription, demand: .etag(subscription.etag))
-                try await settleLane(of: stored.endpoint)
+                try await registry.settleLane(of: stored.endpoint)
                 return stored
             } catch {
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
@@ -117,7 +117,7 @@ public final class Subscriptions: Sendable {
         for app in registry.service.keyring.apps {
             try await mirror.load(.subscription, in: app.space, take)
             for endpoint in registry.snapshot.withLock({ $0.subscriptions(in: app.space) }) {
-                try await settleLane(of: endpoint)
+                try await registry.settleLane(of: endpoint)
             }
         }
         return revision
@@ -143,18 +143,9 @@ public final class Subscriptions: Sendable {
             logger.error("subscription record not understood", metadata: ["subscription": "\(endpoint)"])
             return
         }
-        registry.snapshot.withLock { $0.apply(endpoint, subscription: subscription) }
-    }
-
-    /// Two changes at once may reach the queue in the other order than the directory: looked at again afterwards.
-    private func settleLane(of endpoint: EndpointID) async throws(ChatError) {
-        while let lane = registry.snapshot.withLock({ $0.subscription(endpoint)?.lane }) {
-            try await queue.set(lane, of: endpoint)
-            let now = registry.snapshot.withLock { $0.subscription(endpoint)?.lane }
-            if now == lane { return }
-            // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
-            if now == nil { try await queue.set(.closed, of: endpoint, concurrency: 1) }
-        }
+        let isDeleted = subscription?.isDeleted ?? false
+        if isDeleted { _ = deleted.withLock { $0.insert(endpoint) } }
+        registry.snapshot.withLock { $0.apply(endpoint, subscription: isDeleted ? nil : subscription) }
     }
 
     private func write(

@@ -35,7 +35,9 @@ struct RegistrySnapshot: Sendable {
         apps[space]?.subscriptions.keys.map { EndpointID($0, in: space) } ?? []
     }
 
-    func isKnown(_ endpoint: EndpointID) -> Bool { self[endpoint] != nil || isUnreadable(endpoint) }
+    func isKnown(_ endpoint: EndpointID) -> Bool {
+        self[endpoint] != nil || isUnreadable(endpoint) || subscription(endpoint) != nil
+    }
 
     func isUnreadable(_ endpoint: EndpointID) -> Bool {
         apps[endpoint.space]?.unreadable.contains(endpoint.name) ?? false

@@ -123,12 +123,12 @@ extension WebhookRegistry {
     ///
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
     /// after the lane was set: whoever sets it last sees the last status.
-    func settleLane(of endpoint: EndpointID) async throws(ChatError) {
+    func setLane(of endpoint: EndpointID) async throws(ChatError) {
         var isSet = false
         while true {
             let lane = snapshot.withLock { self.lane(of: endpoint, in: $0) }
             // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
-            guard let lane else { return isSet ? try await close(endpoint) : () }
+            guard let lane else { return isSet ? try await closeLane(of: endpoint) : () }
             try await queue.set(lane, of: endpoint)
             isSet = true
             if snapshot.withLock({ self.lane(of: endpoint, in: $0) }) == lane { return }
@@ -142,6 +142,7 @@ extension WebhookRegistry {
             if snapshot.isUnreadable(endpoint) { lane.state = .paused }
             return lane
         }
+        if let subscription = snapshot.subscription(endpoint) { return subscription.lane }
         guard snapshot.isUnreadable(endpoint) else { return nil }
         return LaneSettings(state: .paused, concurrency: service.limits.deliveryConcurrency)
     }
@@ -157,8 +158,7 @@ extension WebhookRegistry {
         return lane
     }
 
-    /// The webhook is gone: what was owed to it turns dead.
-    func close(_ endpoint: EndpointID) async throws(ChatError) {
+    func closeLane(of endpoint: EndpointID) async throws(ChatError) {
         health.forget(endpoint)
         figures.forget(endpoint)
         await circuits.reset(endpoint)

@@ -28,8 +28,6 @@ extension WebhookRegistry {
         await mirror.follow(from: revision, take) { key, error in
             logger.warning(
                 "webhook record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
-        } afterwards: { _ in
-            await settleNoted()
         }
     }
 
@@ -38,9 +36,9 @@ extension WebhookRegistry {
     func take(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(SpaceID(key.id)) : () }
         let endpoint = EndpointID(key.id, in: key.space)
-        let selection = isUnreadable ? record.flatMap { RecordReader($0, service.vault).selection() } : nil
         let webhook = record.flatMap { Webhook($0, service.vault) }
         let isUnreadable = record != nil && webhook == nil
+        let selection = isUnreadable ? record.flatMap { RecordReader($0, service.vault).selection() } : nil
         if isUnreadable {
             logger.error(
                 "webhook record not understood; its deliveries are held", metadata: ["webhook": "\(endpoint)"])
@@ -55,13 +53,13 @@ extension WebhookRegistry {
             }
             return snapshot.isUnreadable(endpoint)
         }
-        if isUnreadable || wasUnreadable { _ = unsettled.withLock { $0.insert(endpoint) } }
+        if isUnreadable || wasUnreadable { unsettled.continuation.yield(endpoint) }
     }
 
     /// The app is gone: so is what was owed to its webhooks.
     private func drop(_ space: SpaceID) {
         let endpoints = snapshot.withLock { $0.drop(space) }
-        unsettled.withLock { $0.formUnion(endpoints) }
+        for endpoint in endpoints { unsettled.continuation.yield(endpoint) }
     }
 
     /// Holds the deliveries of a webhook whose record is there and cannot be read, until it can be.
@@ -70,17 +68,14 @@ extension WebhookRegistry {
         try await settleLane(of: endpoint)
     }
 
-    /// Brings the lanes that were noted in line, each until it is done: one left open would go on sending.
-    private func settleNoted() async {
-        let endpoints = unsettled.withLock { noted in
-            defer { noted = [] }
-            return noted
-        }
-        for endpoint in endpoints {
+    /// Brings lanes in line that whoever changed their webhooks could not, each until it is done: one left open would go on
+    /// sending, one left paused would never send. Until cancelled; once.
+    func settleUnsettled() async {
+        for await endpoint in unsettled.stream {
             while !Task.isCancelled {
                 do {
-                    if snapshot.withLock({ !$0.isKnown(endpoint) }) { try await close(endpoint) }
-                    try await settleLane(of: endpoint)
+                    if snapshot.withLock({ !$0.isKnown(endpoint) }) { try await closeLane(of: endpoint) }
+                    try await setLane(of: endpoint)
                     break
                 } catch {
                     logger.warning("lane not set", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])

@@ -25,8 +25,9 @@ public final class WebhookRegistry: Sendable {
     let plans: PostPlans
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
-    /// Endpoints whose lanes the follower is to bring in line.
-    let unsettled = Lock<Set<EndpointID>>([])
+    /// Endpoints whose lanes are to be brought in line by ``settleUnsettled()``.
+    let unsettled = AsyncStream<EndpointID>.makeStream()
+    let published = Lock(PublishedKeys())
 
     init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
         self.service = service
