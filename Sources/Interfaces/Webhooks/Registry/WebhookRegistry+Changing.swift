@@ -75,9 +75,9 @@ extension WebhookRegistry {
     /// Settles what follows from the settings: the app's key where a signature needs it, and whether the receiver has to
     /// consent, because it is another one or the demand is new.
     func complete(_ new: inout Webhook, from old: Webhook?) async throws(ChatError) {
+        if let tls = new.settings.tls, tls.identity != old?.settings.tls?.identity { try await check(tls) }
         if !new.settings.signatures.contains(.standardEd25519) {
             new.appKey = nil
-        if let tls = new.settings.tls, tls.identity != old?.settings.tls?.identity { try await check(tls) }
         } else if new.appKey == nil {
             new.appKey = try await signingKey(of: new.space)
         }
@@ -119,8 +119,6 @@ extension WebhookRegistry {
         }
     }
 
-    /// Opens or pauses the lane as the webhook's status says, with the pace of its settings.
-    ///
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
     /// after the lane was set: whoever sets it last sees the last status.
     func setLane(of endpoint: EndpointID) async throws(ChatError) {
@@ -192,6 +190,17 @@ extension WebhookRegistry {
         try demandReach(of: settings, by: caller)
     }
 
+    /// Away from the loop all requests share: the library may wait in it.
+    private func check(_ tls: WebhookTLS) async throws(ChatError) {
+        do throws(ClientIdentityError) {
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ClientIdentityError) in
+                try tls.identity.check()
+            }
+        } catch {
+            throw Self.refusal("tls", "tls", error.message, "bad_member")
+        }
+    }
+
     private func check(address: String, _ member: String) throws(ChatError) {
         do {
             try options.addressGuard.check(address)
@@ -219,17 +228,6 @@ extension WebhookRegistry {
         for pattern in settings.types where !caller.types.contains(where: { $0.covers(pattern) }) {
             throw ChatError(.forbidden, "this credential does not reach the types '\(pattern)'")
         }
-    /// Away from the loop all requests share: the library may wait in it.
-    private func check(_ tls: WebhookTLS) async throws(ChatError) {
-        do throws(ClientIdentityError) {
-            try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ClientIdentityError) in
-                try tls.identity.check()
-            }
-        } catch {
-            throw Self.refusal("tls", "tls", error.message, "bad_member")
-        }
-    }
-
     }
 
     /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.
