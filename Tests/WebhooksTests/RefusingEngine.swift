@@ -19,7 +19,36 @@ final class Refusals: Sendable {
     private let granted = Lock<[Int]>([])
     private let lanes = Lock<[(EndpointID, LaneState)]>([])
     private let step = Lock<StepLog.Step?>(nil)
+    private let afterRead = Lock<(isMeant: @Sendable (Record) -> Bool, step: StepLog.Step)?>(nil)
+    private let lists = Lock<(refused: Set<RecordKind>, count: Int)>(([], 0))
 
+    /// Does this once, when such a record has been read, before whoever asked has it.
+    func afterRead(of isMeant: @escaping @Sendable (Record) -> Bool, _ step: @escaping StepLog.Step) {
+        afterRead.withLock { $0 = (isMeant, step) }
+    }
+    /// Listings of these records.
+    func refuseLists(of kinds: Set<RecordKind>) { lists.withLock { $0.refused = kinds } }
+    var refusedLists: Int { lists.withLock { $0.count } }
+
+    fileprivate func noteRead(_ records: [Record?]) async throws(ChatError) {
+        let step = afterRead.withLock { waiting in
+            guard let (isMeant, step) = waiting, records.contains(where: { $0.map(isMeant) ?? false }) else {
+                return StepLog.Step?.none
+            }
+            waiting = nil
+            return step
+        }
+        try await step?()
+    }
+
+    fileprivate func check(_ query: RecordQuery) throws(ChatError) {
+        let isRefused = lists.withLock { lists in
+            let isRefused = lists.refused.contains(query.kind)
+            lists.count += isRefused ? 1 : 0
+            return isRefused
+        }
+        if isRefused { throw ChatError(.unavailable, "the disk is gone") }
+    }
     /// Does this once, when a lane is next set, before it is.
     func beforeLane(_ step: @escaping StepLog.Step) { self.step.withLock { $0 = step } }
     /// What an endpoint's lane was set to, in order.
@@ -65,14 +94,22 @@ struct RefusingDirectory: Directory {
     let real: any Directory
     let refusals: Refusals
 
-    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] { try await real.read(keys) }
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
+        let records = try await real.read(keys)
+        try await refusals.noteRead(records)
+        return records
+    }
 
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
         try refusals.check(changes)
         return try await real.write(changes, events: events)
     }
 
-    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { try await real.list(query) }
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
+        try refusals.check(query)
+        return try await real.list(query)
+    }
+
     func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
     func revision() async throws(ChatError) -> Revision { try await real.revision() }
 }

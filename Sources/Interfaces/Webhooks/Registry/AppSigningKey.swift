@@ -1,6 +1,8 @@
 import ChatKit
 public import ChatModel
 import JSON
+import Locking
+import Logging
 import Signing
 
 /// The Ed25519 key that signs an app's deliveries where a webhook asks for it.
@@ -28,6 +30,21 @@ struct AppSigningKey: Sendable {
     var publicText: String { StandardVerificationKey.ed25519(key.publicKey).text }
 }
 
+/// The public keys as they were last read.
+struct PublishedKeys: Sendable {
+    static let life: Duration = .seconds(10)
+
+    struct Entry: Sendable {
+        let space: SpaceID
+        let etag: String
+        /// Nil: its record is damaged.
+        let jwk: String?
+    }
+
+    var entries: [Entry] = []
+    var until = Timetoken.zero
+}
+
 extension WebhookRegistry {
     /// The app's key, made when it is first asked for.
     func signingKey(of space: SpaceID) async throws(ChatError) -> AppSigningKey {
@@ -42,6 +59,7 @@ extension WebhookRegistry {
             }
             do {
                 _ = try await directory.write([RecordChange(recordKey, body: body, demand: .absent)])
+                published.withLock { $0.until = .zero }
                 return made
             } catch {
                 // Made by somebody else in between: theirs counts.
@@ -51,20 +69,41 @@ extension WebhookRegistry {
         throw ChatError(.unavailable, "the app's signing key cannot be had")
     }
 
-    /// The public halves of the keys of all apps, or of one, as JSON Web Keys.
+    /// The public halves of the keys of all apps, or of one, as JSON Web Keys. Kept in memory: anybody may ask. One made on
+    /// another node is there within ``PublishedKeys/life``.
     public func publishedKeys(of app: SpaceID? = nil) async throws(ChatError) -> [String] {
+        let kept = published.withLock { [now = service.clock.now] in now < $0.until ? $0 : nil }
+        let keys = if let kept { kept } else { try await readPublishedKeys() }
+        return keys.entries.filter { app == nil || $0.space == app }
+            .compactMap { service.keyring.app($0.space) == nil ? nil : $0.jwk }
+    }
+
+    private func readPublishedKeys() async throws(ChatError) -> PublishedKeys {
+        let known = Dictionary(published.withLock(\.entries).map { ($0.etag, $0) }, uniquingKeysWith: { $1 })
+        var keys = PublishedKeys(until: service.clock.now.adding(PublishedKeys.life))
         var query = RecordQuery(.setting, in: .gateway, limit: 500)
-        query.idPrefix = Self.signingKeyPrefix + (app?.name ?? "")
-        var keys: [String] = []
-        while true {
+        query.idPrefix = Self.signingKeyPrefix
+        repeat {
             let page = try await directory.list(query)
             for record in page.items {
                 let space = SpaceID(String(record.key.id.dropFirst(Self.signingKeyPrefix.count)))
-                guard app == nil || space == app, service.keyring.app(space) != nil else { continue }
-                keys.append(try open(record).key.publicKey.jwk)
+                let same = known[record.etag].flatMap { $0.space == space ? $0 : nil }
+                keys.entries.append(same ?? PublishedKeys.Entry(space: space, etag: record.etag, jwk: jwk(record)))
             }
-            guard let cursor = page.cursor else { return keys }
-            query.cursor = cursor
+            query.cursor = page.cursor
+        } while query.cursor != nil
+        published.withLock { $0 = keys }
+        return keys
+    }
+
+    /// Nil for a damaged one: the keys of other apps are there all the same.
+    private func jwk(_ record: Record) -> String? {
+        do {
+            return try open(record).key.publicKey.jwk
+        } catch {
+            logger.error(
+                "signing key not published", metadata: ["record": "\(record.key.id)", "error": "\(error.message)"])
+            return nil
         }
     }
 
