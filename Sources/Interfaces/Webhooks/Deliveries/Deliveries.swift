@@ -69,6 +69,9 @@ public struct Deliveries: Sendable {
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
+        guard webhook.status == .enabled || registry.hasConsent(webhook) else {
+            throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
+        }
         let start = registry.service.clock.now
         let data = JSONText { writer in
             writer.beginObject()
@@ -82,9 +85,6 @@ public struct Deliveries: Sendable {
                 channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
                 data: data))
         let batch = await registry.trial(of: event, for: webhook, at: start)
-        guard webhook.status == .enabled || registry.hasConsent(webhook) else {
-            throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
-        }
         let answered: Answered
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = Answered(
