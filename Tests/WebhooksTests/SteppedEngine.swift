@@ -18,11 +18,15 @@ final class StepLog: EventLog {
 
     private let real: any EventLog
     private let step = Lock<Step?>(nil)
+    private let eventStep = Lock<Step?>(nil)
 
     init(real: any EventLog) { self.real = real }
 
     /// Does this once, when events are next asked for, before they are looked up.
     func beforeEvents(_ step: @escaping Step) { self.step.withLock { $0 = step } }
+
+    /// The same for a single event.
+    func beforeEvent(_ step: @escaping Step) { eventStep.withLock { $0 = step } }
 
     func events(
         in channels: ChannelSet, after position: Timetoken, limit: Int
@@ -50,7 +54,12 @@ final class StepLog: EventLog {
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { try await real.counts(requests) }
 
     func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? {
-        try await real.event(at: timetoken, in: space)
+        let step = eventStep.withLock { step in
+            defer { step = nil }
+            return step
+        }
+        try await step?()
+        return try await real.event(at: timetoken, in: space)
     }
 
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {

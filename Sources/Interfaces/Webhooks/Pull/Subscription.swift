@@ -14,6 +14,8 @@ public struct Subscription: Sendable {
     public var updated: Timetoken
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag = ""
+    /// Nobody sees it any more; its record stays until what waits for it is given up.
+    var isDeleted = false
 
     public var endpoint: EndpointID { EndpointID(id, in: space) }
 
@@ -65,13 +67,14 @@ extension Subscription {
             settings.print(to: &writer)
             writer.member("since", since.description)
             writer.member("created", created.description)
+            if isDeleted { writer.member("deleted", true) }
             writer.endObject()
         }
     }
 
     /// Nil for a record that is no subscription of ours. A filter that no longer compiles makes it one: without its filter
     /// it would be told of everything.
-    init?(_ record: Record, limits: Limits) {
+    init?(_ record: Record) {
         // Damaged or of a newer version: the caller says so.
         guard let root = (try? JSONDocument(record.body))?.root, let types = root["types"]?.strings,
             let channels = root["channels"]?.strings, let since = root["since"]?.string.flatMap(Timetoken.init(text:)),
@@ -81,7 +84,7 @@ extension Subscription {
         settings.types = types.compactMap { NamePattern($0) }
         settings.channels = channels.compactMap { NamePattern($0) }
         if let text = root["filter"]?.string {
-            guard let filter = try? Filter(text, limits: limits) else { return nil }
+            guard let filter = try? Filter(text, limits: .ofStored) else { return nil }
             settings.filter = filter
         }
         settings.description = root["description"]?.string ?? ""
@@ -93,6 +96,7 @@ extension Subscription {
         self.init(
             id: record.key.id, space: record.key.space, settings: settings, since: since, created: created,
             updated: record.updated, etag: record.etag)
+        isDeleted = root["deleted"]?.boolean ?? false
     }
 
     /// Prints it as the native API shows it.

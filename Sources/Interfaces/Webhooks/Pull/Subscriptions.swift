@@ -15,6 +15,8 @@ public final class Subscriptions: Sendable {
     private let mirror: RecordMirror
     private let logger: Logger
     private let isStopping = Atomic(false)
+    /// Those whose deletion is not finished.
+    private let deleted = Lock<Set<EndpointID>>([])
 
     init(registry: WebhookRegistry, logger: Logger) {
         self.registry = registry
@@ -60,9 +62,8 @@ public final class Subscriptions: Sendable {
         var query = RecordQuery(.subscription, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        let limits = registry.service.limits
         return Page(
-            items: page.items.compactMap { Subscription($0, limits: limits) }, hasMore: page.hasMore,
+            items: page.items.compactMap { Subscription($0) }.filter { !$0.isDeleted }, hasMore: page.hasMore,
             cursor: page.cursor)
     }
 
@@ -97,16 +98,40 @@ public final class Subscriptions: Sendable {
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
-        let subscription = try await current(id, caller)
+        var subscription = try await current(id, caller)
         try registry.demandReach(of: subscription.settings.selection, by: caller)
-        let key = Subscription.recordKey(of: subscription.endpoint)
+        subscription.isDeleted = true
         do {
-            _ = try await mirror.write(
-                [RecordChange(key, body: nil, demand: etag.map { .etag($0) } ?? .present)], take)
+            _ = try await write(subscription, demand: etag.map { .etag($0) } ?? .present)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
-        try await queue.set(.closed, of: subscription.endpoint, concurrency: 1)
+        try await finishDeletion(of: subscription.endpoint)
+    }
+
+    /// Gives up what waits for a deleted subscription, and then forgets it. What is cut short is done again at the next
+    /// start, or by the follower.
+    private func finishDeletion(of endpoint: EndpointID) async throws(ChatError) {
+        try await queue.set(.closed, of: endpoint, concurrency: 1)
+        _ = try await directory.write([RecordChange(Subscription.recordKey(of: endpoint), body: nil)])
+        _ = deleted.withLock { $0.remove(endpoint) }
+    }
+
+    private func finishDeletions() async {
+        for endpoint in deleted.withLock(\.self) {
+            while !Task.isCancelled {
+                do {
+                    try await finishDeletion(of: endpoint)
+                    break
+                } catch {
+                    logger.warning(
+                        "subscription not closed",
+                        metadata: ["subscription": "\(endpoint)", "error": "\(error.message)"])
+                    // Cancellation shows at the loop's head.
+                    try? await Task.sleep(for: registry.options.settlePause)
+                }
+            }
+        }
     }
 
     // MARK: What the directory says
@@ -120,6 +145,7 @@ public final class Subscriptions: Sendable {
                 try await registry.settleLane(of: endpoint)
             }
         }
+        for endpoint in deleted.withLock(\.self) { try await finishDeletion(of: endpoint) }
         return revision
     }
 
@@ -128,6 +154,8 @@ public final class Subscriptions: Sendable {
         await mirror.follow(from: revision, take) { key, error in
             logger.warning(
                 "subscription not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+        } afterwards: { _ in
+            await finishDeletions()
         }
     }
 
@@ -137,7 +165,7 @@ public final class Subscriptions: Sendable {
 
     private func take(_ key: RecordKey, _ record: Record?) {
         let endpoint = EndpointID(key.id, in: key.space)
-        let subscription = record.flatMap { Subscription($0, limits: registry.service.limits) }
+        let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
             // It stays as it was, if it was known: what is owed to it is planned on.
             logger.error("subscription record not understood", metadata: ["subscription": "\(endpoint)"])
@@ -162,9 +190,10 @@ public final class Subscriptions: Sendable {
     private func current(_ id: String, _ caller: Caller) async throws(ChatError) -> Subscription {
         let key = Subscription.recordKey(of: EndpointID(id, in: caller.space))
         guard let record = try await directory.read(key) else { throw Self.unknown }
-        guard let subscription = Subscription(record, limits: registry.service.limits) else {
+        guard let subscription = Subscription(record) else {
             throw ChatError(.conflict, "the subscription's stored record cannot be read by this version")
         }
+        if subscription.isDeleted { throw Self.unknown }
         return subscription
     }
 

@@ -1,0 +1,90 @@
+import ChatKit
+import ChatModel
+import SQLiteEngine
+import TestReceiver
+import Testing
+
+@testable import Webhooks
+
+@Suite("A subscription", .timeLimit(.minutes(1))) struct SubscriptionTests {
+    private static func withBacklog(_ house: House) async throws -> Subscription {
+        let subscription = try await house.webhooks.subscriptions.create(SubscriptionSettings(), by: House.owner)
+        for _ in 0..<3 { try await house.emit() }
+        try await until { try await house.deliveries(of: subscription.id).count == 3 }
+        return subscription
+    }
+
+    private static func expectDead(_ subscription: Subscription, in house: House) async throws {
+        try await until { try await house.deliveries(of: subscription.id).allSatisfy { $0.status == .dead } }
+        #expect(try await house.deliveries(of: subscription.id).map(\.status) == [.dead, .dead, .dead])
+        let key = Subscription.recordKey(of: subscription.endpoint)
+        try await until { try await house.engine.directory.read(key) == nil }
+        #expect(try await house.engine.directory.read(key) == nil)
+    }
+
+    @Test("that is deleted gives up what waited, also when its lane could not be closed at once")
+    func deletedLate() async throws {
+        try await House.with { house in
+            let subscription = try await Self.withBacklog(house)
+            house.refusals.refuseLanes(true)
+            await #expect(throws: ChatError.self) {
+                try await house.webhooks.subscriptions.delete(subscription.id, by: House.owner)
+            }
+            await #expect(throws: ChatError.self) {
+                _ = try await house.webhooks.subscriptions.subscription(subscription.id, by: House.owner)
+            }
+            #expect(try await house.webhooks.subscriptions.list(limit: 10, by: House.owner).items.isEmpty)
+            house.refusals.refuseLanes(false)
+            try await Self.expectDead(subscription, in: house)
+        }
+    }
+
+    @Test("whose deletion was cut short is gone after the next start")
+    func deletedBeforeStart() async throws {
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let clock = ManualClock()
+        let made = Ledger<Subscription>()
+        try await House.with(settings, clock: clock) { house in
+            let subscription = try await Self.withBacklog(house)
+            made.append(subscription)
+            house.refusals.refuseLanes(true)
+            await #expect(throws: ChatError.self) {
+                try await house.webhooks.subscriptions.delete(subscription.id, by: House.owner)
+            }
+        }
+        try await House.with(settings, clock: clock) { house in
+            try await Self.expectDead(made.entries[0], in: house)
+        }
+    }
+
+    @Test("is read with a filter that is longer than new ones may be")
+    func storedFilter() throws {
+        var limits = Limits()
+        limits.filterBytes = 100_000
+        let text = (0..<3000).map { "data.n == \($0)" }.joined(separator: " or ")
+        var settings = SubscriptionSettings()
+        settings.filter = try Filter(text, limits: limits)
+        let subscription = Subscription(
+            id: "sub_1", space: House.space, settings: settings, since: .zero, created: .zero, updated: .zero)
+        let key = Subscription.recordKey(of: subscription.endpoint)
+        let record = Record(key: key, body: subscription.body, etag: "e", updated: .zero)
+        #expect(Subscription(record)?.settings.filter?.text == text)
+    }
+
+    @Test("counts no attempt for what a failing store kept from being handed out")
+    func uncounted() async throws {
+        try await House.with { house in
+            let subscription = try await Self.withBacklog(house)
+            house.steps.beforeEvent { () async throws(ChatError) in throw ChatError(.unavailable, "the disk is gone") }
+            await #expect(throws: ChatError.self) {
+                _ = try await house.webhooks.subscriptions.pull(
+                    subscription.id, most: 10, waitSeconds: 0, by: House.owner)
+            }
+            let events = try await house.webhooks.subscriptions.pull(
+                subscription.id, most: 10, waitSeconds: 0, by: House.owner)
+            #expect(events.map(\.attempt) == [1, 1, 1])
+        }
+    }
+}
