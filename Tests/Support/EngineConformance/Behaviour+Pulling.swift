@@ -35,6 +35,22 @@ extension Behaviour {
             _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
             #expect(try await trial.queue.take(9, capacity: 20, wait: .zero).isEmpty)
         },
+        Behaviour("a lease that is given back is due at once, and was no attempt") { trial in
+            let endpoint = trial.endpoint("sub")
+            try await trial.pulled(concurrency: 1, attempts: 3)
+            try await trial.plan([trial.item(1, "sub")])
+            func pull() async throws -> [Lease] {
+                try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
+            }
+            let first = try #require(try await pull().first)
+            #expect(try await trial.queue.renew([first], for: .zero) == [true])
+            let second = try #require(try await pull().first)
+            #expect(second.delivery.attempts == 0)
+            #expect(try await trial.queue.renew([first], for: .zero) == [false])
+            #expect(try await trial.queue.finish(second, trial.outcome(.delivered)))
+            #expect(try await trial.queue.renew([second], for: .zero) == [false])
+            #expect(try await pull().isEmpty)
+        },
         Behaviour("a lease that runs out is an attempt, renewing holds it, and after so many attempts an item is dead")
         {
             trial in

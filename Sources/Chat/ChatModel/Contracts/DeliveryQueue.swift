@@ -42,7 +42,8 @@ public protocol DeliveryQueue: Sendable {
     /// - Throws: nothing was recorded, and the leases hold as before.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
-    /// Makes leases last so long from now. A lease lasts 60 s otherwise. False for one that was lost.
+    /// Makes leases last so long from now; for no time at all they are given back, and no attempt was made. A lease lasts
+    /// 60 s otherwise. False for one that was lost.
     @discardableResult
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool]
 

@@ -43,7 +43,7 @@ extension Subscriptions {
             let leases = try await queue.take(
                 from: subscription.endpoint, limit: most, lease: subscription.settings.ackDeadline,
                 wait: left > 0 ? .seconds(1) : .zero)
-            let events = try await events(leases)
+            let events = try await handedOut(leases)
             left -= 1
             if !events.isEmpty || left < 0 || isStopped || Task.isCancelled { return events }
         }
@@ -122,6 +122,16 @@ extension Subscriptions {
         guard let subscription = registry.snapshot.withLock({ $0.subscription(endpoint) }) else { throw Self.unknown }
         try registry.demandReach(of: subscription.settings.selection, by: caller)
         return subscription
+    }
+
+    /// What the leases are about. What cannot be handed out because the store fails is given back.
+    private func handedOut(_ leases: [Lease]) async throws(ChatError) -> [PulledEvent] {
+        do throws(ChatError) {
+            return try await events(leases)
+        } catch {
+            try await queue.renew(leases, for: .zero)
+            throw error
+        }
     }
 
     /// What the leases are about. An event that is no longer kept has nothing to be given out: its delivery is dead.

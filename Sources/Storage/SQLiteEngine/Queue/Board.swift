@@ -252,6 +252,15 @@ final class Board: Sendable {
         }
     }
 
+    /// The same for a lease that was handed out; false for one that was lost, or whose outcome is being recorded.
+    func giveBack(_ key: DeliveryKey, fence: UInt64) -> Bool {
+        change { state in
+            guard let held = state.leases[key], held.fence == fence, !held.isFinishing else { return false }
+            state.release(key, held, isGone: false)
+            return true
+        }
+    }
+
     // MARK: Takers
 
     /// What is due now, leased; nothing if nothing is. Waits for what must be read from the file, and no longer.

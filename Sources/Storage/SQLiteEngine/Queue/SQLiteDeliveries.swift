@@ -78,7 +78,11 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
-        leases.map { lease in key(of: lease).map { board.renew($0, fence: lease.fence, for: duration) } ?? false }
+        leases.map { lease in
+            guard let key = key(of: lease) else { return false }
+            return duration > .zero
+                ? board.renew(key, fence: lease.fence, for: duration) : board.giveBack(key, fence: lease.fence)
+        }
     }
 
     private func key(of lease: Lease) -> DeliveryKey? {
