@@ -49,6 +49,15 @@ import Testing
         #expect(answer?.contentType == "application/json")
         #expect(Handshakes.crc(query: [("other", "x")], secret: Secret(text: "consumer")) == nil)
     }
+
+    @Test(
+        "of X is not answered where the token could be a post",
+        arguments: [
+            "", "{}", "[1]", #""a""#, "a b", "a.b", "v0:1", "a&b", "1\n", "é", String(repeating: "x", count: 129),
+        ])
+    func crcOfPosts(_ token: String) {
+        #expect(Handshakes.crc(query: [("crc_token", token)], secret: Secret(text: "consumer")) == nil)
+    }
 }
 
 @Suite("The consent of CloudEvents") struct CloudEventsConsentTests {

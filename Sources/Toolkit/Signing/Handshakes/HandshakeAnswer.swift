@@ -59,12 +59,27 @@ public enum Handshakes {
 
     /// X: `GET ?crc_token=…`, answered with its HMAC.
     ///
+    /// Anybody may ask, so whoever answers must take no post whose body `isToken`: its signature is given away.
     /// - Parameter secret: the consumer secret, which also signs the posts.
     public static func crc(query: [SignedMessage.Field], secret: Secret) -> HandshakeAnswer? {
-        guard let token = value("crc_token", in: query), token.utf8.count <= echoLimitBytes else { return nil }
+        guard let token = value("crc_token", in: query), isToken(token.utf8) else { return nil }
         let code = MessageAuthentication.code(.sha256, of: Array(token.utf8), key: secret)
         return HandshakeAnswer(
             contentType: "application/json", body: #"{"response_token":"sha256=\#(Base64.encode(code))"}"#)
+    }
+
+    /// Whether X could have sent this as its token: up to 128 characters of Base64, in either alphabet. No JSON object,
+    /// list or text is one.
+    public static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        (1...128).contains(bytes.count)
+            && bytes.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: "+/-_=".utf8.contains(byte)
+                }
+            }
     }
 
     private static func value(_ name: String, in query: [SignedMessage.Field]) -> String? {
