@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1, version2]
+    static let migrations = [version1, version2, version3]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -96,5 +96,10 @@ enum Schema {
         -- With the key behind it (ep, state, tt): every listing begins where its page begins.
         CREATE INDEX delivery_state ON delivery(ep, state);
         DROP INDEX delivery_dead;
+        """
+
+    private static let version3 = """
+        -- Of each chain the one that is due, which stands anywhere in it after older ones have come back.
+        CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Writer.inLine);
         """
 }

@@ -101,6 +101,26 @@ extension Behaviour {
             for event in [1, 3, 4] { #expect(try await trial.settleNext(.delivered) == [Timetoken(UInt64(event))]) }
             #expect(try await trial.settleNext(.delivered) == [])
         },
+        Behaviour("several older events that come back do not go beside one under way") { trial in
+            for ordering in [DeliveryOrdering.strict, .perChannel] {
+                let name = "wh_\(ordering)"
+                try await trial.order(ordering, name)
+                try await trial.plan(
+                    (1...4).map { trial.item(Timetoken($0), name) },
+                    from: try await trial.queue.cursor(CursorName("c")))
+                for event in [1, 2] as [Timetoken] {
+                    #expect(try await trial.settleNext(.dead(reason: "no")) == [event])
+                }
+                let third = try await trial.queue.take(9, wait: .zero)
+                for event in 1...2 {
+                    let ids = DeliverySelection.ids(["dlv_\(event)_\(name)"], in: trial.space)
+                    #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
+                }
+                #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+                #expect(try await trial.queue.finish(third[0], trial.outcome(.delivered)))
+                for event in [1, 2, 4] as [Timetoken] { #expect(try await trial.settleNext(.delivered) == [event]) }
+            }
+        },
         Behaviour("what waits follows a new ordering, there and back", needsRestart: false) { trial in
             try await trial.order(.none)
             try await trial.plan((1...1200).map { trial.item(Timetoken($0), "wh", channel: "c\($0 % 7)") })

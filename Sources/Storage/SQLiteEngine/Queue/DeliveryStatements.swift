@@ -13,7 +13,8 @@ struct DeliveryStatements {
     let findUnchained: Statement
     let putInLine: Statement
     let nextChain: Statement
-    let heads: Statement
+    let head: Statement
+    let leader: Statement
     let lead: Statement
     let purge: Statement
     let skip: Statement
@@ -73,8 +74,12 @@ struct DeliveryStatements {
         putInLine = try prepare("UPDATE delivery SET chain=?3, due=\(Writer.inLine) WHERE tt=?1 AND ep=?2")
         nextChain = try prepare(
             "SELECT chain FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain > ? ORDER BY chain LIMIT 1")
-        heads = try prepare(
-            "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain=? ORDER BY tt LIMIT 2")
+        head = try prepare(
+            "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain=? ORDER BY tt LIMIT 1")
+        leader = try prepare(
+            """
+            SELECT tt FROM delivery INDEXED BY delivery_leader WHERE ep=? AND chain=? AND due < \(Writer.inLine) LIMIT 1
+            """)
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
         skip = try prepare(
             "UPDATE delivery SET state=2, reason='skipped', touched=?3, chain=NULL WHERE tt=?1 AND ep=?2")

@@ -28,35 +28,37 @@ extension Writer {
     /// The due time of what waits for others of its chain.
     static let inLine = Int64.max
 
-    /// The first two of a chain, in their order.
-    private func heads(of chain: Chain) throws(SQLiteFailure) -> [DueItem] {
-        let find = statements.deliveries.heads
+    /// The first of a chain.
+    private func head(of chain: Chain) throws(SQLiteFailure) -> DueItem? {
+        let find = statements.deliveries.head
         find.bind(chain.endpoint, at: 1)
         find.bind(chain.number, at: 2)
-        var heads: [DueItem] = []
-        try find.forEachRow { row in
-            heads.append(DueItem(event: UInt64(row.integer(0)), due: UInt64(row.integer(1))))
-            return true
-        }
-        return heads
+        defer { find.reset() }
+        return try find.step() ? DueItem(event: UInt64(find.integer(0)), due: UInt64(find.integer(1))) : nil
     }
 
-    func isEmpty(_ chain: Chain) throws(SQLiteFailure) -> Bool { try heads(of: chain).isEmpty }
+    /// The one of a chain that is not in line. Not the first where older ones have come back.
+    private func leader(of chain: Chain) throws(SQLiteFailure) -> DeliveryKey? {
+        let find = statements.deliveries.leader
+        find.bind(chain.endpoint, at: 1)
+        find.bind(chain.number, at: 2)
+        return try find.firstInteger().map { DeliveryKey(event: UInt64($0), endpoint: chain.endpoint) }
+    }
+
+    func isEmpty(_ chain: Chain) throws(SQLiteFailure) -> Bool { try head(of: chain) == nil }
 
     /// Whether nothing waits before this event.
     func isFirst(_ event: UInt64, of chain: Chain) throws(SQLiteFailure) -> Bool {
-        try heads(of: chain).first.map { event <= $0.event } ?? true
+        try head(of: chain).map { event <= $0.event } ?? true
     }
 
     /// Makes the first of a chain due, after something happened to the chain. One that another took the place of goes back
     /// in line, unless it is under way: then the first one waits for it.
     func advance(_ chain: Chain, board: Board) throws(SQLiteFailure) {
-        let heads = try heads(of: chain)
-        guard let first = heads.first, first.due == UInt64(Self.inLine) else { return }
-        if heads.count > 1, heads[1].due != UInt64(Self.inLine) {
-            let second = DeliveryKey(event: heads[1].event, endpoint: chain.endpoint)
-            guard !board.isLeased(second) else { return }
-            try setDue(Self.inLine, of: second)
+        guard let first = try head(of: chain), first.due == UInt64(Self.inLine) else { return }
+        if let leader = try leader(of: chain) {
+            guard !board.isLeased(leader) else { return }
+            try setDue(Self.inLine, of: leader)
             effects.append { board.forget([chain.endpoint: 0]) }
         }
         let key = DeliveryKey(event: first.event, endpoint: chain.endpoint)
