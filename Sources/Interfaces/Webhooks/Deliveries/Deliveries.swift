@@ -112,7 +112,7 @@ public struct Deliveries: Sendable {
 }
 
 extension Caller {
-    fileprivate func reaches(_ delivery: Delivery) -> Bool {
+    func reaches(_ delivery: Delivery) -> Bool {
         reaches(channel: delivery.channel) && types.match(delivery.type)
     }
 }

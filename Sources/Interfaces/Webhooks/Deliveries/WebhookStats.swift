@@ -9,6 +9,7 @@ public struct WebhookStats: Sendable {
 
     var webhook: String
     var counts: [(status: DeliveryStatus, count: Int)]
+    /// Nil also when whoever asked does not reach its event.
     var oldestWaiting: Delivery?
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
     /// Nil when nothing was attempted since the start.
@@ -81,7 +82,7 @@ extension Deliveries {
         query.order = .oldestFirst
         let now = registry.service.clock.now
         return WebhookStats(
-            webhook: id, counts: counts, oldestWaiting: try await queue.list(query).items.first,
+            webhook: id, counts: counts, oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
             circuit: registry.circuits.state(of: webhook.endpoint, at: now),
             figures: registry.figures.figures(of: webhook.endpoint), now: now)
     }

@@ -29,6 +29,7 @@ extension DeliveryJob {
             writer.member("state", state.rawValue)
             if let reason { writer.member("reason", reason) }
             scope.print(to: &writer)
+            scope.reach?.print(to: &writer)
             if let rate { writer.member("rate", rate) }
             writer.member("count", count)
             writer.member("count_is_exact", isCountExact)
@@ -88,8 +89,32 @@ extension DeliveryScope {
         types = root["types"]?.strings?.compactMap { NamePattern($0) }
         channels = root["channels"]?.strings?.compactMap { NamePattern($0) }
         if let text = root["filter"]?.string {
-            guard let filter = try? Filter(text) else { return nil }
+            guard let filter = try? Filter(text, limits: .ofStored) else { return nil }
             self.filter = filter
         }
+        if let value = root["reach"] {
+            guard let reach = Reach(value) else { return nil }
+            self.reach = reach
+        }
+    }
+}
+
+extension DeliveryScope.Reach {
+    fileprivate func print(to writer: inout JSONWriter) {
+        writer.key("reach")
+        writer.beginObject()
+        writer.member("channels", channels.map(\.description))
+        writer.member("types", types.map(\.description))
+        writer.member("admin", isAdmin)
+        writer.endObject()
+    }
+
+    fileprivate init?(_ value: JSONValue) {
+        guard let channels = value["channels"]?.strings, let types = value["types"]?.strings,
+            let isAdmin = value["admin"]?.boolean
+        else { return nil }
+        self.init(
+            channels: channels.compactMap { NamePattern($0) }, types: types.compactMap { NamePattern($0) },
+            isAdmin: isAdmin)
     }
 }

@@ -22,6 +22,33 @@ public struct DeliveryScope: Sendable {
     public var types: [NamePattern]?
     public var channels: [NamePattern]?
     public var filter: Filter?
+    /// What of it whoever asked may have: a webhook may still be owed events it was told of under wider settings. Nil: all.
+    var reach: Reach?
+
+    /// How far a credential reaches.
+    struct Reach: Sendable {
+        var channels: [NamePattern]
+        var types: [NamePattern]
+        /// `$system` too.
+        var isAdmin: Bool
+
+        init(channels: [NamePattern], types: [NamePattern], isAdmin: Bool) {
+            self.channels = channels
+            self.types = types
+            self.isAdmin = isAdmin
+        }
+
+        init(_ caller: Caller) {
+            let isAdmin = caller.reaches(channel: ChannelID.systemName)
+            self.init(channels: caller.channels, types: caller.types, isAdmin: isAdmin)
+        }
+
+        var isEverything: Bool { isAdmin && channels.contains(.all) && types.contains(.all) }
+
+        func admits(type: String, channel: String) -> Bool {
+            types.match(type) && (channel == ChannelID.systemName ? isAdmin : channels.match(channel))
+        }
+    }
 
     public init(
         webhook: String? = nil, only: Only = .failed, after: Timetoken = .zero, before: Timetoken = .distantFuture,
@@ -37,7 +64,7 @@ public struct DeliveryScope: Sendable {
     }
 
     /// Whether every delivery of the queue's page belongs to it.
-    var isWhole: Bool { types == nil && channels == nil && filter == nil }
+    var isWhole: Bool { types == nil && channels == nil && filter == nil && reach?.isEverything ?? true }
 
     var statuses: Set<DeliveryStatus> { only == .dead ? [.dead] : [.dead, .failed] }
 
@@ -53,6 +80,7 @@ public struct DeliveryScope: Sendable {
 
     func admits(type: String, channel: String) -> Bool {
         types?.match(type) ?? true && channels?.match(channel) ?? true
+            && reach?.admits(type: type, channel: channel) ?? true
     }
 
     func admits(_ event: Event) -> Bool {

@@ -27,7 +27,7 @@ public struct Jobs: Sendable {
         _ scope: DeliveryScope, by caller: Caller
     ) async throws(ChatError) -> (count: Int, isExact: Bool) {
         try await demandReach(of: scope, by: caller)
-        return try await runner.selection.count(bounded(scope), in: caller.space)
+        return try await runner.selection.count(bounded(scope, by: caller), in: caller.space)
     }
 
     /// Begins a job. What comes later than this moment is not part of it.
@@ -43,7 +43,8 @@ public struct Jobs: Sendable {
         let now = registry.service.clock.now
         // Named by the moment, so that jobs are listed in their order; a repeated moment is refused by the directory.
         var job = DeliveryJob(
-            id: "job_\(now.rawValue)", space: caller.space, kind: kind, scope: bounded(scope), rate: rate, created: now)
+            id: "job_\(now.rawValue)", space: caller.space, kind: kind, scope: bounded(scope, by: caller), rate: rate,
+            created: now)
         (job.count, job.isCountExact) = counted
         let record = try await directory.write([RecordChange(job.key, body: job.body, demand: .absent)])[0]
         guard let stored = DeliveryJob(record) else { throw ChatError(.unavailable, "the job cannot be read") }
@@ -118,9 +119,11 @@ public struct Jobs: Sendable {
 
     // MARK: Bounds
 
-    /// Nothing that happens while it runs belongs to it: a delivery it made due could come up again for ever.
-    private func bounded(_ scope: DeliveryScope) -> DeliveryScope {
+    /// Nothing that happens while it runs belongs to it: a delivery it made due could come up again for ever. Nor does what
+    /// the caller could not have read.
+    private func bounded(_ scope: DeliveryScope, by caller: Caller) -> DeliveryScope {
         var scope = scope
+        scope.reach = DeliveryScope.Reach(caller)
         scope.before = min(scope.before, registry.service.clock.now)
         return scope
     }

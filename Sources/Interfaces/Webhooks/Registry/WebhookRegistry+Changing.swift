@@ -15,7 +15,7 @@ extension WebhookRegistry {
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
-        try await change(EndpointID(id, in: caller.space), ifMatch: etag) { (webhook) throws(ChatError) in
+        try await change(EndpointID(id, in: caller.space), ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             try demandReach(of: webhook.settings, by: caller)
             try alter(&webhook)
         }
@@ -23,7 +23,8 @@ extension WebhookRegistry {
 
     /// Reads, alters and writes a webhook, and again when another write came between; then brings its lane in line.
     func change(
-        _ endpoint: EndpointID, ifMatch etag: String?, _ alter: (inout Webhook) throws(ChatError) -> Void
+        _ endpoint: EndpointID, ifMatch etag: String?, by caller: Caller? = nil,
+        _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
         for _ in 0..<8 {
             let old = try await current(endpoint)
@@ -32,6 +33,7 @@ extension WebhookRegistry {
             }
             var new = old
             try alter(&new)
+            if let caller { try await demandReach(ofWhatWaitsFor: old, turnedTo: new.settings, by: caller) }
             try await complete(&new, from: old)
             do {
                 let stored = try await write(new, demand: .etag(old.etag), from: old)
