@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import JSON
 import Locking
 import SQLiteEngine
 import TestReceiver
@@ -150,6 +151,103 @@ import Testing
             clock.advance(by: .seconds(60))
             #expect(try await jobs.job(job.id, by: House.owner).examined == 1)
         }
+    }
+
+    @Test("goes on when it is resumed while a step still holds it for paused")
+    func resumedMeanwhile() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 3)
+            let jobs = house.webhooks.jobs
+            let job = try await jobs.begin(
+                .redrive, DeliveryScope(webhook: webhook.id, only: .dead), rate: 1, by: House.owner)
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 1 }
+            let resumed = Ledger<Bool>()
+            house.refusals.afterRead(of: { DeliveryJob($0)?.state == .paused }) { () async throws(ChatError) in
+                _ = try await jobs.set(.running, of: job.id, by: House.owner)
+                resumed.append(true)
+            }
+            _ = try await jobs.set(.paused, of: job.id, by: House.owner)
+            await resumed.wait(count: 1)
+            house.clock.advance(by: .seconds(60))
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 2 }
+            #expect(try await jobs.job(job.id, by: House.owner).examined == 2)
+        }
+    }
+
+    @Test("goes on after a start at which the store could not be read")
+    func startedBlind() async throws {
+        try await House.with { house in
+            let job = DeliveryJob(
+                id: "job_1", space: House.space, kind: .purge, scope: DeliveryScope(only: .dead), rate: nil,
+                created: house.clock.now)
+            _ = try await house.engine.directory.write([RecordChange(job.key, body: job.body, demand: .absent)])
+            house.refusals.refuseLists(of: [.job])
+            let another = house.another()
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await another.run() }
+                try await until { house.refusals.refusedLists > 0 }
+                house.refusals.refuseLists(of: [])
+                let ended = try await Self.ended(job.id, in: house)
+                #expect(ended.state == .done)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test("leaves alone what was owed under wider settings than its maker reaches, and what is not for all to see")
+    func widerBefore() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 2)
+            try await house.emit("order.paid", channel: "rooms.a")
+            await house.recorded(3)
+            _ = try await house.registry.patch(
+                webhook.id, with: JSONDocument(Array(#"{"channels":["rooms.*"]}"#.utf8)), by: House.owner)
+            let narrow = Caller(
+                space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+            let scope = DeliveryScope(webhook: webhook.id, only: .dead)
+            #expect(try await house.webhooks.jobs.count(scope, by: narrow) == (1, true))
+            #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (3, true))
+            let job = try await house.webhooks.jobs.begin(.purge, scope, by: narrow)
+            #expect(try await Self.ended(job.id, in: house).done == 1)
+            #expect(try await house.deliveries().map(\.channel) == ["orders.eu", "orders.eu"])
+            #expect(try await house.webhooks.deliveries.stats(of: webhook.id, by: narrow).oldestWaiting == nil)
+        }
+    }
+
+    @Test("about all webhooks leaves out $system, but for an admin")
+    func systemChannel() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            try await house.webhook(receiver, channels: [.exact("$system"), .all])
+            let other = try await house.webhook(receiver, types: [.exact("none")]).webhook
+            try await house.emit()
+            _ = try await house.registry.disable(other.id, by: House.owner)
+            await house.recorded(2)
+            let manager = Caller(space: House.space, credential: "key_manager", scopes: [.manage])
+            let scope = DeliveryScope(only: .dead)
+            #expect(try await house.webhooks.jobs.count(scope, by: House.owner).count == 2)
+            #expect(try await house.webhooks.jobs.count(scope, by: manager).count == 1)
+        }
+    }
+
+    @Test("is kept with the reach of its maker, and with a filter no longer allowed")
+    func kept() throws {
+        var limits = Limits()
+        limits.filterBytes = 100_000
+        let text = (0..<3000).map { "data.n == \($0)" }.joined(separator: " or ")
+        var scope = DeliveryScope(only: .dead, filter: try Filter(text, limits: limits))
+        scope.reach = DeliveryScope.Reach(
+            Caller(space: House.space, credential: "k", scopes: [.manage], channels: [.below("rooms.")]))
+        let job = DeliveryJob(
+            id: "job_1", space: House.space, kind: .purge, scope: scope, rate: nil, created: ManualClock.start)
+        let record = Record(
+            key: job.key, body: job.body, etag: "e", updated: ManualClock.start)
+        let read = try #require(DeliveryJob(record))
+        #expect(read.scope.filter?.text == text)
+        #expect(read.scope.admits(type: "t", channel: "rooms.a"))
+        #expect(!read.scope.admits(type: "t", channel: "orders.eu"))
     }
 
     @Test("is only for those who reach what it is about")

@@ -10,7 +10,9 @@ final class JobRunner: Sendable {
     let selection: JobSelection
     private let registry: WebhookRegistry
     private let logger: Logger
+    /// When each job's next step is due; ``stepping`` while one is made.
     private let alive = Lock<[RecordKey: Timetoken]>([:])
+    private static let stepping = Timetoken.distantFuture
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
@@ -45,30 +47,38 @@ final class JobRunner: Sendable {
 
     private func loadUnfinished() async {
         for app in registry.service.keyring.apps {
-            do throws(ChatError) {
-                let query = RecordQuery(.job, in: app.space, limit: Jobs.mostAlive + Jobs.mostKept + 1)
-                let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0) }
-                for job in jobs where job.state == .running { wake(job.key) }
-            } catch {
-                logger.warning("jobs not read", metadata: ["app": "\(app.space)", "error": "\(error.message)"])
+            while !Task.isCancelled {
+                do throws(ChatError) {
+                    let query = RecordQuery(.job, in: app.space, limit: Jobs.mostAlive + Jobs.mostKept + 1)
+                    let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0) }
+                    for job in jobs where job.state == .running { wake(job.key) }
+                    break
+                } catch {
+                    logger.warning("jobs not read", metadata: ["app": "\(app.space)", "error": "\(error.message)"])
+                    // Cancellation shows at the loop's head.
+                    try? await Task.sleep(for: registry.options.jobPause)
+                }
             }
         }
     }
 
     /// Does the next part of a job, or forgets one that is not to run.
     private func step(_ key: RecordKey) async {
+        alive.withLock { $0[key] = Self.stepping }
+        var due = Timetoken.zero
         do throws(ChatError) {
-            guard let job = try await read(key), job.state == .running else { return forget(key) }
+            guard let job = try await read(key), job.state == .running else { return end(key, due: nil) }
             let part = try await selection.part(
                 of: job.scope, in: job.space, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
             // Next round, or when the rate allows.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
-            alive.withLock { $0[key] = clock.now.adding(pause) }
+            due = clock.now.adding(pause)
             try await note(part, done, key)
         } catch {
             await recover(from: error, key)
         }
+        end(key, due: due)
     }
 
     private func perform(_ part: JobSelection.Part, of job: DeliveryJob) async throws(ChatError) -> Int {
@@ -103,7 +113,11 @@ final class JobRunner: Sendable {
         try? await Task.sleep(for: registry.options.jobPause)
     }
 
-    private func forget(_ key: RecordKey) { alive.withLock { $0[key] = nil } }
+    /// - Parameter due: when the next step is; nil: there is none. A job that was woken meanwhile is looked at again: what
+    ///   this step has read of it may be no longer so.
+    private func end(_ key: RecordKey, due: Timetoken?) {
+        alive.withLock { if $0[key] == Self.stepping { $0[key] = due } }
+    }
 
     // MARK: Records
 
