@@ -2,6 +2,7 @@ import ChatKit
 public import ChatModel
 import HTTPClient
 import JSON
+import Locking
 
 /// What became of what was owed to webhooks. Every verb demands the scope `manage`; deliveries of events beyond the
 /// caller's channels and types are not there for it.
@@ -52,15 +53,27 @@ public struct Deliveries: Sendable {
 
     /// Makes a delivery due now, whatever became of it; its id stays, a pending retry is brought forward. That of a
     /// disabled webhook goes out when the webhook is enabled.
-    /// - Throws: `.notFound`; `.conflict` when an attempt is under way.
+    /// - Throws: `.notFound`; `.conflict` when an attempt is under way, and when it cannot be due: its webhook is deleted, or
+    ///   holds as much as it may.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
         let found = try await delivery(id, by: caller).delivery
         guard try await queue.replay(.ids([id], in: caller.space), isDryRun: false) > 0 else {
-            throw ChatError(.conflict, "an attempt of this delivery is under way; ask again", retryAfter: .seconds(1))
+            throw unrepeatable(found)
         }
         // Who asks by hand wants to see now how the receiver is.
         await registry.circuits.reset(found.endpoint)
         return try await delivery(id, by: caller).delivery
+    }
+
+    private func unrepeatable(_ delivery: Delivery) -> ChatError {
+        let (webhook, isThere) = registry.snapshot.withLock {
+            ($0[delivery.endpoint], $0.isKnown(delivery.endpoint) || $0.subscription(delivery.endpoint) != nil)
+        }
+        guard isThere else { return ChatError(.conflict, "the webhook of this delivery is deleted") }
+        if let webhook, webhook.status != .enabled, delivery.due == nil {
+            return ChatError(.conflict, "the webhook is not enabled, and holds as many deliveries as it may")
+        }
+        return ChatError(.conflict, "an attempt of this delivery is under way; ask again", retryAfter: .seconds(1))
     }
 
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the answer. Not queued, not
