@@ -8,11 +8,15 @@ internal import Synchronization
 public final class OutboundGroup: @unchecked Sendable {
     /// Results that do not linger for more.
     private static let enough = 64
+    /// Reviewed URLs remembered; beyond it all are forgotten.
+    private static let mostReviewed = 4096
 
     private let options: ClientOptions
     private let mailbox: Mailbox
     private let linger: UInt64
     private let cancelled = Atomic(false)
+    /// URLs that were reviewed: a group sends much to few. What a URL alone tells never changes.
+    private let reviewed = Lock<[String: OutboundURL]>([:])
 
     // The loop thread's.
     private var underWay = 0
@@ -63,7 +67,8 @@ public final class OutboundGroup: @unchecked Sendable {
         sent.reserveCapacity(requests.count)
         for (index, request) in requests.enumerated() {
             do {
-                let transfer = try Transfer(request, options, group: self) { receive(index, $0) }
+                let url = try review(request.url)
+                let transfer = try Transfer(request, to: url, options, group: self) { receive(index, $0) }
                 commands.append(.start(transfer))
                 sent.append(index)
             } catch {
@@ -72,6 +77,16 @@ public final class OutboundGroup: @unchecked Sendable {
         }
         guard !commands.isEmpty, !mailbox.post(commands) else { return }
         for index in sent { receive(index, Client.stopped) }
+    }
+
+    private func review(_ text: String) throws(OutboundFailure) -> OutboundURL {
+        if let known = reviewed.withLock({ $0[text] }) { return known }
+        let url = try Transfer.review(text, options)
+        reviewed.withLock { reviewed in
+            if reviewed.count >= Self.mostReviewed { reviewed.removeAll(keepingCapacity: true) }
+            reviewed[text] = url
+        }
+        return url
     }
 
     /// Ends every request of the group as ``OutboundFailure/Reason/cancelled``, those sent later too; one that waits for a

@@ -51,15 +51,10 @@ final class Transfer: @unchecked Sendable {
     var isPaused = false
 
     private init(
-        _ request: OutboundRequest, _ options: ClientOptions, totalTimeout: Duration?, idleTimeout: Duration?,
-        sink: Sink, group: OutboundGroup? = nil
+        _ request: OutboundRequest, to url: OutboundURL, totalTimeout: Duration?, idleTimeout: Duration?, sink: Sink,
+        group: OutboundGroup? = nil
     ) throws(OutboundFailure) {
-        do {
-            url = try options.addressGuard.review(request.url)
-        } catch {
-            let isMalformed = error.reason == .malformed || !options.addressGuard.isEnabled
-            throw OutboundFailure(isMalformed ? .requestInvalid : .blockedAddress, detail: error.message)
-        }
+        self.url = url
         guard request.tls == nil || url.scheme == .https else {
             throw OutboundFailure(.requestInvalid, detail: "a client certificate or authorities need https")
         }
@@ -71,13 +66,23 @@ final class Transfer: @unchecked Sendable {
         self.group = group
     }
 
+    /// The parts of a URL, if a connection may be tried.
+    static func review(_ url: String, _ options: ClientOptions) throws(OutboundFailure) -> OutboundURL {
+        do {
+            return try options.addressGuard.review(url)
+        } catch {
+            let isMalformed = error.reason == .malformed || !options.addressGuard.isEnabled
+            throw OutboundFailure(isMalformed ? .requestInvalid : .blockedAddress, detail: error.message)
+        }
+    }
+
     /// A request of a group.
     convenience init(
-        _ request: OutboundRequest, _ options: ClientOptions, group: OutboundGroup,
+        _ request: OutboundRequest, to url: OutboundURL, _ options: ClientOptions, group: OutboundGroup,
         receive: @escaping @Sendable (OutboundResult) -> Void
     ) throws(OutboundFailure) {
         try self.init(
-            request, options, totalTimeout: request.totalTimeout ?? options.totalTimeout, idleTimeout: nil,
+            request, to: url, totalTimeout: request.totalTimeout ?? options.totalTimeout, idleTimeout: nil,
             sink: .call(receive, group), group: group)
     }
 
@@ -85,14 +90,16 @@ final class Transfer: @unchecked Sendable {
     convenience init(
         _ request: OutboundRequest, _ options: ClientOptions, deadline: Duration
     ) throws(OutboundFailure) {
-        try self.init(request, options, totalTimeout: deadline, idleTimeout: nil, sink: .unposted)
+        let url = try Self.review(request.url, options)
+        try self.init(request, to: url, totalTimeout: deadline, idleTimeout: nil, sink: .unposted)
     }
 
     /// A request whose answer is read as it comes.
     convenience init(
         _ request: OutboundRequest, _ options: ClientOptions, stream buffer: StreamBuffer, idleTimeout: Duration
     ) throws(OutboundFailure) {
-        try self.init(request, options, totalTimeout: nil, idleTimeout: idleTimeout, sink: .stream(buffer))
+        let url = try Self.review(request.url, options)
+        try self.init(request, to: url, totalTimeout: nil, idleTimeout: idleTimeout, sink: .stream(buffer))
     }
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) || group?.isCancelled ?? false }
