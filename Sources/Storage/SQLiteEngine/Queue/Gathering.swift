@@ -14,7 +14,7 @@ struct FinishedAttempts: Sendable {
 /// delivery has arrived, and a commit costs as much as several deliveries.
 final class Gathering: Sendable {
     /// How long the first one waits, and how many do not wait longer.
-    static let patience: UInt64 = 4_000_000
+    static let patience: UInt64 = 10_000_000
     private static let enough = 128
 
     private struct State {
