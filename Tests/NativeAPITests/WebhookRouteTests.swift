@@ -54,7 +54,8 @@ import Testing
                 let good = await api.call(.patch, target, #"{"description":"till"}"#, headers: [("If-Match", field)])
                 #expect(good.status == 200, "\(field)")
             }
-            #expect(await api.call(.get, target, headers: [("If-None-Match", fresh)]).status == 304)
+            // What is told of its circuit may have changed all the same.
+            #expect(await api.call(.get, target, headers: [("If-None-Match", fresh)]).status == 200)
             #expect(await api.call(.delete, target, headers: [("If-Match", tag)]).status == 412)
             #expect(await api.call(.delete, target, headers: [("If-Match", fresh)]).status == 204)
             #expect(await api.call(.get, target).status == 404)

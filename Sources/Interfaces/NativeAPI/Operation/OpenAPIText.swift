@@ -658,11 +658,10 @@ enum OpenAPIText {
               operationId: getWebhook
               tags: [webhooks]
               summary: Read a webhook
-              description: Needs the scope `manage`.
-              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              description: |
+                Its ETag is for `If-Match`: it does not change with what is told of its circuit. Needs the scope `manage`.
               responses:
                 '200': {$ref: '#/components/responses/Webhook'}
-                '304': {description: The client has it already}
                 '400': {$ref: '#/components/responses/BadRequest'}
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
