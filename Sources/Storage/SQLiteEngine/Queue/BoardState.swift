@@ -63,20 +63,19 @@ struct BoardState: Sendable {
 extension BoardState {
     /// Puts the lane into the agenda for what it can do next.
     mutating func enlist(_ number: Int64) {
-        // Where it lies: a copy of a lane is a copy of its heap of due items.
-        guard let isPulled = lanes[number]?.settings.isPulled else { return }
-        if isPulled {
+        guard let lane = lanes[number] else { return }
+        if lane.settings.isPulled {
             if pullers[number] != nil { woken.insert(number) }
             return
         }
-        guard let due = lanes[number]?.nextDue, due < (lanes[number]?.agendaDue ?? .max) else { return }
-        lanes[number]?.agendaDue = due
+        guard let due = lane.nextDue, due < (lane.agendaDue ?? .max) else { return }
+        lane.agendaDue = due
         agenda.push(Appointment(due: due, lane: number))
     }
 
     mutating func become(_ stored: StoredEndpoint) {
         numbers[stored.endpoint] = stored.number
-        lanes[stored.number, default: Lane(stored)].become(stored)
+        if let lane = lanes[stored.number] { lane.become(stored) } else { lanes[stored.number] = Lane(stored) }
         enlist(stored.number)
     }
 
@@ -96,11 +95,12 @@ extension BoardState {
     }
 
     mutating func add(_ item: PlannedDelivery, due: UInt64, to number: Int64) {
-        lanes[number]?.waiting += 1
-        let isKept = lanes[number]?.add(DueItem(event: item.event.rawValue, due: due)) ?? false
+        guard let lane = lanes[number] else { return }
+        lane.waiting += 1
+        let isKept = lane.add(DueItem(event: item.event.rawValue, due: due))
         if isKept, item.weight <= factRoom {
             factRoom -= item.weight
-            lanes[number]?.keep(item)
+            lane.keep(item)
         }
         enlist(number)
     }
@@ -111,19 +111,18 @@ extension BoardState {
 
     /// Counts attempts under way.
     private mutating func count(_ change: Int, _ number: Int64, isPulled: Bool) {
-        guard let space = lanes[number]?.endpoint.space else { return }
-        lanes[number]?.leased += change
+        guard let lane = lanes[number] else { return }
+        lane.leased += change
         guard !isPulled else { return }
-        shares[space, default: 0] += change
-        if shares[space] == 0 { shares[space] = nil }
+        let share = (shares[lane.endpoint.space] ?? 0) + change
+        shares[lane.endpoint.space] = share == 0 ? nil : share
     }
 
     /// Whether a lane may have one attempt more (`DeliveryQueue.take`).
-    private func hasShare(_ number: Int64, of capacity: Int) -> Bool {
-        guard let held = lanes[number]?.leased, let space = lanes[number]?.endpoint.space else { return false }
+    private func hasShare(_ lane: Lane, of capacity: Int) -> Bool {
         let free = capacity - attempts
-        let share = shares[space] ?? 0
-        return share < free && held < free - share
+        let share = shares[lane.endpoint.space] ?? 0
+        return share < free && lane.leased < free - share
     }
 
     /// Leases what is due, lane by lane in turns, oldest due first; and names the lanes whose items must be fetched.
@@ -146,18 +145,17 @@ extension BoardState {
             while attempts < demand.limit, let appointment = agenda.first, appointment.due <= now {
                 _ = agenda.popFirst()
                 let number = appointment.lane
-                // Read and changed where they lie, here and above: a copy of a lane is a copy of its heap of due items.
-                guard lanes[number]?.agendaDue == appointment.due else { continue }
-                guard hasShare(number, of: demand.capacity) else {
+                guard let lane = lanes[number], lane.agendaDue == appointment.due else { continue }
+                guard hasShare(lane, of: demand.capacity) else {
                     sated.append(appointment)
                     continue
                 }
-                switch lanes[number]?.grant(now: now) {
+                switch lane.grant(now: now) {
                 case .item(let item):
                     attempts += 1
                     attempt(item, number, now: now, Board.Term(from: uptime, lasting: Board.leaseNanoseconds), &grants)
                 case .fetch: fetches.append(number)
-                case .nothing, nil: break
+                case .nothing: break
                 }
                 served.append(number)
             }
@@ -222,18 +220,18 @@ extension BoardState {
         _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: Board.Term, isInLine: Bool,
         _ grants: inout [Board.Grant]
     ) {
-        guard let endpoint = lanes[number]?.endpoint, let isPulled = lanes[number]?.settings.isPulled else { return }
+        guard let lane = lanes[number] else { return }
         fence += 1
         let key = DeliveryKey(event: item.event, endpoint: number)
         leases[key] = Board.Held(
             item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine,
-            isPulled: isPulled)
-        lanes[number]?.leases += 1
+            isPulled: lane.settings.isPulled)
+        lane.leases += 1
         ends.push(LeaseEnd(until: term.until, key: key))
-        let planned = lanes[number]?.takeFacts(of: item.event)
+        let planned = lane.takeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
         grants.append(
-            Board.Grant(key: key, endpoint: endpoint, item: item, planned: planned, fence: fence, batch: batch))
+            Board.Grant(key: key, endpoint: lane.endpoint, item: item, planned: planned, fence: fence, batch: batch))
     }
 
     // MARK: Ends

@@ -26,7 +26,7 @@ struct Heap<Element: Comparable> {
         var parent = 0
         while true {
             var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
+            for child in 2 * parent + 1...2 * parent + 2
             where child < elements.count && elements[child] < elements[least] { least = child }
             guard least != parent else { return first }
             elements.swapAt(least, parent)

@@ -17,7 +17,10 @@ struct DueItem: Sendable, Comparable {
 }
 
 /// One endpoint's part of the queue. The earliest due items are in memory, however many there are in the file.
-struct Lane: Sendable {
+///
+/// Safe to share: ``BoardState`` alone has lanes, and is used under its lock. A class, as many fields are looked at for each
+/// delivery, and reading one of a value in a table copies the value.
+final class Lane: @unchecked Sendable {
     /// Items of one endpoint in memory at most, and how many are fetched at a time.
     static let capacity = 4096
 
@@ -73,19 +76,19 @@ struct Lane: Sendable {
     }
 
     /// The lane's turn in the agenda has come: takes the next step.
-    mutating func grant(now: UInt64) -> Step {
+    func grant(now: UInt64) -> Step {
         agendaDue = nil
         return next(now: now)
     }
 
     /// Another item for the attempt that has just begun, if one is in memory and due.
-    mutating func grantMore(now: UInt64) -> DueItem? {
+    func grantMore(now: UInt64) -> DueItem? {
         guard let first = items.first, first.due <= now, beyond.map({ first.due <= $0 }) ?? true else { return nil }
         return items.popFirst()
     }
 
     /// An attempt is recorded: the item is due again, waits for others, or is done with.
-    mutating func settle(_ event: UInt64, _ ending: Board.Ending) {
+    func settle(_ event: UInt64, _ ending: Board.Ending) {
         switch ending {
         case .due(let due): add(DueItem(event: event, due: due))
         case .inLine: break
@@ -93,20 +96,20 @@ struct Lane: Sendable {
         }
     }
 
-    mutating func become(_ stored: StoredEndpoint) {
+    func become(_ stored: StoredEndpoint) {
         if stored.settings.rate != settings.rate { meter = stored.settings.rate.map { RateMeter(perSecond: $0) } }
         settings = stored.settings
         isReordering = stored.reordering != .done
     }
 
-    mutating func pace(concurrency: Int?, notBefore: UInt64) {
+    func pace(concurrency: Int?, notBefore: UInt64) {
         paceConcurrency = concurrency
         self.notBefore = notBefore
     }
 
-    mutating func clockWentBack() { meter?.reset() }
+    func clockWentBack() { meter?.reset() }
 
-    private mutating func next(now: UInt64) -> Step {
+    private func next(now: UInt64) -> Step {
         guard let due = nextDue, due <= now else { return .nothing }
         if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
             isFetching = true
@@ -119,7 +122,7 @@ struct Lane: Sendable {
 
     /// Takes in an item, unless memory is full: then the file remembers it, and this is false.
     @discardableResult
-    mutating func add(_ item: DueItem) -> Bool {
+    func add(_ item: DueItem) -> Bool {
         let isBehindFile = beyond.map { item.due >= $0 } ?? false
         guard items.count < Self.capacity, !isBehindFile else {
             beyond = min(beyond ?? .max, item.due)
@@ -129,20 +132,20 @@ struct Lane: Sendable {
         return true
     }
 
-    mutating func keep(_ planned: PlannedDelivery) { facts[planned.event.rawValue] = planned }
+    func keep(_ planned: PlannedDelivery) { facts[planned.event.rawValue] = planned }
 
-    mutating func takeFacts(of event: UInt64) -> PlannedDelivery? {
+    func takeFacts(of event: UInt64) -> PlannedDelivery? {
         facts.isEmpty ? nil : facts.removeValue(forKey: event)
     }
 
     /// Returns what there was.
-    mutating func takeAllFacts() -> [PlannedDelivery] {
+    func takeAllFacts() -> [PlannedDelivery] {
         defer { facts = [:] }
         return Array(facts.values)
     }
 
     /// Takes the file's word for everything: the items fetched, and from which due time on there are more.
-    mutating func replace(with fetched: [DueItem], beyond: UInt64?) {
+    func replace(with fetched: [DueItem], beyond: UInt64?) {
         isFetching = false
         items.removeAll()
         for item in fetched { items.push(item) }
@@ -150,7 +153,7 @@ struct Lane: Sendable {
     }
 
     /// Forgets what memory held; the file is asked when next needed.
-    mutating func forget() {
+    func forget() {
         items.removeAll()
         beyond = 0
     }
