@@ -266,6 +266,32 @@ import Testing
         await again.close()
     }
 
+    @Test("lets die after 30 days what nobody has pulled, and what is behind it go on; not what was asked for again")
+    func abandonedSubscription() async throws {
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: folder.database, clock: clock))
+        let queue = engine.deliveries
+        let endpoint = EndpointID("sub", in: room.space)
+        var settings = LaneSettings(concurrency: 9)
+        (settings.isPulled, settings.ordering) = (true, .strict)
+        try await queue.set(settings, of: endpoint)
+        let start = clock.now
+        func item(_ number: UInt64) -> PlannedDelivery {
+            PlannedDelivery(
+                id: "dlv_\(number)", endpoint: endpoint, event: Timetoken(start.rawValue + number), type: "t",
+                channel: "room")
+        }
+        try await queue.plan((1...3).map(item), cursor: CursorName("c"), from: .zero, to: start)
+        clock.advance(by: .seconds(30 * 24 * 3600 + 1))
+        #expect(try await queue.enqueue([item(4)]) == 1)
+        try await engine.removeOutlived()
+        let all = try await queue.list(DeliveryQuery(space: room.space, limit: 9)).items
+        #expect(all.map(\.status) == [.pending, .dead, .dead, .dead])
+        #expect(all.dropFirst().allSatisfy { $0.reason == "held_too_long" })
+        let leases = try await queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
+        #expect(leases.map(\.delivery.id) == ["dlv_4"])
+        await engine.close()
+    }
+
     @Test("forgets finished deliveries and removed records after 30 days, and lets held ones die")
     func oldDeliveries() async throws {
         var limits = Limits()
@@ -287,6 +313,7 @@ import Testing
         _ = try await engine.directory.write([RecordChange(key, body: .null)])
         _ = try await engine.directory.write([RecordChange(key, body: nil)])
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
+        #expect(try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its endpoint is disabled")
         try await engine.removeOutlived()
         let left = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])

@@ -226,6 +226,30 @@ extension Behaviour {
             #expect(all.map(\.status) == [.dead, .dead, .held, .held, .held])
             #expect(all[0].reason == "held_too_many")
         },
+        Behaviour(
+            "an open endpoint may fall ten times as far behind, pulled or not; what is too much is dead",
+            limits: {
+                var limits = Limits()
+                limits.deliveriesHeld = 3
+                return limits
+            }()
+        ) { trial in
+            for (name, isPulled) in [("wh", false), ("sub", true)] {
+                var settings = LaneSettings(concurrency: 99)
+                settings.isPulled = isPulled
+                try await trial.queue.set(settings, of: trial.endpoint(name))
+                try await trial.plan(
+                    (1...35).map { trial.item(Timetoken($0), name) },
+                    from: try await trial.queue.cursor(CursorName("c")))
+                var query = DeliveryQuery(space: trial.space, limit: 99)
+                query.endpoint = name
+                let all = try await trial.listAll(query)
+                #expect(all.map(\.status) == Array(repeating: .dead, count: 5) + Array(repeating: .pending, count: 30))
+                #expect(all[0].reason == "held_too_many")
+                let ids = DeliverySelection.ids([all[0].id], in: trial.space)
+                #expect(try await trial.queue.replay(ids, isDryRun: false) == 0)
+            }
+        },
         Behaviour("closing an endpoint turns its items dead, also those that are planned later") { trial in
             let items = (1...5000).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5000)

@@ -118,6 +118,16 @@ final class Board: Sendable {
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
+    /// The endpoints whose items wait for somebody to open them, or to come for them.
+    var patientLanes: [Int64] {
+        state.withLock { state in
+            state.lanes.filter { _, lane in
+                lane.waiting > 0 && (lane.state == .paused || lane.state == .open && lane.settings.isPulled)
+            }
+            .map(\.key)
+        }
+    }
+
     // MARK: What the writer tells, after its commit
 
     func set(_ stored: StoredEndpoint) { change { $0.become(stored) } }

@@ -17,7 +17,8 @@ struct DeliveryStatements {
     let leader: Statement
     let lead: Statement
     let purge: Statement
-    let skip: Statement
+    let giveUp: Statement
+    let findAged: Statement
     let bury: Statement
     let findDue: Statement
     let finish: Statement
@@ -81,8 +82,13 @@ struct DeliveryStatements {
             SELECT tt FROM delivery INDEXED BY delivery_leader WHERE ep=? AND chain=? AND due < \(Writer.inLine) LIMIT 1
             """)
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
-        skip = try prepare(
-            "UPDATE delivery SET state=2, reason='skipped', touched=?3, chain=NULL WHERE tt=?1 AND ep=?2")
+        giveUp = try prepare("UPDATE delivery SET state=2, reason=?3, touched=?4, chain=NULL WHERE tt=?1 AND ep=?2")
+        // By what has happened to it as well: an old event may be wanted again, and a retry be due far ahead.
+        findAged = try prepare(
+            """
+            SELECT tt FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=0 AND tt < ?2 AND touched < ?2
+            AND (due < ?2 OR due = \(Writer.inLine)) ORDER BY tt LIMIT \(Writer.turnRows)
+            """)
         purge = try prepare("DELETE FROM delivery WHERE tt=?1 AND ep=?2 AND state=2")
         findDue = try prepare(
             """

@@ -51,11 +51,14 @@ extension Writer {
     /// Why an item for this lane is dead from the start; nil if it is not.
     private func refusal(_ lane: Board.Standing?, added: Int) -> String? {
         guard let lane else { return nil }
-        return switch lane.state {
-        case .open: nil
-        case .paused: lane.waiting + added < memory.limits.deliveriesHeld ? nil : "held_too_many"
-        case .closed: Self.closedReason
-        }
+        if lane.state == .closed { return Self.closedReason }
+        return lane.waiting + added < mostWaiting(lane) ? nil : "held_too_many"
+    }
+
+    /// How many may wait at an endpoint, whoever asks for more of it. One that is open may fall further behind than one that
+    /// holds them, so that nothing is lost over a receiver's bad hour; but nobody need ever come for what is pulled.
+    func mostWaiting(_ lane: Board.Standing) -> Int {
+        memory.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
     }
 
     static let closedReason = "webhook_deleted"

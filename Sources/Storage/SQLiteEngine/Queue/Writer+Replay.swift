@@ -74,21 +74,46 @@ extension Writer {
         let events = try statements.deliveries.walk.events(
             DeliveryWalk.Part(endpoint: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
             limit: Self.turnRows)
+        let count = try giveUp(events, of: number, because: "skipped", board)
+        return (count, events.count == Self.turnRows ? events.last : nil)
+    }
+
+    /// Turns what has waited at an endpoint for too long dead, some at a time: what it holds, or what nobody has pulled.
+    /// Returns whether there may be more.
+    func buryAged(_ number: Int64, before edge: Timetoken, board: Board) throws(SQLiteFailure) -> Bool {
+        let find = statements.deliveries.findAged
+        find.bind(number, at: 1)
+        find.bind(Int64(edge.rawValue), at: 2)
+        var events: [UInt64] = []
+        try find.forEachRow { row in
+            events.append(UInt64(row.integer(0)))
+            return true
+        }
+        guard !events.isEmpty else { return false }
+        return try giveUp(events, of: number, because: "held_too_long", board) == Self.turnRows
+    }
+
+    /// Turns waiting items dead that are not under way, and lets those behind them in their order go on. Returns how many.
+    private func giveUp(
+        _ events: [UInt64], of number: Int64, because reason: String, _ board: Board
+    ) throws(SQLiteFailure) -> Int {
         let ordering = board.standing(of: number)?.settings.ordering ?? .none
         var chains: Set<Chain> = []
         var count = 0
         for row in try find(events.map { DeliveryKey(event: $0, endpoint: number) }) where !board.isLeased(row.key) {
-            let skip = statements.deliveries.skip
-            skip.bind(Int64(row.key.event), at: 1)
-            skip.bind(number, at: 2)
-            skip.bind(Int64(now.rawValue), at: 3)
-            try skip.run()
+            let giveUp = statements.deliveries.giveUp
+            giveUp.bind(Int64(row.key.event), at: 1)
+            giveUp.bind(number, at: 2)
+            giveUp.bind(reason, at: 3)
+            giveUp.bind(Int64(now.rawValue), at: 4)
+            try giveUp.run()
             count += 1
             if let chain = Chain(ordering, endpoint: number, channel: row.channel) { chains.insert(chain) }
         }
+        // Else they would count against what may wait, until the next start.
         effects.append { [count] in board.forget([number: -count]) }
         for chain in chains { try advance(chain, board: board) }
-        return (count, events.count == Self.turnRows ? events.last : nil)
+        return count
     }
 
     /// Removes those of the deliveries that are dead.
@@ -120,10 +145,8 @@ extension Writer {
         board.standing(of: key.endpoint)?.state != .closed && !board.isLeased(key)
     }
 
-    /// What is held is bounded, whoever asks for more of it.
     private func hasRoom(_ number: Int64, _ revival: Revival, _ board: Board) -> Bool {
-        guard let lane = board.standing(of: number), lane.state == .paused else { return true }
-        return lane.waiting + revival.lanes[number, default: 0] < memory.limits.deliveriesHeld
+        board.standing(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
     }
 
     private func revive(_ row: DeliveryRow, _ revival: inout Revival, _ board: Board) throws(SQLiteFailure) {

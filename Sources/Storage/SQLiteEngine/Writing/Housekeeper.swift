@@ -77,7 +77,6 @@ struct HousekeepingStatements {
     private let removeExpired: Statement
     private let forgetting: [Statement]
     private let removeTombstones: Statement
-    private let buryHeld: Statement
     private let buryClosed: Statement
     private let removeFinished: Statement
 
@@ -106,14 +105,7 @@ struct HousekeepingStatements {
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
             WHERE state = 0 AND ep IN (SELECT id FROM endpoint WHERE state = 2) LIMIT \(rows))
             """)
-        // No delivery is older than its event, so both walk the left edge only.
-        buryHeld = try prepare(
-            """
-            UPDATE delivery SET state=2, reason='held_too_long', touched=?2, chain=NULL WHERE (tt, ep) IN
-            (SELECT tt, ep FROM delivery WHERE tt < ?1 AND state = 0
-            AND (SELECT state FROM endpoint WHERE id = delivery.ep) <> 0 LIMIT \(rows))
-            RETURNING ep
-            """)
+        // No delivery is older than its event, so this walks the left edge only.
         removeFinished = try prepare(
             """
             DELETE FROM delivery WHERE (tt, ep) IN
@@ -128,23 +120,16 @@ struct HousekeepingStatements {
         ]
     }
 
-    /// Items a disabled webhook has let lie for too long, and what a crash left of a deleted one's.
+    /// Items a disabled webhook has let lie for too long, those that nobody has pulled, and what a crash left of a deleted
+    /// one's.
     func buryHeld(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         buryClosed.bind(Int64(writer.now.rawValue), at: 1)
         try buryClosed.run()
         guard writer.database.changes < Writer.turnRows else { return true }
-        buryHeld.bind(Int64(writer.now.adding(.zero - writer.memory.limits.deliveriesKept).rawValue), at: 1)
-        buryHeld.bind(Int64(writer.now.rawValue), at: 2)
-        var buried: [Int64: Int] = [:]
-        try buryHeld.forEachRow { row in
-            buried[row.integer(0), default: 0] += 1
-            return true
-        }
-        // Else they would count against what may be held, until the next start.
-        writer.effects.append { [memory = writer.memory, buried] in
-            memory.board.withLock { $0 }?.forget(buried.mapValues { -$0 })
-        }
-        return buried.values.reduce(0, +) == Writer.turnRows
+        guard let board = writer.memory.board.withLock({ $0 }) else { return false }
+        let edge = writer.now.adding(.zero - writer.memory.limits.deliveriesKept)
+        for lane in board.patientLanes where try writer.buryAged(lane, before: edge, board: board) { return true }
+        return false
     }
 
     /// Deliveries that are over, and records that are no more, for as long as a delivery is kept.
