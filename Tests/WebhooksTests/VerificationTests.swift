@@ -156,4 +156,68 @@ import Testing
             #expect(try await house.deliveries().count { $0.status == .dead } == (fate == .deliver ? 0 : 3))
         }
     }
+
+    /// Has the planner stand still, so that what is committed meanwhile is not planned.
+    private static func stopPlanner(of house: House) -> Ledger<Bool> {
+        let gate = Ledger<Bool>()
+        house.steps.beforeEvents { () async throws(ChatError) in _ = await gate.wait(count: 1) }
+        return gate
+    }
+
+    /// For what ought to wait: long enough for what does not.
+    private static func open(_ gate: Ledger<Bool>) async {
+        for _ in 0..<2000 { await Task.yield() }
+        gate.append(true)
+    }
+
+    @Test("gives up what is committed and not planned yet as well")
+    func unplanned() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            _ = try await house.registry.disable(id, by: House.owner)
+            let gate = Self.stopPlanner(of: house)
+            try await house.emit()
+            async let opened: Void = Self.open(gate)
+            _ = try await house.registry.enable(id, held: .giveUp, by: House.owner)
+            await opened
+            let last = try await house.emit()
+            await house.recorded(1)
+            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [last.id])
+            #expect(try await house.deliveries(of: id).map(\.reason) == ["skipped", nil])
+        }
+    }
+
+    @Test("gives up nothing before its receiver has consented")
+    func withoutConsent() async throws {
+        let receiver = try Receiver()
+        var settings = House.Settings()
+        settings.verification = .echo
+        try await House.with(settings) { house in
+            let id = try await house.webhook(receiver).webhook.id
+            try await house.emit()
+            try await until { try await house.deliveries().map(\.status) == [.held] }
+            await #expect(throws: ChatError.self) {
+                _ = try await house.registry.enable(id, held: .giveUp, by: House.owner)
+            }
+            #expect(try await house.deliveries().map(\.status) == [.held])
+        }
+    }
+
+    @Test("has its like in a subscription, whose seek skips what is not planned yet")
+    func seek() async throws {
+        try await House.with { house in
+            let subscriptions = house.webhooks.subscriptions
+            let id = try await subscriptions.create(SubscriptionSettings(), by: House.owner).id
+            let gate = Self.stopPlanner(of: house)
+            let event = try await house.emit()
+            async let opened: Void = Self.open(gate)
+            _ = try await subscriptions.seek(id, to: event.timetoken, by: House.owner)
+            await opened
+            let last = try await house.emit()
+            let pulled = try await subscriptions.pull(id, most: 10, waitSeconds: 10, by: House.owner)
+            let ids = pulled.compactMap { (try? JSONDocument($0.envelope))?.root["id"]?.string }
+            #expect(ids == [last.id])
+        }
+    }
 }

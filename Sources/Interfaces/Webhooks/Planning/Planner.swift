@@ -45,7 +45,7 @@ final class Planner: Sendable {
 
     /// - Parameter whenReady: called once, when every app is caught up with its log.
     func run(whenReady: @Sendable () -> Void) async throws {
-        let wake = PlannerWake()
+        let wake = registry.plannerWake
         // Before the positions are read: what is committed in between is then heard of twice rather than never.
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
@@ -57,6 +57,7 @@ final class Planner: Sendable {
                 for (space, heardOf) in spaces {
                     await catchUp(space, &positions)
                     meters.planner(of: space, reached: positions[space]?.reached ?? heardOf)
+                    registry.notePlanned(space, through: heardOf)
                 }
             }
             group.cancelAll()
@@ -160,4 +161,23 @@ final class Planner: Sendable {
     }
 
     static func cursorName(_ space: SpaceID) -> CursorName { CursorName("webhooks/\(space.name)") }
+}
+
+extension WebhookRegistry {
+    fileprivate func notePlanned(_ space: SpaceID, through position: Timetoken) {
+        planned.withLock { $0[space] = max($0[space] ?? .zero, position) }
+    }
+
+    /// Returns when everything committed up to a position is planned: none of it can come to the queue later.
+    func waitUntilPlanned(_ space: SpaceID, through position: Timetoken) async throws(ChatError) {
+        plannerWake.mark(space, at: position)
+        let deadline = ContinuousClock.now + .seconds(5)
+        while planned.withLock({ $0[space] ?? .zero }) < position {
+            guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                throw ChatError(.unavailable, "the webhooks' planner is behind; ask again", retryAfter: .seconds(1))
+            }
+            // Cancellation shows at the loop's head.
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
 }

@@ -82,13 +82,14 @@ extension Subscriptions {
     ) async throws(ChatError) -> SeekOutcome {
         var subscription = try await self.subscription(id, by: caller)
         try registry.demandReach(of: subscription.settings.selection, by: caller)
+        let end = try await registry.service.engine.log.watermark(of: caller.space)
+        try await registry.waitUntilPlanned(caller.space, through: min(position, end))
         var outcome = SeekOutcome(
             skipped: try await queue.skip(subscription.endpoint, through: position), replayed: 0, reached: position,
             isComplete: true)
         subscription.since = position
         let matcher = WebhookMatcher([], [subscription])
         let log = registry.service.engine.log
-        let end = try await log.watermark(of: caller.space)
         let channels = ChannelSet(space: caller.space, names: [ChannelID.systemName], isAll: true)
         var seen = 0
         while outcome.reached < end {

@@ -27,6 +27,9 @@ public final class WebhookRegistry: Sendable {
     let mirror: RecordMirror
     /// Endpoints whose lanes are to be brought in line by ``settleUnsettled()``.
     let unsettled = AsyncStream<EndpointID>.makeStream()
+    let plannerWake = PlannerWake()
+    /// How far the planner has come at least, by app.
+    let planned = Lock<[SpaceID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
 
     init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
@@ -133,7 +136,7 @@ public final class WebhookRegistry: Sendable {
 
     /// Lets held deliveries go out, or gives them up, once the receiver has consented where that is demanded. Nothing happens
     /// when the webhook is enabled already.
-    /// - Throws: `.notFound`.
+    /// - Throws: `.notFound`; `.conflict` when they are to be given up before the receiver has consented.
     public func enable(
         _ id: String, held: HeldDeliveries = .deliver, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -141,8 +144,13 @@ public final class WebhookRegistry: Sendable {
         let present = try await webhook(id, by: caller)
         if held == .giveUp, present.status != .enabled {
             try demandReach(of: present.settings, by: caller)
+            guard hasConsent(present) else {
+                throw ChatError(.conflict, "the receiver has not consented yet, and nothing has been given up")
+            }
+            let now = try await service.engine.log.watermark(of: caller.space)
+            try await waitUntilPlanned(caller.space, through: now)
             // Before it is enabled: none of them may slip out.
-            try await queue.skip(present.endpoint, through: try await service.engine.log.watermark(of: caller.space))
+            try await queue.skip(present.endpoint, through: now)
         }
         return try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
