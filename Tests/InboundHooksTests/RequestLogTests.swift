@@ -100,11 +100,33 @@ import Testing
             let id = try await house.gate.requests(of: "s", by: House.owner)[0].id
             let error = try await failure { _ = try await house.gate.replay(id, of: "s", url: nil, by: House.owner) }
             #expect(error.slug == "not_verified")
-            let narrow = Caller(
-                space: House.space, credential: "key_n", scopes: [.manage], channels: [try #require(NamePattern("x"))],
-                types: [.all])
+            let narrow = try Self.narrow()
             let refusal = try await failure { _ = try await house.gate.replay(id, of: "s", url: nil, by: narrow) }
             #expect(refusal.code == .forbidden)
+        }
+    }
+
+    /// May manage, but not all that the source emits.
+    private static func narrow() throws -> Caller {
+        Caller(
+            space: House.space, credential: "key_n", scopes: [.manage], channels: [try #require(NamePattern("x"))],
+            types: [.all])
+    }
+
+    @Test("is not for who reaches less than the source")
+    func narrowReach() async throws {
+        try await Self.with { house in
+            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            let logged = try await house.gate.requests(of: "s", by: House.owner)[0]
+            let narrow = try Self.narrow()
+            let refusals = [
+                try await failure { _ = try await house.gate.requests(of: "s", by: narrow) },
+                try await failure { _ = try await house.gate.request(logged.id, of: "s", by: narrow) },
+                try await failure {
+                    _ = try await house.gate.test(request: logged, for: "s", mapping: nil, by: narrow)
+                },
+            ]
+            #expect(refusals.map(\.code) == [.forbidden, .forbidden, .forbidden])
         }
     }
 
@@ -243,6 +265,32 @@ import Testing
             let outcomes = try await house.gate.requests(of: "s", by: House.owner).map(\.outcome)
             #expect(outcomes.count == 3)
             #expect(outcomes.count { $0 == .signatureInvalid } == 1)
+        }
+    }
+
+    @Test("of X gives nobody a signature that a post could have")
+    func forged() async throws {
+        try await House.with { house in
+            try await house.put(
+                "x",
+                #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X-Sig","encoding":"base64","prefix":"sha256=","template":"{body}"},"handshake":"x","mapping":{"channel":"in","type":"posted","data":{"$":"body"}}}"#
+            )
+            func signature(of token: String) throws -> String? {
+                var question = InboundPost(query: [("crc_token", token)], text: "")
+                question.method = "GET"
+                let answer = try house.gate.greet(question, for: "x")
+                return try answer.flatMap { try JSONDocument(Array($0.body.utf8)).root["response_token"]?.string }
+            }
+            #expect(try signature(of: #"{"a":1}"#) == nil)
+            // JSON too, and signed; what X posts are objects.
+            let stolen = try #require(try signature(of: "12345"))
+            let error = try await failure {
+                _ = try await house.gate.accept(InboundPost([("X-Sig", stolen)], text: "12345"), for: "x")
+            }
+            #expect(error.slug == "signature_invalid")
+            let code = MessageAuthentication.code(.sha256, of: Array(#"{"a":1}"#.utf8), key: Secret(text: "k"))
+            let own = InboundPost([("X-Sig", "sha256=" + Base64.encode(code))], text: #"{"a":1}"#)
+            #expect(try await house.gate.accept(own, for: "x").events.count == 1)
         }
     }
 

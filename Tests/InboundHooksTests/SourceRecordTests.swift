@@ -70,6 +70,15 @@ import Testing
             ),
             (#"{"scheme":"none","handshake":"meta","#, "#/verify_token"),
             (#"{"scheme":"none","handshake":"x","#, "#/handshake"),
+            (#"{"scheme":"github","secrets":["k"],"handshake":"x","#, "#/handshake"),
+            (
+                #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X","template":"a{body}"},"handshake":"x","#,
+                "#/handshake"
+            ),
+            (
+                #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X","timestamp_header":"T"},"handshake":"x","#,
+                "#/handshake"
+            ),
             (#"{"scheme":"none","handshake":"hello","#, "#/handshake"),
             (#"{"scheme":"none","verify_token":1,"#, "#/verify_token"),
         ])

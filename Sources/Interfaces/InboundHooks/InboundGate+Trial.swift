@@ -25,11 +25,11 @@ extension InboundGate {
         return trial
     }
 
-    /// The same with a request of the log, whose signature was looked at when it came.
+    /// The same with a request of the log, whose signature was looked at when it came; for who may read that.
     public func test(
         request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
     ) async throws(ChatError) -> InboundTrial {
-        let source = try await registry.source(id, by: caller)
+        let source = try await reached(id, by: caller)
         let mapping = try draft.map { text throws(ChatError) in try Mapping(text) } ?? source.settings.mapping
         var trial = InboundTrial(isVerified: request.identity != nil)
         trial.secretIndex = request.secretIndex

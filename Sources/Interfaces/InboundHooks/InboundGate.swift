@@ -65,17 +65,18 @@ public final class InboundGate: Sendable {
         return answer
     }
 
-    /// The latest requests of a source, the newest first. Demands the scope `manage`.
+    /// The latest requests of a source, the newest first. They hold whole posts, so they are for who may change the
+    /// source.
     /// - Throws: `.notFound`, `.forbidden`.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
-        registry.requests.requests(of: try await registry.source(source, by: caller).recordKey)
+        registry.requests.requests(of: try await reached(source, by: caller).recordKey)
     }
 
     /// - Throws: `.notFound` also when it has fallen out of the log.
     public func request(
         _ id: String, of source: String, by caller: Caller
     ) async throws(ChatError) -> InboundRequest {
-        let source = try await registry.source(source, by: caller)
+        let source = try await reached(source, by: caller)
         guard let request = registry.requests.request(id, of: source.recordKey) else {
             throw ChatError(.notFound, "no such request; only the latest of each source are kept")
         }
@@ -91,8 +92,7 @@ public final class InboundGate: Sendable {
         _ id: String, of sourceID: String, url: String?, by caller: Caller
     ) async throws(ChatError) -> InboundReceipt {
         let logged = try await request(id, of: sourceID, by: caller)
-        let source = try await registry.source(sourceID, by: caller)
-        try SourceRegistry.demandReach(of: source, by: caller)
+        let source = try await reached(sourceID, by: caller)
         guard let identity = logged.identity else {
             throw ChatError(.invalid, "its signature was not accepted, so it is not replayed", slug: "not_verified")
         }
@@ -111,6 +111,13 @@ public final class InboundGate: Sendable {
 
 extension InboundGate {
     var seconds: Int64 { Int64(service.clock.now.rawValue / Timetoken.ticksPerSecond) }
+
+    /// A source all of which the caller reaches.
+    func reached(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
+        let source = try await registry.source(id, by: caller)
+        try SourceRegistry.demandReach(of: source, by: caller)
+        return source
+    }
 
     func checkSize(_ post: InboundPost) throws(ChatError) {
         guard post.body.count <= bodyLimitBytes else {
@@ -195,7 +202,8 @@ extension InboundGate {
         let short = id.utf8.count <= 128 ? id : Hex.encode(sha256(Array(id.utf8)))
         return emissions.enumerated().map { index, emission in
             var emission = emission
-            emission.deduplicationKey = "in/\(source)/\(short)" + (index == 0 ? "" : "/\(index)")
+            // An id may have slashes: it stands last, or another could look like it with the index.
+            emission.deduplicationKey = "in/\(source)/\(index)/\(short)"
             return emission
         }
     }

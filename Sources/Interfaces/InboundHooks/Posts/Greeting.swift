@@ -13,7 +13,8 @@ struct Greeting {
         switch settings.handshake {
         case .meta where post.method == "GET":
             Handshakes.hub(query: post.query, tokens: [settings.verifyToken].compactMap { $0 }.map { Secret(text: $0) })
-        case .x where post.method == "GET":
+        // Also of a record from before the rule: what a scheme signs around the body could be asked for as a token.
+        case .x where post.method == "GET" && settings.scheme.signsBodyAlone(settings.options):
             settings.secrets.first.flatMap { Handshakes.crc(query: post.query, secret: Secret(text: $0)) }
         case .cloudevents where post.method == "OPTIONS": CloudEventsConsent.answer(header: post.message.header)
         case .none, .slack, .meta, .x, .cloudevents: nil

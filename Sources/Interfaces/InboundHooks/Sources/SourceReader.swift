@@ -107,7 +107,7 @@ struct SourceReader {
         return options
     }
 
-    mutating func handshake(for scheme: SourceScheme?) -> SourceHandshake {
+    mutating func handshake(for scheme: SourceScheme?, _ options: SchemeSettings) -> SourceHandshake {
         guard let value = root["handshake"], !value.isNull else {
             return scheme.map { SourceHandshake.standard(for: $0) } ?? .none
         }
@@ -116,8 +116,8 @@ struct SourceReader {
             fault("/handshake", "enum", "handshake must be one of \(names)")
             return .none
         }
-        if handshake == .x, scheme == SourceScheme.none {
-            fault("/handshake", "enum", "handshake x is answered with a secret, and scheme none has none")
+        if handshake == .x, let scheme, !scheme.signsBodyAlone(options) {
+            fault("/handshake", "enum", "handshake x is for the scheme generic that signs the body and nothing else")
         }
         return handshake
     }

@@ -29,6 +29,11 @@ public enum SourceScheme: Sendable, Hashable {
     }
 
     static let names = SignatureSchemes.allCases.map(\.rawValue) + ["none"]
+
+    /// Whether a post's signature is over its body and nothing else, as X's is.
+    func signsBodyAlone(_ options: SchemeSettings) -> Bool {
+        self == .signed(.generic) && options.timestampHeader == nil && [nil, "{body}"].contains(options.template)
+    }
 }
 
 /// How a provider asks whether an address is the right one, before it posts there.
@@ -38,7 +43,7 @@ public enum SourceHandshake: String, Sendable, CaseIterable {
     case slack
     /// `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`: the token is a setting of the source.
     case meta
-    /// `GET ?crc_token=…`: answered with the secret.
+    /// `GET ?crc_token=…`: answered with its signature, to anybody.
     case x
     /// `OPTIONS` with `WebHook-Request-Origin` (CloudEvents webhooks, 4).
     case cloudevents
@@ -74,7 +79,7 @@ public struct SourceSettings: Sendable {
         let scheme = reader.scheme()
         let secrets = reader.secrets() ?? previous?.secrets ?? []
         let options = reader.options(for: scheme)
-        let handshake = reader.handshake(for: scheme)
+        let handshake = reader.handshake(for: scheme, options)
         let verifyToken = reader.verifyToken(for: handshake, previous: previous?.verifyToken)
         let mapping = reader.mapping(for: scheme)
         let description = reader.description()
@@ -103,8 +108,19 @@ public struct SourceSettings: Sendable {
         guard case .signed(let scheme) = self.scheme else { return [] }
         guard !secrets.isEmpty else { throw .noSecret }
         return try secrets.map { secret throws(SignatureSchemeError) in
-            try scheme.scheme(secrets: [secret], settings: options)
+            let verifier = try scheme.scheme(secrets: [secret], settings: options)
+            return handshake == .x ? TokenlessScheme(scheme: verifier) : verifier
         }
+    }
+}
+
+/// Takes no post that could be X's token: the signature of those is told to whoever asks.
+private struct TokenlessScheme: SignatureScheme {
+    let scheme: any SignatureScheme
+
+    func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
+        guard !Handshakes.isToken(message.body) else { throw .mismatch }
+        return try scheme.verify(message, at: now)
     }
 }
 
