@@ -104,6 +104,19 @@ import Testing
             #expect(try await house.events(on: "a").count == 3)
         }
     }
+
+    @Test("of one post are not taken for those of another, whatever its id")
+    func distinct() async throws {
+        try await House.with { house in
+            let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
+            try await house.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
+            for (id, body) in [("x", "[1,2]"), ("x/1", "[3]"), ("1/x", "[4]"), ("0/x", "[5]")] {
+                let post = InboundGateTests.github(body, delivery: id)
+                #expect(try await house.gate.accept(post, for: "s").events.allSatisfy { !$0.isDuplicate }, "\(id)")
+            }
+            #expect(try await house.events(on: "a").count == 5)
+        }
+    }
 }
 
 @Suite("A post that is no JSON") struct PostFormsTests {
@@ -191,6 +204,16 @@ import Testing
         let event = try await Self.receive([InboundPost(Self.binary, text: "{}")])[0].event
         #expect(event.channel.name == "Euro €")
         #expect(try JSONDocument(try #require(event.meta)).root["cloudevent"]?["source"]?.string == "/s")
+    }
+
+    @Test("in binary mode is refused with an attribute twice, and with the type of its data twice")
+    func twice() async throws {
+        for field in [("CE-ID", "2"), ("ce-datacontenttype", "text/plain")] {
+            let error = try await failure {
+                _ = try await Self.receive([InboundPost(Self.binary + [field], text: "{}")])
+            }
+            #expect(error.slug == "bad_cloud_event", "\(field)")
+        }
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import ChatKit
 import ChatModel
 import JSON
 import Signing
@@ -60,15 +61,8 @@ struct CloudEventPost {
     }
 
     private init(binary post: InboundPost, _ media: MediaName, _ limits: Limits) throws(ChatError) {
-        var attributes: [String: String] = [:]
-        for field in post.headers where field.name.lowercased().hasPrefix("ce-") {
-            guard let value = Self.decoded(field.value) else {
-                throw Self.fault("the header field \(field.name.prefix(64)) is not UTF-8")
-            }
-            guard attributes.updateValue(value, forKey: String(field.name.dropFirst(3)).lowercased()) == nil else {
-                throw Self.fault("the header field \(field.name.prefix(64)) is there twice")
-            }
-        }
+        let sent = try CloudEventHeaders.attributes(of: post.headers)
+        let attributes = Dictionary(uniqueKeysWithValues: sent.map { ($0.name, $0.value) })
         identity = try Self.identity(attributes)
         isStructured = false
         let data = try Self.data(post.body, media, limits)
@@ -117,20 +111,6 @@ struct CloudEventPost {
             throw fault("its data is neither JSON nor text")
         }
         return JSONText(string: text)
-    }
-
-    /// A header's value without the quotes it may stand in, percent-decoded once (HTTP binding, 3.1.3.2).
-    private static func decoded(_ value: String) -> String? {
-        var bytes = Array(value.utf8)
-        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
-            var output: [UInt8] = []
-            var quoted = bytes[1..<bytes.count - 1].makeIterator()
-            while let byte = quoted.next() {
-                output.append(byte == UInt8(ascii: "\\") ? quoted.next() ?? byte : byte)
-            }
-            bytes = output
-        }
-        return PercentText.decode(bytes)
     }
 
     private static func fault(_ detail: String) -> ChatError {

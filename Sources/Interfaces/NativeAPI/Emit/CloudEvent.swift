@@ -132,22 +132,8 @@ extension CloudEvent {
     /// Reads the binary mode: attributes in `ce-…` header fields, the body is the data.
     init(_ request: Request, limits: Limits) throws {
         self.init(pointer: "#")
-        for field in request.headers.all where field.name.utf8.count > 3 {
-            let name = field.name.lowercased()
-            guard name.hasPrefix("ce-") else { continue }
-            guard let text = Self.decoded(field.value) else {
-                throw ChatError(.malformed, "the header field '\(name)' is not UTF-8", slug: "bad_cloud_event")
-            }
-            guard texts[String(name.dropFirst(3))] == nil else {
-                throw ChatError(.malformed, "the header field '\(name)' is there twice", slug: "bad_cloud_event")
-            }
-            try add(String(name.dropFirst(3)), JSONText(string: text), text: text)
-        }
-        // HTTP binding, 3.1.1: the one attribute that has a field of HTTP's own.
-        guard texts["datacontenttype"] == nil else {
-            throw ChatError(
-                .malformed, "'datacontenttype' is said by Content-Type, not by a field of its own",
-                slug: "bad_cloud_event")
+        for attribute in try CloudEventHeaders.attributes(of: request.headers.all) {
+            try add(attribute.name, JSONText(string: attribute.value), text: attribute.value)
         }
         if let media = request.headers["Content-Type"] {
             try add("datacontenttype", JSONText(string: media), text: media)
@@ -169,43 +155,6 @@ extension CloudEvent {
             throw ChatError(.malformed, "the data is not UTF-8", slug: "bad_cloud_event")
         }
         data = JSONText(string: text)
-    }
-
-    /// A header value, percent-decoded exactly once and without the quotes it may stand in (HTTP binding, 3.1.3.2).
-    private static func decoded(_ value: String) -> String? {
-        var bytes = Array(value.utf8)
-        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
-            bytes = unescaped(bytes[1..<bytes.count - 1])
-        }
-        var output: [UInt8] = []
-        output.reserveCapacity(bytes.count)
-        var index = 0
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "%") {
-                guard index + 2 < bytes.count,
-                    let byte = Hex.decode(String(decoding: bytes[index + 1...index + 2], as: UTF8.self))
-                else { return nil }
-                output += byte
-                index += 3
-            } else {
-                output.append(bytes[index])
-                index += 1
-            }
-        }
-        return String(validating: output, as: UTF8.self)
-    }
-
-    private static func unescaped(_ quoted: ArraySlice<UInt8>) -> [UInt8] {
-        var output: [UInt8] = []
-        var bytes = quoted.makeIterator()
-        while let byte = bytes.next() {
-            if byte == UInt8(ascii: "\\"), let escaped = bytes.next() {
-                output.append(escaped)
-            } else {
-                output.append(byte)
-            }
-        }
-        return output
     }
 }
 

@@ -1,0 +1,50 @@
+public import ChatModel
+import Signing
+
+/// The header of a CloudEvent in binary mode (CloudEvents HTTP protocol binding 1.0.2, section 3.1).
+public enum CloudEventHeaders {
+    public typealias Field = (name: String, value: String)
+
+    /// The attributes that fields named `ce-…` bring, in their order, the names in lower case.
+    ///
+    /// - Throws: `.malformed` with the slug `bad_cloud_event` for an attribute that is there twice or is not UTF-8, and for
+    ///   `datacontenttype`: that is said by the field `Content-Type`.
+    public static func attributes(of fields: some Sequence<Field>) throws(ChatError) -> [Field] {
+        var attributes: [Field] = []
+        var names: Set<String> = []
+        for field in fields where field.name.utf8.count > 3 {
+            let header = field.name.lowercased()
+            guard header.hasPrefix("ce-") else { continue }
+            let name = String(header.dropFirst(3))
+            guard name != "datacontenttype" else {
+                throw fault("'datacontenttype' is said by Content-Type, not by a field of its own")
+            }
+            guard let value = decoded(field.value) else {
+                throw fault("the header field '\(header.prefix(64))' is not UTF-8")
+            }
+            guard names.insert(name).inserted else {
+                throw fault("the header field '\(header.prefix(64))' is there twice")
+            }
+            attributes.append((name, value))
+        }
+        return attributes
+    }
+
+    /// A value without the quotes it may stand in, percent-decoded exactly once (section 3.1.3.2).
+    private static func decoded(_ value: String) -> String? {
+        let bytes = Array(value.utf8)
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
+            return PercentText.decode(bytes)
+        }
+        var output: [UInt8] = []
+        var quoted = bytes[1..<bytes.count - 1].makeIterator()
+        while let byte = quoted.next() {
+            output.append(byte == UInt8(ascii: "\\") ? quoted.next() ?? byte : byte)
+        }
+        return PercentText.decode(output)
+    }
+
+    private static func fault(_ detail: String) -> ChatError {
+        ChatError(.malformed, detail, slug: "bad_cloud_event")
+    }
+}
