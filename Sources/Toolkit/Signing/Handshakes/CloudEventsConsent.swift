@@ -81,29 +81,17 @@ public enum CloudEventsConsent {
     // MARK: Answering
 
     /// The answer to an `OPTIONS` request at an address of ours; nil when it is no such question, for instance a browser's.
-    ///
-    /// - Parameter rate: how many posts a minute are welcome; said only to those who ask.
-    public static func answer(
-        rate: Rate = .unlimited, header: (String) -> String?
-    ) -> HandshakeAnswer? {
+    /// Whatever rate is asked for is welcome.
+    public static func answer(header: (String) -> String?) -> HandshakeAnswer? {
         guard let origin = header("WebHook-Request-Origin")?[...].trimmingBlanks(), isName(origin) else { return nil }
         var headers = [
             HandshakeAnswer.Header(name: "WebHook-Allowed-Origin", value: String(origin)),
             HandshakeAnswer.Header(name: "Allow", value: "POST"),
         ]
         if let asked = header("WebHook-Request-Rate").flatMap({ Rate(String($0[...].trimmingBlanks())) }) {
-            headers.append(HandshakeAnswer.Header(name: "WebHook-Allowed-Rate", value: granted(asked, rate).text))
+            headers.append(HandshakeAnswer.Header(name: "WebHook-Allowed-Rate", value: asked.text))
         }
         return HandshakeAnswer(headers: headers)
-    }
-
-    /// What was asked for, but not more than is welcome.
-    private static func granted(_ asked: Rate, _ most: Rate) -> Rate {
-        switch (asked, most) {
-        case (_, .unlimited): asked
-        case (.unlimited, .perMinute): most
-        case (.perMinute(let wish), .perMinute(let bound)): .perMinute(min(wish, bound))
-        }
     }
 
     /// A name in DNS, perhaps with a port: nothing else is sent back in a header.
