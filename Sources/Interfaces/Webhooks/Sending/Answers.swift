@@ -2,27 +2,40 @@ import ChatModel
 import HTTPClient
 import Locking
 
-/// A delivery in an attempt.
-struct Sent: Sendable {
+/// A delivery in an attempt. A class, as it changes hands often and has many parts.
+final class Sent: Sendable {
     let lease: Lease
     /// The bytes it was made of: the event's envelope, or what an earlier attempt has kept.
     let body: [UInt8]
     /// What it has become; nil when it could not be composed.
-    var content: PostContent?
+    let content: PostContent?
+
+    init(lease: Lease, body: [UInt8], content: PostContent? = nil) {
+        self.lease = lease
+        self.body = body
+        self.content = content
+    }
 
     /// What is to be kept, so that a retry repeats it even if the event is deleted or the webhook changed meanwhile. Nil when
     /// it is kept already.
     var kept: [UInt8]? { lease.body.map(PostContent.isEnvelope) ?? true ? content?.stored : nil }
 }
 
-/// An attempt that is over, and what came of it.
-struct Answered: Sendable {
+/// An attempt that is over, and what came of it. A class for the same reason as ``Sent``.
+final class Answered: Sendable {
     /// What it carried: one delivery, or those of a batch; all for the same endpoint.
     let sent: [Sent]
     let start: Timetoken
     /// As they went on the wire.
     let requestHeaders: [OutboundRequest.Field]
     let result: OutboundResult
+
+    init(sent: [Sent], start: Timetoken, requestHeaders: [OutboundRequest.Field], result: OutboundResult) {
+        self.sent = sent
+        self.start = start
+        self.requestHeaders = requestHeaders
+        self.result = result
+    }
 
     var endpoint: EndpointID { sent[0].lease.delivery.endpoint }
 }

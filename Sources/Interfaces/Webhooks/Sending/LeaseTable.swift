@@ -3,28 +3,19 @@ import Locking
 
 /// Leases of attempts under way, to renew those that take long.
 final class LeaseTable: Sendable {
-    private struct Key: Hashable {
-        let id: String
-        let fence: UInt64
-
-        init(_ lease: Lease) {
-            id = lease.delivery.id
-            fence = lease.fence
-        }
-    }
-
-    private let leases = Lock<[Key: (lease: Lease, since: ContinuousClock.Instant)]>([:])
+    /// By their fences, of which no two leases have the same.
+    private let leases = Lock<[UInt64: (lease: Lease, since: ContinuousClock.Instant)]>([:])
 
     func insert(_ new: [Lease]) {
         let now = ContinuousClock.now
         leases.withLock { leases in
-            for lease in new { leases[Key(lease)] = (lease, now) }
+            for lease in new { leases[lease.fence] = (lease, now) }
         }
     }
 
     func remove(_ old: [Lease]) {
         leases.withLock { leases in
-            for lease in old { leases[Key(lease)] = nil }
+            for lease in old { leases[lease.fence] = nil }
         }
     }
 
