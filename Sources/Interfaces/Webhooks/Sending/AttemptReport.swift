@@ -58,13 +58,16 @@ extension DeliveryAttempt {
 
     /// What the gateway itself puts into a request.
     static func isShown(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return [
-            "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature",
-            "signature", "signature-input", "content-digest",
-        ].contains(name)
-            || name.hasPrefix("webhook-") || name.hasPrefix("ce-")
+        // Ours are in lower case as they are.
+        let hasCapitals = name.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+        let name = hasCapitals ? name.lowercased() : name
+        return name.hasPrefix("webhook-") || name.hasPrefix("ce-") || shown.contains(name)
     }
+
+    private static let shown: Set = [
+        "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature", "signature",
+        "signature-input", "content-digest",
+    ]
 
     private static func print(_ fields: some Sequence<(String, String)>, to writer: inout JSONWriter) {
         writer.beginArray()

@@ -38,11 +38,11 @@ struct EndpointFigures: Sendable {
     /// Stretches of one length; an old one is used again.
     private struct Ring: Sendable {
         let seconds: UInt64
-        private var tallies: [(stretch: UInt64, tally: Tally)?]
+        private var tallies: [(stretch: UInt64, tally: Tally)]
 
         init(seconds: UInt64, count: Int) {
             self.seconds = seconds
-            tallies = Array(repeating: nil, count: count)
+            tallies = Array(repeating: (0, Tally()), count: count)
         }
 
         private func stretch(of moment: Timetoken) -> UInt64 { moment.rawValue / Timetoken.ticksPerSecond / seconds }
@@ -50,15 +50,15 @@ struct EndpointFigures: Sendable {
         mutating func add(at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
             let stretch = stretch(of: now)
             let index = Int(stretch % UInt64(tallies.count))
-            var tally = tallies[index].flatMap { $0.stretch == stretch ? $0.tally : nil } ?? Tally()
-            tally.add(isDelivered: isDelivered, milliseconds: milliseconds)
-            tallies[index] = (stretch, tally)
+            // Changed where it lies: a copy of a tally is a copy of its counts.
+            if tallies[index].stretch != stretch { tallies[index] = (stretch, Tally()) }
+            tallies[index].tally.add(isDelivered: isDelivered, milliseconds: milliseconds)
         }
 
         func sum(at now: Timetoken) -> Tally {
             let stretch = stretch(of: now)
             return tallies.reduce(into: Tally()) { sum, entry in
-                if let entry, entry.stretch <= stretch, entry.stretch + UInt64(tallies.count) > stretch {
+                if entry.stretch <= stretch, entry.stretch + UInt64(tallies.count) > stretch {
                     sum.add(entry.tally)
                 }
             }
