@@ -729,6 +729,7 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/webhooks/{id}/disable:
@@ -783,6 +784,7 @@ enum OpenAPIText {
               summary: Post a sample event to a webhook
               description: |
                 Waits for the receiver's answer and says how it went. Not queued and not repeated. Needs the scope `manage`.
+                Refused before a receiver that must consent has.
               responses:
                 '200':
                   description: The attempt
@@ -791,6 +793,7 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/webhooks/{id}/preview:
