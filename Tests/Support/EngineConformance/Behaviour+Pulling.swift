@@ -93,6 +93,28 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(10))
             #expect(try await second.map(\.delivery.attempts) == [1])
         },
+        Behaviour("many wait at pulled endpoints, each for its own, and each is served or sent away in its time") {
+            trial in
+            let queue = await trial.queue
+            var settings = LaneSettings(concurrency: 1)
+            settings.isPulled = true
+            for number in 1...100 { try await queue.set(settings, of: trial.endpoint("sub\(number)")) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...100 as ClosedRange<UInt64> {
+                    group.addTask {
+                        let leases = try await queue.take(
+                            from: trial.endpoint("sub\(number)"), limit: 9, lease: .seconds(10),
+                            wait: number % 2 == 0 ? .seconds(30) : .milliseconds(20))
+                        #expect(leases.map(\.delivery.event) == (number % 2 == 0 ? [Timetoken(number)] : []))
+                    }
+                }
+                for number in 1...50 as ClosedRange<UInt64> {
+                    let event = Timetoken(number * 2)
+                    try await trial.plan([trial.item(event, "sub\(event)")], from: Timetoken(number * 2 - 2))
+                }
+                try await group.waitForAll()
+            }
+        },
         Behaviour("a pulled endpoint stays one over a restart, and its leases are void", needsRestart: true) { trial in
             try await trial.pulled(concurrency: 9, attempts: 2, .strict)
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "sub") })

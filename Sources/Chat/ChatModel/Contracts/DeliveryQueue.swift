@@ -54,7 +54,8 @@ public protocol DeliveryQueue: Sendable {
     /// (none at zero), none begun earlier than `notBefore`. Nil: as the settings have it.
     func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async
 
-    /// Deliveries by event and endpoint. A page costs the same wherever it begins, and however many there are.
+    /// Deliveries by event and endpoint. A page costs the same wherever it begins, and however many there are; but one of
+    /// `pending` without `failed`, or the other way round, and their count, may look into all that wait.
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery>
 
     /// How many a listing would show in all; not counted further than `most`.

@@ -343,15 +343,17 @@ final class Board: Sendable {
 
     /// Hands out what is due to those who wait, sends away whose time is over, and has the clerk call again.
     ///
-    /// - Parameter everyone: also those who wait for an endpoint where nothing has changed.
+    /// - Parameter everyone: also those who wait for an endpoint where nothing has changed, when it is time to look at them.
     func serve(everyone: Bool = true) {
         let real = uptimeNanoseconds()
         write(gathering.due(at: real))
         let (served, fetches, expired, next) = state.withLock { state in
+            let everyone = everyone && state.nextRound <= real
+            let changed = everyone ? Set(state.pullers.keys) : state.woken
             var served: [(Taker, [Grant])] = []
             var fetches: [Int64] = []
             var expired: [ExpiredLease] = []
-            for (ticket, taker) in state.waiting(everyone: everyone) {
+            for (ticket, taker) in state.waiting(for: changed) {
                 let (grants, lanes, ended) = state.grants(
                     taker.demand, now: clock.now.rawValue, uptime: writing.uptime())
                 fetches += lanes
@@ -360,12 +362,15 @@ final class Board: Sendable {
                 state.leave(ticket, taker.demand)
                 served.append((taker, grants))
             }
-            return (served, fetches, expired, nextCall(state, real))
+            // The others were looked at when they came, or when something changed for them.
+            let next = nextCall(state, changed.union(state.woken), real)
+            state.nextRound = min(everyone ? .max : state.nextRound, next ?? .max)
+            return (served, fetches, expired, state.nextRound)
         }
         for (taker, grants) in served { taker.continuation.resume(returning: grants) }
         if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
-        if let next { writing.clerk.call(at: next) }
+        if next != .max { writing.clerk.call(at: next) }
         // The clerk remembers one moment: an earlier call may have covered the one that finished attempts wait for.
         if let due = gathering.nextDue { writing.clerk.call(at: due) }
     }
@@ -406,10 +411,12 @@ final class Board: Sendable {
         }
     }
 
-    /// When somebody who waits may be served or sent away, on the machine's uptime clock.
-    private func nextCall(_ state: BoardState, _ real: UInt64) -> UInt64? {
-        guard let first = state.firstDeadline else { return nil }
-        let pulled = state.pullers.keys.lazy.compactMap { state.lanes[$0]?.nextDue }.min()
+    /// When somebody who waits for what is pushed, or at these lanes, may be served or sent away, on the machine's uptime
+    /// clock.
+    private func nextCall(_ state: BoardState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
+        let lanes = lanes.filter { state.pullers[$0] != nil }
+        guard let first = state.firstDeadline(at: lanes) else { return nil }
+        let pulled = lanes.lazy.compactMap { state.lanes[$0]?.nextDue }.min()
         guard let due = [state.agenda.first?.due, pulled].lazy.compactMap(\.self).min() else {
             return state.leases.isEmpty ? first : min(first, real + Self.clockCheck)
         }

@@ -57,6 +57,8 @@ struct BoardState: Sendable {
     var pullers: [Int64: [UInt64: Board.Taker]] = [:]
     var woken: Set<Int64> = []
     var nextTaker: UInt64 = 0
+    /// When those who wait at pulled endpoints are all to be looked at again, on the machine's uptime clock.
+    var nextRound: UInt64 = .max
     var isClosed = false
 }
 
@@ -353,19 +355,20 @@ extension BoardState {
     /// Whether somebody may be served by what has just changed.
     var isAwaited: Bool { !takers.isEmpty || !woken.isEmpty }
 
-    /// Who may be served: those who wait for whatever is due, and those of endpoints that have changed, or all.
-    mutating func waiting(everyone: Bool) -> [(UInt64, Board.Taker)] {
+    /// Who may be served: those who wait for whatever is due, and those of these endpoints.
+    mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, Board.Taker)] {
         var found = takers.map { ($0.key, $0.value) }
-        for lane in everyone ? Set(pullers.keys) : woken {
+        for lane in lanes {
             for (ticket, taker) in pullers[lane] ?? [:] { found.append((ticket, taker)) }
         }
         woken = []
         return found
     }
 
-    var firstDeadline: UInt64? {
-        [takers.values.lazy.map(\.deadline).min(), pullers.values.lazy.flatMap(\.values).map(\.deadline).min()]
-            .lazy.compactMap(\.self).min()
+    /// When the first of them has waited long enough: of those who wait for whatever is due, and those of these endpoints.
+    func firstDeadline(at lanes: Set<Int64>) -> UInt64? {
+        let pulled = lanes.lazy.compactMap { pullers[$0] }.flatMap(\.values).map(\.deadline).min()
+        return [takers.values.lazy.map(\.deadline).min(), pulled].lazy.compactMap(\.self).min()
     }
 }
 
