@@ -45,6 +45,8 @@ import Testing
             ("/v1/webhooks/WEBHOOK/replay", #"{"since":"last_success","after":"17000000000000000"}"#, 400),
             ("/v1/webhooks/WEBHOOK/replay", #"{"filter":"("}"#, 400),
             ("/v1/webhooks/WEBHOOK/replay", #"{"types":["a*b"]}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"types":["a b"]}"#, 400),
+            ("/v1/webhooks/WEBHOOK/replay", #"{"channels":["a,b.*"]}"#, 400),
             ("/v1/webhooks/WEBHOOK/replay", #"{"rate_per_second":0}"#, 400),
             ("/v1/webhooks/WEBHOOK/replay", #"{"dryrun":true}"#, 400),
             ("/v1/webhooks/wh_none/replay", "{}", 404),

@@ -41,6 +41,42 @@ public enum NamePattern: Sendable {
     }
 }
 
+extension NamePattern {
+    /// Reads a list that was sent: its patterns in their order, each once.
+    ///
+    /// - Parameters:
+    ///   - check: the rule for names; it holds for what stands before a `.*`, too.
+    ///   - fault: hears of each mistake: where in the list, and which. What it throws ends the reading.
+    public static func list<Failure: Error>(
+        _ texts: [String], of check: (String) throws(ChatError) -> Void, fault: (Int, String) throws(Failure) -> Void
+    ) throws(Failure) -> [NamePattern] {
+        var patterns: [NamePattern] = []
+        var seen: Set<NamePattern> = []
+        for (index, text) in texts.enumerated() {
+            guard let pattern = NamePattern(text) else {
+                try fault(index, "a '*' may only stand alone or as the last part: a.b, a.* or *")
+                continue
+            }
+            if let mistake = pattern.mistake(check) { try fault(index, mistake) }
+            if seen.insert(pattern).inserted { patterns.append(pattern) }
+        }
+        return patterns
+    }
+
+    private func mistake(_ check: (String) throws(ChatError) -> Void) -> String? {
+        do throws(ChatError) {
+            switch self {
+            case .all: break
+            case .exact(let name): try check(name)
+            case .below(let prefix): try check(String(prefix.dropLast()))
+            }
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+}
+
 extension NamePattern: Hashable, Comparable {
     /// In the order of their texts.
     public static func < (left: NamePattern, right: NamePattern) -> Bool {

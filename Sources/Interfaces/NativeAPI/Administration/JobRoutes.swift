@@ -99,8 +99,12 @@ extension NativeAPI {
         }
         scope.after = try timetoken("after", fields) ?? scope.after
         scope.before = try timetoken("before", fields) ?? scope.before
-        scope.types = try patterns("types", fields)
-        scope.channels = try patterns("channels", fields)
+        scope.types = try fields.namePatterns("types", limits) { name throws(ChatError) in
+            try Names.check(type: name)
+        }
+        scope.channels = try fields.namePatterns("channels", limits) { name throws(ChatError) in
+            try Names.check(channel: name)
+        }
         if let text = try fields.string("filter") {
             do throws(ChatError) {
                 scope.filter = try Filter(text, limits: limits)
@@ -117,21 +121,6 @@ extension NativeAPI {
             throw fields.fault(name, "format", "must be a timetoken: 17 decimal digits")
         }
         return value
-    }
-
-    private func patterns(_ name: String, _ fields: Fields) throws(ChatError) -> [NamePattern]? {
-        guard let texts = try fields.strings(name) else { return nil }
-        guard (1...limits.streamChannels).contains(texts.count) else {
-            throw fields.fault(name, "minItems", "must have 1 to \(limits.streamChannels) patterns")
-        }
-        var patterns: [NamePattern] = []
-        for text in texts {
-            guard let pattern = NamePattern(text) else {
-                throw fields.fault(name, "pattern", "a '*' may only stand alone or as the last part of a name")
-            }
-            patterns.append(pattern)
-        }
-        return patterns
     }
 
     private func begin(

@@ -176,22 +176,21 @@ extension SubscriptionSettings {
         "types", "channels", "filter", "description", "ack_deadline_seconds", "max_outstanding", "ordering",
         "max_attempts",
     ]
-    private static let orderings: [(String, DeliveryOrdering)] = [
-        ("none", .none), ("per_channel", .perChannel), ("strict", .strict),
-    ]
 
     /// Takes over what was sent: a member left out stays, null puts the default back.
     fileprivate mutating func merge(_ fields: Fields, limits: Limits) throws(ChatError) {
         let defaults = SubscriptionSettings()
         if fields.has("types") {
-            types = try Self.patterns(fields, "types", limits) { name throws(ChatError) in
-                try Names.check(type: name)
-            }
+            types =
+                try fields.namePatterns("types", limits) { name throws(ChatError) in
+                    try Names.check(type: name)
+                } ?? [.all]
         }
         if fields.has("channels") {
-            channels = try Self.patterns(fields, "channels", limits) { name throws(ChatError) in
-                try Names.check(channel: name)
-            }
+            channels =
+                try fields.namePatterns("channels", limits) { name throws(ChatError) in
+                    try Names.check(channel: name)
+                } ?? [.all]
         }
         if fields.has("filter") { filter = try Self.filter(fields, limits) }
         if fields.has("description") {
@@ -213,10 +212,10 @@ extension SubscriptionSettings {
         }
         guard fields.has("ordering") else { return }
         let word = try fields.string("ordering") ?? "none"
-        guard let known = Self.orderings.first(where: { $0.0 == word }) else {
+        guard let known = DeliveryOrdering(word: word) else {
             throw fields.fault("ordering", "enum", "must be none, per_channel or strict")
         }
-        ordering = known.1
+        ordering = known
     }
 
     private static func filter(_ fields: Fields, _ limits: Limits) throws(ChatError) -> Filter? {
@@ -226,32 +225,5 @@ extension SubscriptionSettings {
         } catch {
             throw fields.fault("filter", "filter", error.message)
         }
-    }
-
-    private static func patterns(
-        _ fields: Fields, _ name: String, _ limits: Limits, _ check: (String) throws(ChatError) -> Void
-    ) throws(ChatError) -> [NamePattern] {
-        guard let texts = try fields.strings(name) else { return [.all] }
-        guard (1...limits.streamChannels).contains(texts.count) else {
-            throw fields.fault(name, "range", "must be a list of 1 to \(limits.streamChannels) patterns")
-        }
-        var patterns: [NamePattern] = []
-        for text in texts {
-            guard let pattern = NamePattern(text) else {
-                throw fields.fault(
-                    name, "pattern", "a '*' may only stand alone or as the last part: orders.eu, orders.*")
-            }
-            do throws(ChatError) {
-                switch pattern {
-                case .all: break
-                case .exact(let whole): try check(whole)
-                case .below(let prefix): try check(String(prefix.dropLast()))
-                }
-            } catch {
-                throw fields.fault(name, "pattern", error.message)
-            }
-            if !patterns.contains(pattern) { patterns.append(pattern) }
-        }
-        return patterns
     }
 }

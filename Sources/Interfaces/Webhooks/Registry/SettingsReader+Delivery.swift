@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 import JSON
 import Signing
 import Templates
@@ -182,6 +182,12 @@ extension DeliveryOrdering {
     static let words: [(word: String, value: DeliveryOrdering)] = [
         ("none", .none), ("per_channel", .perChannel), ("strict", .strict),
     ]
+
+    /// Nil for a word there is none of.
+    public init?(word: String) {
+        guard let known = Self.words.first(where: { $0.word == word }) else { return nil }
+        self = known.value
+    }
 
     /// As the API spells it.
     var word: String { Self.words.first { $0.value == self }?.word ?? "none" }

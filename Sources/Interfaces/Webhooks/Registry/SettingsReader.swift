@@ -85,19 +85,13 @@ struct SettingsReader {
     }
 
     private mutating func readTypes(_ value: JSONValue) {
-        guard let patterns = patterns(value, "types", "order.paid, order.* or *") else { return }
-        for (index, pattern) in patterns.enumerated() {
-            check("types/\(index)", pattern) { name throws(ChatError) in try Names.check(type: name) }
-        }
-        settings.types = patterns
+        let rule = { (name: String) throws(ChatError) in try Names.check(type: name) }
+        settings.types = patterns(value, "types", "order.paid, order.* or *", rule) ?? settings.types
     }
 
     private mutating func readChannels(_ value: JSONValue) {
-        guard let patterns = patterns(value, "channels", "orders.eu, orders.* or *") else { return }
-        for (index, pattern) in patterns.enumerated() {
-            check("channels/\(index)", pattern) { name throws(ChatError) in try Names.check(channel: name) }
-        }
-        settings.channels = patterns
+        let rule = { (name: String) throws(ChatError) in try Names.check(channel: name) }
+        settings.channels = patterns(value, "channels", "orders.eu, orders.* or *", rule) ?? settings.channels
     }
 
     private mutating func readFilter(_ value: JSONValue) {
@@ -136,37 +130,16 @@ struct SettingsReader {
         settings.concurrency = number
     }
 
-    /// The patterns of a list in their order, each once; all of them for null. Nil after a fault.
-    private mutating func patterns(_ value: JSONValue, _ name: String, _ examples: String) -> [NamePattern]? {
+    /// All patterns for null; nil after a fault of the list itself.
+    private mutating func patterns(
+        _ value: JSONValue, _ name: String, _ examples: String, _ rule: (String) throws(ChatError) -> Void
+    ) -> [NamePattern]? {
         if value.isNull { return [.all] }
         guard let texts = value.strings, (1...limits.streamChannels).contains(texts.count) else {
             fault(name, "type", "\(name) must be a list of 1 to \(limits.streamChannels) patterns such as \(examples)")
             return nil
         }
-        var patterns: [NamePattern] = []
-        var seen: Set<NamePattern> = []
-        for (index, text) in texts.enumerated() {
-            guard let pattern = NamePattern(text) else {
-                fault("\(name)/\(index)", "pattern", "a '*' may only stand alone or as the last part: \(examples)")
-                continue
-            }
-            if seen.insert(pattern).inserted { patterns.append(pattern) }
-        }
-        return patterns
-    }
-
-    private mutating func check(
-        _ pointer: String, _ pattern: NamePattern, _ check: (String) throws(ChatError) -> Void
-    ) {
-        do throws(ChatError) {
-            switch pattern {
-            case .all: return
-            case .exact(let name): try check(name)
-            case .below(let prefix): try check(String(prefix.dropLast()))
-            }
-        } catch {
-            fault(pointer, "pattern", error.message)
-        }
+        return NamePattern.list(texts, of: rule) { fault("\(name)/\($0)", "pattern", $1) }
     }
 
     /// - Parameter member: its path; nil for the document itself.
