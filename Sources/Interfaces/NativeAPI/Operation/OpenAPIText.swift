@@ -1474,7 +1474,8 @@ enum OpenAPIText {
               summary: List the latest requests to a source
               description: |
                 The newest first, rejected ones too. They are kept in memory: at most 100 that were verified and 20 that were not,
-                fewer where bodies are large, none after a restart. Needs the scope `manage`.
+                fewer where bodies are large, none after a restart. Needs the scope `manage`, and a key that reaches all the source
+                may emit.
               parameters:
                 - name: outcome
                   in: query
@@ -1505,7 +1506,7 @@ enum OpenAPIText {
               operationId: getSourceRequest
               tags: [sources]
               summary: Read a request to a source
-              description: Needs the scope `manage`.
+              description: Needs the scope `manage`, and a key that reaches all the source may emit.
               responses:
                 '200':
                   description: The request
