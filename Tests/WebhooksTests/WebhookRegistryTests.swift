@@ -101,7 +101,8 @@ import Testing
             }
             let good = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner).webhook
             await expect(.malformed, slug: "url_refused") {
-                _ = try await house.registry.replace(good.id, with: WebhookSettings(url: url), by: House.owner)
+                let patch = try Self.document(#"{"url":"\#(url)"}"#)
+                _ = try await house.registry.patch(good.id, with: patch, by: House.owner)
             }
         }
     }

@@ -216,7 +216,9 @@ import Testing
             let plain = WebhookSettings(url: settings.url)
             let id = try await house.registry.create(plain, by: House.owner).webhook.id
             await #expect(throws: ChatError.self) {
-                _ = try await house.registry.replace(id, with: settings, by: House.owner)
+                let tls = #"{"tls":{"certificate":"\#(Self.certificate)","private_key":"\#(broken)"}}"#
+                let patch = try Self.document(tls.replacing("\n", with: #"\n"#))
+                _ = try await house.registry.patch(id, with: patch, by: House.owner)
             }
         }
     }

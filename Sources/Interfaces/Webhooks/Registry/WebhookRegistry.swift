@@ -90,21 +90,9 @@ public final class WebhookRegistry: Sendable {
         return Page(items: webhooks, hasMore: page.hasMore, cursor: page.cursor)
     }
 
-    /// Puts other settings in the place of all present ones.
+    /// Changes some settings by a merge patch (RFC 7396).
     /// - Parameter etag: the demanded version (`If-Match`); nil takes any.
     /// - Throws: `.stale`, `.notFound`, and what `create` throws.
-    public func replace(
-        _ id: String, with settings: WebhookSettings, ifMatch etag: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Webhook {
-        try caller.demand(.manage)
-        try check(settings, by: caller)
-        return try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
-            webhook.settings = settings
-        }
-    }
-
-    /// Changes some settings by a merge patch (RFC 7396).
-    /// - Throws: as `replace`.
     public func patch(
         _ id: String, with patch: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
