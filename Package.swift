@@ -58,7 +58,9 @@ let package = Package(
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
-        room("Interfaces", "InboundHooks", uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
+        room(
+            "Interfaces", "InboundHooks",
+            uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
         room(
             "Interfaces", "Webhooks",
             uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),

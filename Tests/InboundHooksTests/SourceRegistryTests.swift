@@ -30,6 +30,18 @@ import Testing
         }
     }
 
+    @Test("keeps its mapping when a document brings new secrets alone")
+    func rotation() async throws {
+        try await House.with { house in
+            let signed = #""scheme":"generic","scheme_options":{"header":"X-Sig"},"#
+            let mapping = #""mapping":{"channel":"a","type":"t","data":{}}"#
+            let put = try await house.put("s", "{\(signed)\(#""secrets":["one"],"#)\(mapping)}")
+            let again = try await house.put("s", "{\(signed)\(#""secrets":["two"]"#)}")
+            #expect(again.settings.mapping.text == put.settings.mapping.text)
+            #expect(again.mappingVersion == put.mappingVersion)
+        }
+    }
+
     @Test(
         "refuses documents with mistakes, naming each",
         arguments: [

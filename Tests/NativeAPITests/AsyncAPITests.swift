@@ -141,7 +141,9 @@ import Testing
 
     @Test("names schemas by their address once it holds 16 MiB")
     func bound() async throws {
-        try await APIFixture.run { api in
+        var limits = Limits()
+        limits.schemaMemoryBytes = 1024 * 1024 * 1024
+        try await APIFixture.run(limits: limits) { api in
             let filler = #"{"description":"\#(String(repeating: "x", count: 240_000))"}"#
             for index in 0..<72 { await api.declare(filler, as: "large.\(index)") }
             let document = await api.call(.get, "/v1/asyncapi.json")

@@ -125,6 +125,9 @@ import Testing
             let failed = try #require(try await house.deliveries().first)
             let attempts = try await house.webhooks.deliveries.delivery(failed.id, by: House.owner).attempts
             #expect(attempts.first?.error == "response_invalid")
+            #expect(
+                attempts.first?.sentence
+                    == "The token endpoint answered 400, invalid_client. Nothing was sent to the receiver.")
             isBroken.withLock { $0 = false }
             house.clock.advance(by: .seconds(10))
             await house.recorded(2)

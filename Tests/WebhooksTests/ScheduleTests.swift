@@ -91,6 +91,19 @@ import Testing
         }
     }
 
+    @Test("is opened again by a person who enables it, also when it was enabled all along")
+    func enabling() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
+            await house.recorded(CircuitBreaker.failuresTolerated)
+            try await until { try await house.registry.webhook(id, by: House.owner).circuit.condition == .open }
+            let enabled = try await house.registry.enable(id, by: House.owner)
+            #expect(enabled.circuit.condition == .closed && enabled.circuit.until == nil)
+        }
+    }
+
     @Test("is hurt by nobody: what hangs keeps its own attempts and no others")
     func hanging() async throws {
         let gate = Gate()

@@ -32,9 +32,13 @@ public struct OutboundFailure: Error, Sendable, Equatable {
     public var reason: Reason
     /// What happened, for the log only: text of the C library, addresses of internal hosts.
     public var detail: String
+    /// A sentence for whoever had the request made, where a caller that fails before it sends has one to say. The client
+    /// itself never sets it.
+    public var sentence: String?
 
-    public init(_ reason: Reason, detail: String) {
+    public init(_ reason: Reason, detail: String, sentence: String? = nil) {
         self.reason = reason
         self.detail = detail
+        self.sentence = sentence
     }
 }

@@ -174,8 +174,11 @@ struct SourceReader {
         return ReplayWindow(seconds: seconds)
     }
 
-    mutating func mapping(for scheme: SourceScheme?) -> Mapping? {
-        guard let text = document.text.rawMember("mapping"), text != .null else {
+    /// - Parameter previous: stays when the document says nothing; null puts the default back.
+    mutating func mapping(for scheme: SourceScheme?, previous: Mapping? = nil) -> Mapping? {
+        let text = document.text.rawMember("mapping")
+        if text == nil, let previous { return previous }
+        guard let text, text != .null else {
             // Only where CloudEvents may come; with a provider's scheme a mapping was forgotten.
             if scheme?.mayBringCloudEvents == true { return .cloudEvents }
             fault("", "required", "missing member mapping")

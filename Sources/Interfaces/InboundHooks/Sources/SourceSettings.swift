@@ -70,7 +70,8 @@ public struct SourceSettings: Sendable {
     /// `secrets`, `scheme_options`, `window_seconds`, `handshake`, `verify_token`, `description`. What the gateway itself
     /// decides is ignored, so that a document that was read can be sent back.
     ///
-    /// - Parameter previous: the settings there are; secrets left out are taken from it, since they cannot be read back.
+    /// - Parameter previous: the settings there are; secrets left out are taken from it, since they cannot be read back, and
+    ///   its mapping, so that new secrets cannot silently cost a source its mapping.
     /// - Throws: `.malformed` with a fault for each mistake.
     public init(_ body: JSONDocument, replacing previous: SourceSettings? = nil) throws(ChatError) {
         var reader = SourceReader(body)
@@ -81,7 +82,7 @@ public struct SourceSettings: Sendable {
         let options = reader.options(for: scheme)
         let handshake = reader.handshake(for: scheme, options)
         let verifyToken = reader.verifyToken(for: handshake, previous: previous?.verifyToken)
-        let mapping = reader.mapping(for: scheme)
+        let mapping = reader.mapping(for: scheme, previous: previous?.mapping)
         let description = reader.description()
         if let scheme { reader.checkScheme(scheme, secrets, options) }
         guard let scheme, let mapping, reader.faults.isEmpty else { throw reader.error }

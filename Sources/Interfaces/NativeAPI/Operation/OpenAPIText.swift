@@ -1388,7 +1388,7 @@ enum OpenAPIText {
               tags: [sources]
               summary: Make or replace a source
               description: |
-                Secrets that are left out stay as they are. An id is unique in the gateway. Needs the scope `manage`.
+                Secrets and a mapping that are left out stay as they are. An id is unique in the gateway. Needs the scope `manage`.
               parameters: [{$ref: '#/components/parameters/ifMatch'}]
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/SourceSettings'}}}}
               responses:

@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 
 extension DeliveryAttempt {
     /// What happened, in a sentence for people; nil when it went well.
@@ -10,8 +11,14 @@ extension DeliveryAttempt {
         case (_, 429?): return "The receiver asks for fewer requests (429)."
         case (_, let status?) where status >= 500: return "The receiver failed at its side (\(status))."
         case (_, let status?): return "The receiver refused the request (\(status))."
+        case (_, nil) where cause != nil: return cause
         case (_, nil): return Self.sentences[error] ?? "The attempt failed: \(error)."
         }
+    }
+
+    /// Known where the attempt ended before anything was sent.
+    private var cause: String? {
+        details.flatMap { try? JSONDocument($0) }?.root["cause"]?.string
     }
 
     private static let sentences = [

@@ -140,10 +140,13 @@ public final class WebhookRegistry: Sendable {
             // Before it is enabled: none of them may slip out.
             try await queue.skip(present.endpoint, through: now)
         }
-        return try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
+        let enabled = try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
             webhook.statusReason = nil
         }
+        // Asked by a person, who knows more than the last failures: also where it was enabled all along.
+        await circuits.reset(enabled.endpoint)
+        return withHealth(enabled)
     }
 
     /// Holds deliveries back. Nothing happens when it is disabled already.

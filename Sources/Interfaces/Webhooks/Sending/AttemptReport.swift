@@ -41,6 +41,7 @@ extension DeliveryAttempt {
             writer.member("first_byte", timings.firstByte.timetokenTicks / 10)
             writer.member("total", timings.total.timetokenTicks / 10)
             writer.endObject()
+            if let sentence = result.failure?.sentence { writer.member("cause", sentence) }
             writer.key("request_headers")
             print(
                 answered.requestHeaders.lazy.map { ($0.name, isShown($0.name) ? $0.value : masked) }, to: &writer)

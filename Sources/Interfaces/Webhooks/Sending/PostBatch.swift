@@ -53,7 +53,9 @@ struct PostBatch {
     }
 
     private mutating func fail(_ batch: [Sent], _ detail: String) {
-        let result = OutboundResult(failure: OutboundFailure(.requestInvalid, detail: detail))
+        let result = OutboundResult(
+            failure: OutboundFailure(.requestInvalid, detail: detail, sentence: "The post could not be made: \(detail)")
+        )
         unsent.append(Answered(sent: batch, start: start, requestHeaders: [], result: result))
     }
 

@@ -110,19 +110,30 @@ final class PostTokens: Sendable {
         let result = await client.send(Self.request(credentials))
         guard let status = result.status else {
             let failure = result.failure ?? OutboundFailure(.reset, detail: "no answer")
-            return (.failure(OutboundFailure(failure.reason, detail: "token endpoint: \(failure.detail)")), .zero)
+            return (Self.failure(failure.reason, "gave no answer: \(failure.reason.rawValue)", failure.detail), .zero)
         }
         let root = (try? JSONDocument(result.body))?.root  // An answer that is no JSON has no token in it.
         guard (200..<300).contains(status), let token = root?["access_token"]?.string,
             FieldRules.obstacle(value: token) == nil
         else {
             let reason = root?["error"]?.string.map { ", \($0.prefix(64))" } ?? ""
-            let detail = "the token endpoint answered \(status)\(reason)"
-            return (.failure(OutboundFailure(.responseInvalid, detail: detail)), .zero)
+            let isRefusal = !(200..<300).contains(status)
+            let answer = isRefusal ? "answered \(status)\(reason)" : "answered \(status) without a usable access_token"
+            return (Self.failure(.responseInvalid, answer), .zero)
         }
         let seconds = root?["expires_in"]?.double ?? Self.unsaidLifeSeconds
         let life = max(.seconds(min(max(seconds, 0), 30 * 24 * 3600)) - Self.leeway, .zero)
         return (.success(token), life)
+    }
+
+    /// The receiver is not to blame, so whoever reads of the attempt must learn who is.
+    private static func failure(
+        _ reason: OutboundFailure.Reason, _ happening: String, _ detail: String = ""
+    ) -> Outcome {
+        .failure(
+            OutboundFailure(
+                reason, detail: "token endpoint: \(detail.isEmpty ? happening : detail)",
+                sentence: "The token endpoint \(happening). Nothing was sent to the receiver."))
     }
 
     private static func request(_ credentials: Credentials) -> OutboundRequest {
