@@ -170,8 +170,8 @@ import Testing
             _ = try await jobs.set(.paused, of: job.id, by: House.owner)
             await resumed.wait(count: 1)
             house.clock.advance(by: .seconds(60))
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 2 }
-            #expect(try await jobs.job(job.id, by: House.owner).examined == 2)
+            try await until { try await jobs.job(job.id, by: House.owner).examined >= 2 }
+            #expect(try await jobs.job(job.id, by: House.owner).examined >= 2)
         }
     }
 
