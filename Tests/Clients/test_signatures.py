@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import hmac
+import itertools
 import json
+import queue
 import threading
 import time
 from datetime import datetime, timezone
@@ -188,31 +190,31 @@ def test_a_source_accepts_what_the_service_signs_and_nothing_else(gateway, name)
 def test_a_sender_changes_its_secret_without_a_post_being_refused(gateway, name):
     settings, sign = SENDERS[name].settings, SENDERS[name].sign
     old, new = SENDERS[name].wrong_key, SENDERS[name].key
-    path, answers = f"/in/{name}", []
+    path, posted = f"/in/{name}", queue.SimpleQueue()
     make_source(gateway, name, settings, [old])
-    changed, halfway, done = threading.Event(), threading.Event(), threading.Event()
+    changed, done = threading.Event(), threading.Event()
 
     def post_on():
-        while not done.is_set():
-            body = json.dumps({"id": f"evt_{len(answers)}"})
+        for number in itertools.count():
+            if done.is_set():
+                return
+            body = json.dumps({"id": f"evt_{number}"})
             signed = sign(new if changed.is_set() else old, path, int(time.time()), body)
-            answers.append(send(gateway, path, signed).status_code)
-            if len(answers) >= 40:
-                halfway.set()
+            posted.put(send(gateway, path, signed).status_code)
+
+    def forty_more():
+        return [posted.get(timeout=30) for _ in range(40)]
 
     sender = threading.Thread(target=post_on)
     sender.start()
     try:
-        assert halfway.wait(30)
+        answers = forty_more()
         make_source(gateway, name, settings, [new, old])
-        count = len(answers)
         changed.set()
-        while len(answers) < count + 40:
-            time.sleep(0.01)
+        # The first of these may be from before.
+        answers += forty_more() + forty_more()
         make_source(gateway, name, settings, [new])
-        count = len(answers)
-        while len(answers) < count + 40:
-            time.sleep(0.01)
+        answers += forty_more() + forty_more()
     finally:
         done.set()
         sender.join()
@@ -342,17 +344,19 @@ def test_other_forms_are_signed_as_they_are_sent(gateway, receiver, settings, ex
 def test_no_delivery_fails_while_a_receiver_changes_its_secret(gateway, receiver, signature, verify):
     webhook = make_webhook(gateway, receiver, signatures=[signature])
     secrets, failures, ids, emitted = [webhook["secret"]], [], [], []
-    known = threading.Event()
+    known, progress = threading.Event(), threading.Condition()
 
     def check_on():
         while (item := receiver.requests.get(timeout=30)) is not None:
             headers, body = {name.lower(): value for name, value in item[0].items()}, item[1]
-            ids.append(headers["webhook-id"])
             # A receiver has one secret, and changes it when its operator comes to it: long after the rotation here.
             try:
                 verify(secrets[-1] if known.is_set() else secrets[0], headers, body)
             except Exception as error:
                 failures.append(repr(error))
+            with progress:
+                ids.append(headers["webhook-id"])
+                progress.notify()
 
     checker = threading.Thread(target=check_on)
     checker.start()
@@ -362,9 +366,8 @@ def test_no_delivery_fails_while_a_receiver_changes_its_secret(gateway, receiver
                 emitted.append(gateway.emit("orders", {"n": len(emitted)})["id"])
 
         def wait():
-            deadline = time.monotonic() + 30
-            while len(ids) < len(emitted) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            with progress:
+                assert progress.wait_for(lambda: len(ids) >= len(emitted), 30)
 
         emit(100)
         rotated = gateway.call("POST", f"/v1/webhooks/{webhook['id']}/rotate-secret", {"overlap_seconds": 3600})
