@@ -128,6 +128,8 @@ import Testing
             #expect(
                 attempts.first?.sentence
                     == "The token endpoint answered 400, invalid_client. Nothing was sent to the receiver.")
+            let log = try #require(attempts.first?.details).description
+            #expect(log.contains(#""request_headers":[]"#), "no request was made")
             isBroken.withLock { $0 = false }
             house.clock.advance(by: .seconds(10))
             await house.recorded(2)

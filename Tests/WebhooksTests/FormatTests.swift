@@ -247,6 +247,18 @@ import Testing
     }
 }
 
+extension PostBatch {
+    /// Composes an attempt at several deliveries as the sender does.
+    /// - Returns: how many of them it took, from the first on.
+    @discardableResult
+    fileprivate mutating func add(_ several: [Sent], to webhook: Webhook) -> Int {
+        var composition = PostComposition(PostPlans(WebhookOptions()).plan(for: webhook, at: start))
+        let count = several.firstIndex { !composition.add($0) } ?? several.count
+        add(composition)
+        return count
+    }
+}
+
 extension WebhookSettings {
     init(url: String, format: BuiltInFormat) {
         self.init(url: url)

@@ -17,16 +17,14 @@ struct PostBatch {
         self.plans = plans
     }
 
-    /// Adds what was leased as one attempt: one post, of several where the webhook has batches.
-    /// - Returns: how many of them it took, from the first on. The others are for another attempt.
-    @discardableResult
-    mutating func add(_ batch: [Sent], to webhook: Webhook) -> Int {
+    /// Adds an attempt at one delivery.
+    mutating func add(_ one: Sent, to webhook: Webhook) {
         var composition = PostComposition(plans.plan(for: webhook, at: start))
-        let count = batch.firstIndex { !composition.add($0) } ?? batch.count
+        _ = composition.add(one)  // The first has its place always.
         add(composition)
-        return count
     }
 
+    /// Adds an attempt: its post, and those of its deliveries that could not be made into one.
     mutating func add(_ composition: PostComposition) {
         for (sent, detail) in composition.failed { fail([sent], detail) }
         let (composed, plan) = (composition.composed, composition.plan)
@@ -72,7 +70,7 @@ extension WebhookRegistry {
     func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async -> PostBatch {
         await withTaskExecutorPreference(globalConcurrentExecutor) {
             var batch = PostBatch(at: start, plans)
-            batch.add([Deliveries.trial(of: event, for: webhook)], to: webhook)
+            batch.add(Deliveries.trial(of: event, for: webhook), to: webhook)
             return batch
         }
     }

@@ -28,8 +28,7 @@ final class Sender: Sendable {
 
     init(
         service: ChatService, registry: WebhookRegistry, client: Client, tokens: PostTokens, recent: RecentEvents,
-        meters: Meters,
-        logger: Logger
+        meters: Meters, logger: Logger
     ) {
         self.service = service
         self.registry = registry
@@ -126,7 +125,7 @@ final class Sender: Sendable {
             if attempt.count == 1, !isCostly, let webhook, webhook.status == .enabled, !webhook.settings.needsToken,
                 let body = lease.body ?? recent.body(at: lease.delivery.event)
             {
-                batch.add([Sent(lease: lease, body: body)], to: webhook)
+                batch.add(Sent(lease: lease, body: body), to: webhook)
             } else {
                 // A template may take long, and a batch has many: others come first.
                 rest.append((attempt, isCostly ? .low : nil))
@@ -193,8 +192,9 @@ final class Sender: Sendable {
         let sent = batch.sent[index]
         // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(sent.map(\.lease)) }
-        answers.append(
-            Answered(sent: sent, start: batch.start, requestHeaders: batch.requests[index].headers, result: result))
+        // A failure with a sentence of its own came before anything was sent.
+        let headers = result.failure?.sentence == nil ? batch.requests[index].headers : []
+        answers.append(Answered(sent: sent, start: batch.start, requestHeaders: headers, result: result))
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.
