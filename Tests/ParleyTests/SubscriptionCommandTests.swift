@@ -37,6 +37,43 @@ import Testing
         #expect(gateway.requests.last?.text == #"{"ack_ids":["a0","a1"]}"#)
     }
 
+    @Test("change only what is given")
+    func update() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"id":"sub_1"}"#) }
+        _ = try await parley("subscriptions", "update", "sub_1", "--max-outstanding", "7", at: gateway)
+        #expect(gateway.requests.map(\.method) == ["PATCH"])
+        #expect(gateway.requests[0].text == #"{"max_outstanding":7}"#)
+    }
+
+    @Test(
+        "are held longer, acknowledged and given back",
+        arguments: [
+            (["extend", "sub_1", "a0", "--seconds", "90"], #"{"ack_ids":["a0"],"seconds":90}"#),
+            (["ack", "sub_1", "a0"], #"{"ack_ids":["a0"]}"#),
+            (["nack", "sub_1", "a0", "--delay", "5"], #"{"ack_ids":["a0"],"delay_seconds":5}"#),
+        ])
+    func settled(_ line: [String], _ body: String) async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[{"ack_id":"a0","result":"extended"}]}"#) }
+        let run = try await parley(["subscriptions"] + line, at: gateway)
+        #expect(run.code == 0)
+        #expect(gateway.requests.map(\.target) == ["/v1/subscriptions/sub_1/\(line[0])"])
+        #expect(gateway.requests[0].text == body)
+    }
+
+    @Test(
+        "fail when what was to be acknowledged was lost",
+        arguments: [["ack", "sub_1", "a0", "a1"], ["pull", "sub_1", "--ack"]])
+    func lost(_ line: [String]) async throws {
+        let gateway = try LoopbackGateway { request, _ in
+            request.target.hasSuffix("/ack")
+                ? .answer(200, #"{"data":[{"ack_id":"a0","result":"acknowledged"},{"ack_id":"a1","result":"lost"}]}"#)
+                : .answer(200, #"{"data":[\#(Self.pulled(0)),\#(Self.pulled(1))]}"#)
+        }
+        let run = try await parley(["subscriptions"] + line, at: gateway)
+        #expect(run.code == 1)
+        #expect(run.errors.contains("1 of 2 were lost"))
+    }
+
     @Test("acknowledge nothing when there was nothing")
     func empty() async throws {
         let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[]}"#) }

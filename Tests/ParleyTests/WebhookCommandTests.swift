@@ -36,6 +36,12 @@ import Testing
                 ["rotate-secret", "wh_1", "--overlap", "60"], "POST /v1/webhooks/wh_1/rotate-secret",
                 #"{"overlap_seconds":60}"#
             ),
+            (
+                ["update", "wh_1", "--retry", "5, 60", "--timeout", "9", "--concurrency", "3"],
+                "PATCH /v1/webhooks/wh_1",
+                #"{"concurrency":3,"timeout_seconds":9,"retry":{"delays_seconds":[5,60]}}"#
+            ),
+            (["update", "wh_1", "--retry", ""], "PATCH /v1/webhooks/wh_1", #"{"retry":{"delays_seconds":[]}}"#),
             (["enable", "wh_1", "--discard"], "POST /v1/webhooks/wh_1/enable", #"{"held":"dead"}"#),
         ])
     func requests(arguments: [String], line: String, body: String) async throws {

@@ -61,28 +61,27 @@ extension SubscriptionsCommand {
 
         private func acknowledge(_ ids: [String], _ access: GatewayAccess) async throws {
             let path = SubscriptionsCommand.path(id, "ack")
-            _ = try await access.send(Call(method: "POST", path: path, body: SubscriptionsCommand.body(ids)))
+            let answer = try await access.send(Call(method: "POST", path: path, body: SubscriptionsCommand.body(ids)))
+            try SubscriptionsCommand.demandNoneLost(answer)
         }
     }
 
     struct Ack: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Acknowledge deliveries.")
+        static let configuration = CommandConfiguration(
+            abstract: "Acknowledge deliveries; fails when one was lost, that is given out again.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let call = Call(
-                method: "POST", path: SubscriptionsCommand.path(id, "ack"), body: SubscriptionsCommand.body(ackIDs))
-            try await gateway.withResources { access, output in
-                output.show(try await access.send(call), tabulating: "data", as: [Column("ack_id"), Column("result")])
-            }
+            try await gateway.settle("ack", of: id, SubscriptionsCommand.body(ackIDs))
         }
     }
 
     struct Nack: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Give deliveries back, to come again.")
+        static let configuration = CommandConfiguration(
+            abstract: "Give deliveries back, to come again; fails when one was lost.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
@@ -90,21 +89,54 @@ extension SubscriptionsCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let call = Call(
-                method: "POST", path: SubscriptionsCommand.path(id, "nack"),
-                body: SubscriptionsCommand.body(ackIDs, delaySeconds: delay))
-            try await gateway.withResources { access, output in
-                output.show(try await access.send(call), tabulating: "data", as: [Column("ack_id"), Column("result")])
-            }
+            try await gateway.settle("nack", of: id, SubscriptionsCommand.body(ackIDs, ("delay_seconds", delay)))
         }
     }
 
-    static func body(_ ids: [String], delaySeconds: Int? = nil) -> JSONText {
+    struct Extend: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take longer over deliveries before they come again; fails when one was lost.")
+
+        @Argument(help: "The subscription's id.") var id: String
+        @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
+        @Option(help: ArgumentHelp("So long from now.", valueName: "seconds")) var seconds: Int
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.settle("extend", of: id, SubscriptionsCommand.body(ackIDs, ("seconds", seconds)))
+        }
+    }
+
+    static func body(_ ids: [String], _ number: (name: String, value: Int)? = nil) -> JSONText {
         JSONText { writer in
             writer.beginObject()
             writer.member("ack_ids", ids)
-            if let delaySeconds { writer.member("delay_seconds", delaySeconds) }
+            if let number {
+                writer.key(text: number.name)
+                writer.integer(number.value)
+            }
             writer.endObject()
         }
+    }
+}
+
+extension GatewayOptions {
+    /// Says what is to become of deliveries that were pulled, and prints what did.
+    fileprivate func settle(_ verb: String, of subscription: String, _ body: JSONText) async throws {
+        try await withResources { access, output in
+            let path = SubscriptionsCommand.path(subscription, verb)
+            let answer = try await access.send(Call(method: "POST", path: path, body: body))
+            output.show(answer, tabulating: "data", as: [Column("ack_id"), Column("result")])
+            try SubscriptionsCommand.demandNoneLost(answer)
+        }
+    }
+}
+
+extension SubscriptionsCommand {
+    fileprivate static func demandNoneLost(_ answer: Answer) throws {
+        let results = answer.document?.root["data"]?.elements ?? []
+        let lost = results.count { $0["result"]?.string == "lost" }
+        guard lost > 0 else { return }
+        throw CommandFailure("\(lost) of \(results.count) were lost: their time was over, and they are given out again")
     }
 }

@@ -5,7 +5,10 @@ import JSON
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "Take deliveries from the gateway instead of being told.",
-        subcommands: [List.self, Create.self, Show.self, Delete.self, Pull.self, Ack.self, Nack.self, Seek.self])
+        subcommands: [
+            List.self, Create.self, Update.self, Show.self, Delete.self, Pull.self, Ack.self, Nack.self, Extend.self,
+            Seek.self,
+        ])
 
     static func path(_ id: String, _ verb: String? = nil) -> RequestPath {
         verb.map { RequestPath("v1", "subscriptions", id, $0) } ?? RequestPath("v1", "subscriptions", id)
@@ -31,52 +34,31 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make a subscription; later events are kept for it.")
 
-        @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
-        var type: [String] = []
-
-        @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
-        var channel: [String] = []
-
-        @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
-        var filter: String?
-
-        @Option(help: "A note for people.")
-        var description: String?
-
-        @Option(help: ArgumentHelp("How long a delivery waits for its acknowledgement.", valueName: "seconds"))
-        var ackDeadline: Int?
-
-        @Option(help: ArgumentHelp("Deliveries that may be out at once.", valueName: "n"))
-        var maxOutstanding: Int?
-
-        @Option(help: "none, per_channel or strict.")
-        var ordering: String?
-
-        @Option(help: ArgumentHelp("Times a delivery is given out before it is dead.", valueName: "n"))
-        var maxAttempts: Int?
-
+        @OptionGroup var settings: SubscriptionOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = document
+            let body = settings.document
             try await gateway.withResources { access, output in
                 let call = Call(method: "POST", path: RequestPath("v1", "subscriptions"), body: body)
                 output.show(try await access.send(call))
             }
         }
+    }
 
-        private var document: JSONText {
-            JSONText { writer in
-                writer.beginObject()
-                if !type.isEmpty { writer.member("types", type) }
-                if !channel.isEmpty { writer.member("channels", channel) }
-                if let filter { writer.member("filter", filter) }
-                if let description { writer.member("description", description) }
-                if let ackDeadline { writer.member("ack_deadline_seconds", ackDeadline) }
-                if let maxOutstanding { writer.member("max_outstanding", maxOutstanding) }
-                if let ordering { writer.member("ordering", ordering) }
-                if let maxAttempts { writer.member("max_attempts", maxAttempts) }
-                writer.endObject()
+    struct Update: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change what is given of a subscription's settings; the rest stays.")
+
+        @Argument(help: "The subscription's id.") var id: String
+        @OptionGroup var settings: SubscriptionOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = settings.document
+            try await gateway.withResources { access, output in
+                let call = Call(method: "PATCH", path: SubscriptionsCommand.path(id), body: body)
+                output.show(try await access.send(call))
             }
         }
     }

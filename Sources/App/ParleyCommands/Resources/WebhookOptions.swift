@@ -39,6 +39,17 @@ struct WebhookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Attempts begun per second.", valueName: "number"))
     var rate: Double?
 
+    @Option(help: ArgumentHelp("Attempts under way at once.", valueName: "n"))
+    var concurrency: Int?
+
+    @Option(help: ArgumentHelp("How long a receiver may take to answer.", valueName: "seconds"))
+    var timeout: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds before each repetition, with commas: 5,60,3600. Empty: no repetition.", valueName: "delays"))
+    var retry: String?
+
     @Option(help: ArgumentHelp("Whether the receiver must consent: none, echo or cloudevents."))
     var verification: String?
 
@@ -86,9 +97,31 @@ struct WebhookOptions: ParsableArguments {
             ("auth", try authentication()), ("signatures", list(signature)), ("ordering", text(ordering)),
             ("batch", batch.map { JSONText(trusted: Array(#"{"max_events":\#($0)}"#.utf8)) }),
             ("rate_per_second", rate.map { JSONText(trusted: Array("\($0)".utf8)) }),
+            ("concurrency", concurrency.map(Self.number)), ("timeout_seconds", timeout.map(Self.number)),
+            ("retry", try retrySchedule()),
             ("verification", text(verification)),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    private static func number(_ number: Int) -> JSONText { JSONText(trusted: Array(String(number).utf8)) }
+
+    private func retrySchedule() throws -> JSONText? {
+        guard let retry else { return nil }
+        let delays = try retry.split(separator: ",").map { text in
+            guard let seconds = Int(text.drop { $0 == " " }) else {
+                throw CommandFailure("--retry is seconds with commas between them, like 5,60,3600", code: 2)
+            }
+            return seconds
+        }
+        return JSONText { writer in
+            writer.beginObject()
+            writer.key("delays_seconds")
+            writer.beginArray()
+            for delay in delays { writer.integer(delay) }
+            writer.endArray()
+            writer.endObject()
+        }
     }
 
     private func headers() throws -> JSONText? {
