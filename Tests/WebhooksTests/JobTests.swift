@@ -53,6 +53,21 @@ import Testing
         }
     }
 
+    @Test("counts what it leaves alone, as it waits already")
+    func skipped() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver).webhook
+            _ = try await house.webhooks.registry.disable(webhook.id, by: House.owner)
+            for _ in 0..<3 { try await house.emit() }
+            try await until { try await house.deliveries().count == 3 }
+            let scope = DeliveryScope(webhook: webhook.id, only: .all)
+            let job = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
+            let ended = try await Self.ended(job.id, in: house)
+            #expect((ended.state, ended.done, ended.skipped) == (.done, 0, 3))
+        }
+    }
+
     @Test("narrows by type, channel, filter and bounds")
     func narrowed() async throws {
         let receiver = try Receiver { _ in .status(500) }

@@ -15,7 +15,9 @@ struct JobsCommand: AsyncParsableCommand {
             try await gateway.withResources { access, output in
                 try await output.list(
                     PagedList(access: access, path: RequestPath("v1", "jobs")),
-                    columns: ["id", "kind", "state", "webhook", "done", "count", "created_at"].map { Column($0) },
+                    columns: ["id", "kind", "state", "webhook", "done", "skipped", "count", "created_at"].map {
+                        Column($0)
+                    },
                     empty: "no jobs")
             }
         }

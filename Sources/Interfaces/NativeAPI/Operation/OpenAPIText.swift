@@ -3016,7 +3016,7 @@ enum OpenAPIText {
 
             Job:
               type: object
-              required: [id, kind, state, webhook, only, after, before, count, count_is_exact, examined, done, created_at]
+              required: [id, kind, state, webhook, only, after, before, count, count_is_exact, examined, done, skipped, created_at]
               properties:
                 id: {type: string}
                 kind: {type: string, enum: [replay, redrive, purge]}
@@ -3034,6 +3034,11 @@ enum OpenAPIText {
                 count_is_exact: {type: boolean}
                 examined: {type: integer, description: Deliveries or events looked at so far.}
                 done: {type: integer, description: Deliveries made due or removed so far.}
+                skipped:
+                  type: integer
+                  description: >-
+                    Deliveries left alone so far: under way, waiting already, of a deleted webhook, or of one that holds as many
+                    as it may.
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 updated_at: {$ref: '#/components/schemas/Timestamp'}
                 finished_at: {type: [string, 'null'], format: date-time}

@@ -16,6 +16,7 @@ extension DeliveryJob {
         writer.member("count_is_exact", isCountExact)
         writer.member("examined", examined)
         writer.member("done", done)
+        writer.member("skipped", skipped)
         writer.member("created_at", created.timestamp)
         writer.member("updated_at", updated.timestamp)
         if let finished { writer.member("finished_at", finished.timestamp) } else { writer.nullMember("finished_at") }
@@ -35,6 +36,7 @@ extension DeliveryJob {
             writer.member("count_is_exact", isCountExact)
             writer.member("examined", examined)
             writer.member("done", done)
+            writer.member("skipped", skipped)
             if let position { writer.member("position", position) }
             writer.member("created", created.description)
             if let finished { writer.member("finished", finished.description) }
@@ -57,6 +59,7 @@ extension DeliveryJob {
         isCountExact = root["count_is_exact"]?.boolean ?? false
         examined = Self.number(root["examined"]) ?? 0
         done = Self.number(root["done"]) ?? 0
+        skipped = Self.number(root["skipped"]) ?? 0
         position = root["position"]?.string
         finished = root["finished"]?.string.flatMap { Timetoken(text: $0) }
         updated = record.updated

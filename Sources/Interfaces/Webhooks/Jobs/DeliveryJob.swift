@@ -34,6 +34,9 @@ public struct DeliveryJob: Sendable {
     public var examined = 0
     /// Deliveries made due, or removed.
     public var done = 0
+    /// Deliveries that belong to it and were left alone: under way or due already, of a closed webhook, or of one that
+    /// holds as many as it may.
+    public var skipped = 0
     /// Where the next step begins: a cursor of the queue, or a timetoken of the log; nil at the start.
     var position: String?
     public var created: Timetoken

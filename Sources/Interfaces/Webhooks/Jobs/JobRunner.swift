@@ -96,6 +96,7 @@ final class JobRunner: Sendable {
         _ = try await change(key) { job in
             job.examined += part.examined
             job.done += done
+            job.skipped += part.count - done
             job.position = part.position
             if part.position == nil, !job.state.isOver { job.end(.done, at: now) }
         }
