@@ -149,7 +149,7 @@ extension SettingsReader {
                 certificate: certificate, privateKey: members["private_key"]?.string ?? kept,
                 authorities: members["ca"]?.string)
         } catch {
-            fault("tls", "tls", "\(error)")
+            fault("tls", "tls", error.message)
         }
     }
 }
