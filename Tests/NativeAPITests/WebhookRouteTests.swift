@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    @Test("sign with the secret their receiver knows from another sender")
+    func knownSecret() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/webhooks/\(try #require(await Self.make(api)["id"]?.string))/rotate-secret"
+            let own = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+            #expect(await api.call(.post, path, #"{"secret":"\#(own)","overlap_seconds":0}"#)["secret"]?.string == own)
+            for bad in ["whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!"] {
+                let refused = await api.call(.post, path, #"{"secret":"\#(bad)"}"#)
+                #expect(refused.status == 400 && refused["code"]?.string == "bad_member")
+            }
+            let made = await api.call(
+                .post, "/v1/webhooks", #"{"url":"https://a.example/","secret":"\#(own)"}"#)
+            #expect(made.status == 400 && made["errors"]?[0]?["pointer"]?.string == "#/secret", "\(made.text)")
+            #expect(made["detail"]?.string?.contains("rotate-secret") == true)
+        }
+    }
+
     @Test("are changed at the version the client knows")
     func patching() async throws {
         try await APIFixture.run { api in
@@ -134,14 +151,6 @@ extension WebhookRouteTests {
             #expect(await api.call(.delete, "/v1/sources/wide", key: narrow).status == 403)
         }
     }
-
-    @Test("draw their secrets themselves")
-    func ownSecret() async throws {
-        try await APIFixture.run { api in
-            let answer = await api.call(
-                .post, "/v1/webhooks", #"{"url":"https://example.com/hook","secret":"whsec_MfKQ"}"#)
-            #expect(answer.status == 400 && answer["errors"]?[0]?["pointer"]?.string == "#/secret", "\(answer.text)")
-        }
     }
 }
 

@@ -31,7 +31,11 @@ import Testing
         arguments: [
             (["update", "wh_1", "--filter", "a == 1"], "PATCH /v1/webhooks/wh_1", #"{"filter":"a == 1"}"#),
             (["verify", "wh_1"], "POST /v1/webhooks/wh_1/verify", ""),
-            (["rotate-secret", "wh_1"], "POST /v1/webhooks/wh_1/rotate-secret", ""),
+            (["rotate-secret", "wh_1"], "POST /v1/webhooks/wh_1/rotate-secret", "{}"),
+            (
+                ["rotate-secret", "wh_1", "--secret", "whsec_x"], "POST /v1/webhooks/wh_1/rotate-secret",
+                #"{"secret":"whsec_x"}"#
+            ),
             (
                 ["rotate-secret", "wh_1", "--overlap", "60"], "POST /v1/webhooks/wh_1/rotate-secret",
                 #"{"overlap_seconds":60}"#

@@ -66,10 +66,19 @@ extension WebhooksCommand {
 
         @Argument(help: "The webhook's id.") var id: String
         @Option(help: ArgumentHelp("How long both sign; a day unless said.", valueName: "seconds")) var overlap: Int?
+        @Option(
+            help: ArgumentHelp("One of your own instead, whsec_…; @FILE keeps it out of sight.", valueName: "text"))
+        var secret: String?
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = overlap.map { JSONText(trusted: Array(#"{"overlap_seconds":\#($0)}"#.utf8)) }
+            let secret = try secret.map(InputText.secret)
+            let body = JSONText { writer in
+                writer.beginObject()
+                if let overlap { writer.member("overlap_seconds", overlap) }
+                if let secret { writer.member("secret", secret) }
+                writer.endObject()
+            }
             try await gateway.withResources { access, output in
                 let path = RequestPath("v1", "webhooks", id, "rotate-secret")
                 output.show(try await access.send(Call(method: "POST", path: path, body: body)))

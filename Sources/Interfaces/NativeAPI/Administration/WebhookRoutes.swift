@@ -76,13 +76,13 @@ extension NativeAPI {
         return Self.shown(try await webhooks.registry.disable(request.name("id"), by: caller))
     }
 
-    /// `POST /v1/webhooks/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …}`.
+    /// `POST /v1/webhooks/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …, "secret": "whsec_…"}`.
     func rotateSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try optionalFields(request, known: ["overlap_seconds"])
+        let fields = try optionalFields(request, known: ["overlap_seconds", "secret"])
         let seconds = try fields?.integer("overlap_seconds", in: Self.overlapSeconds) ?? 86_400
         let issued = try await webhooks.registry.rotateSecret(
-            of: request.name("id"), overlap: .seconds(seconds), by: caller)
+            of: request.name("id"), to: try fields?.string("secret"), overlap: .seconds(seconds), by: caller)
         return Self.shown(issued.webhook, secret: issued.secret)
     }
 

@@ -752,7 +752,7 @@ enum OpenAPIText {
             post:
               operationId: rotateSecret
               tags: [webhooks]
-              summary: Make a new secret
+              summary: Change to another secret
               description: |
                 The present one signs beside it for a while. Needs the scope `manage`, and as every change of a webhook a key
                 that reaches all its channels and types.
@@ -764,6 +764,12 @@ enum OpenAPIText {
                       type: object
                       properties:
                         overlap_seconds: {type: integer, minimum: 0, maximum: 604800, default: 86400}
+                        secret:
+                          type: string
+                          writeOnly: true
+                          description: >-
+                            A secret of your own, `whsec_` and the base64 of 24 to 64 bytes, so that receivers that knew another
+                            sender's need no change; left out, a new one is made.
               responses:
                 '200':
                   description: The webhook with its new secret

@@ -66,7 +66,9 @@ struct SettingsReader {
         case "concurrency": readConcurrency(value)
         case _ where Self.readOnly.contains(name):
             // A secret that was sent and is not used would break every signature; the others come with a copied document.
-            if readOnlyMembers == .refused || name == "secret" {
+            if name == "secret" {
+                fault(name, "readOnly", "a secret of your own is given to /v1/webhooks/{id}/rotate-secret")
+            } else if readOnlyMembers == .refused {
                 fault(name, "readOnly", "\(name) is decided by the gateway and cannot be set here")
             }
         default:

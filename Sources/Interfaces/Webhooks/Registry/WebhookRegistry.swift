@@ -159,17 +159,19 @@ public final class WebhookRegistry: Sendable {
         return try await change(id, ifMatch: nil, by: caller) { $0.disable(reason) }
     }
 
-    /// Makes a new secret; the present one signs beside it for `overlap`, so that receivers can change over.
-    /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.malformed` for another overlap, `.notFound`.
+    /// Changes to another secret; the present one signs beside it for `overlap`, so that receivers can change over.
+    /// - Parameters:
+    ///   - secret: `whsec_…`, that of another gateway whose receivers are to stay as they are; nil: a new one.
+    ///   - overlap: zero to ``longestOverlap``.
+    /// - Throws: `.malformed` for another overlap and a secret that cannot be used, `.notFound`.
     public func rotateSecret(
-        of id: String, overlap: Duration = .seconds(24 * 3600), by caller: Caller
+        of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600), by caller: Caller
     ) async throws(ChatError) -> IssuedWebhook {
         try caller.demand(.manage)
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
             throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
         }
-        let key = StandardSigningKey.generate(from: options.random)
+        let key = try secret.map(Self.key) ?? .generate(from: options.random)
         let now = service.clock.now
         let webhook = try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
             let end = now.adding(overlap)
@@ -179,6 +181,15 @@ public final class WebhookRegistry: Sendable {
             webhook.secrets = [WebhookSecret(key: key)] + earlier.prefix(Self.mostSecrets - 1)
         }
         return IssuedWebhook(webhook: webhook, secret: key.text)
+    }
+
+    /// - Parameter text: a shared secret of 24 to 64 bytes. Source: Standard Webhooks, "Signature scheme".
+    private static func key(_ text: String) throws(ChatError) -> StandardSigningKey {
+        if let key = try? StandardSigningKey(text), case .symmetric(let secret) = key, secret.bytes.count <= 64 {
+            return key
+        }
+        throw ChatError(
+            .malformed, "#/secret: expected whsec_ and the base64 of 24 to 64 bytes", slug: "bad_member")
     }
 
     /// Who would be told of an event, and why or why not: every webhook of the event's app, in the order of their ids.
