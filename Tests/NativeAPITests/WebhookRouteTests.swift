@@ -151,7 +151,6 @@ extension WebhookRouteTests {
             #expect(await api.call(.delete, "/v1/sources/wide", key: narrow).status == 403)
         }
     }
-    }
 }
 
 @Suite("Deliveries over HTTP") struct DeliveryRouteTests {
