@@ -179,7 +179,7 @@ extension Response {
         switch body {
         case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
         case .fixed(let text): text.description
-        case .empty, .pieces, .stream: ""
+        case .empty, .pieces, .stream, .late: ""
         }
     }
 

@@ -134,7 +134,7 @@ extension APIFixture {
             switch response.body {
             case .bytes(let bytes): bytes
             case .fixed(let text): text.withUTF8Buffer { Array($0) }
-            case .empty, .pieces, .stream: []
+            case .empty, .pieces, .stream, .late: []
             }
         return Answer(
             status: response.status, headers: response.headers, bytes: bytes,

@@ -44,4 +44,9 @@ public struct Response: Sendable {
     public static func stream(_ opening: StreamOpening) -> Response {
         Response(status: 200, headers: [], body: .stream(opening))
     }
+
+    /// An answer that somebody else gives, later.
+    public static func late(_ opening: LateOpening) -> Response {
+        Response(status: 200, headers: [], body: .late(opening))
+    }
 }

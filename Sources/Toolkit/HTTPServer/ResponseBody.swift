@@ -10,6 +10,8 @@ public enum ResponseBody: Sendable {
     case pieces(Pieces)
     /// A live stream; see ``StreamOpening``.
     case stream(StreamOpening)
+    /// An answer that is not known yet: its status and header fields come with it. See ``LateOpening``.
+    case late(LateOpening)
 
     /// A body made from any asynchronous sequence of byte arrays.
     public static func pieces<S: AsyncSequence & Sendable>(_ sequence: S) -> ResponseBody where S.Element == [UInt8] {

@@ -2,6 +2,8 @@
 public struct ServerMetrics: Sendable, Equatable {
     /// HTTP connections open now, streams not counted.
     public var connections = 0
+    /// Those of them whose clients wait for a late answer on a socket of ours.
+    public var parked = 0
     /// HTTP connections taken since the start.
     public var accepted: UInt64 = 0
     /// Connections turned away or cut short at a limit.

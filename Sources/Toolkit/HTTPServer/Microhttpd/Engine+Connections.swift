@@ -13,16 +13,19 @@ extension Engine {
             turnAway(socket, "Too many connections from this address")
             return true
         }
-        if peers.count >= options.limits.connections, !makeRoom() {
+        if connectionCount >= options.limits.connections, !makeRoom() {
             turnAway(socket, "Too many connections")
             return true
         }
-        incoming = remote
+        incoming = (remote, 0)
         // The library closes the socket if it cannot take it.
         _ = daemon?.add(socket, address, length)
         // Those that made room leave in the library's next turn; it must come before too many have been let in.
-        return peers.count < options.limits.connections + 512
+        return connectionCount < options.limits.connections + 512
     }
+
+    /// A client that waits for a late answer has a connection like any other, which the library will be given back.
+    var connectionCount: Int { peers.count + parkedSockets.count }
 
     /// Ends the connection that has been waiting for a request the longest.
     private func makeRoom() -> Bool {
@@ -55,15 +58,17 @@ extension Engine {
     func connectionStarted(_ connection: OpaquePointer) -> Peer? {
         let descriptor = shim_connection_descriptor(connection)
         guard descriptor >= 0 else { return nil }
-        let peer = Peer(engine: self, connection: connection, descriptor: descriptor, address: incoming)
+        let peer = Peer(
+            engine: self, connection: connection, descriptor: descriptor, address: incoming.address,
+            received: incoming.received)
         do {
             try peer.watch()
         } catch {
             logger.warning("cannot watch a connection", metadata: ["reason": "\(error)"])
         }
         peers[ObjectIdentifier(peer)] = peer
-        if options.limits.connectionsPerAddress != nil { addressCounts[incoming, default: 0] += 1 }
-        move(peer, to: .header)
+        countAddress(peer.address)
+        move(peer, to: peer.received == 0 ? .header : .idle)
         return peer
     }
 
@@ -80,10 +85,17 @@ extension Engine {
         queues.leave(peer)
         peer.unwatch()
         peers[ObjectIdentifier(peer)] = nil
-        if options.limits.connectionsPerAddress != nil, let count = addressCounts[peer.address] {
-            addressCounts[peer.address] = count > 1 ? count - 1 : nil
-        }
+        uncountAddress(peer.address)
         if isDraining { checkDrained() }
+    }
+
+    func countAddress(_ address: RemoteAddress) {
+        if options.limits.connectionsPerAddress != nil { addressCounts[address, default: 0] += 1 }
+    }
+
+    func uncountAddress(_ address: RemoteAddress) {
+        guard options.limits.connectionsPerAddress != nil, let count = addressCounts[address] else { return }
+        addressCounts[address] = count > 1 ? count - 1 : nil
     }
 
     private func refuseLength(_ peer: Peer) {

@@ -7,7 +7,7 @@ import Synchronization
 /// What is behind a ``Server``: connections, their deadlines and limits, requests, streams, start and stop.
 final class Engine: @unchecked Sendable {
     // Safe to share: the `let`s are Sendable, `boundAddress` is locked, everything else is touched only by the loop's
-    // thread. Its state is one, its code in four files: life (here), connections, answers, streams.
+    // thread. Its state is one, its code in five files: life (here), connections, answers, late answers, streams.
 
     let options: ServerOptions
     let router: Router
@@ -23,8 +23,8 @@ final class Engine: @unchecked Sendable {
     var queues: PeerQueues
     var peers: [ObjectIdentifier: Peer] = [:]
     var addressCounts: [RemoteAddress: Int] = [:]
-    /// The address of the socket that is being handed to the library.
-    var incoming = RemoteAddress.loopback
+    /// Of the socket that is being handed to the library: who is there, and how many bytes of requests it has carried.
+    var incoming = (address: RemoteAddress.loopback, received: UInt64(0))
     var deadlineTimer: LoopTimer?
     var counters = ServerMetrics()
     var idSeed = UInt64.random(in: .min ... .max)
@@ -34,6 +34,9 @@ final class Engine: @unchecked Sendable {
 
     /// Those the library has suspended, so that none is left when it stops.
     var parked: [ObjectIdentifier: any Parked] = [:]
+    /// Clients that wait for late answers on sockets of ours, and those whose answers have come, in that order.
+    var parkedSockets: [ObjectIdentifier: ParkedSocket] = [:]
+    var answeredSockets: [ParkedSocket] = []
     var streams: StreamRegistry
     var isDraining = false
     /// The drain time is over, perhaps before anybody waited for it.
@@ -71,10 +74,11 @@ extension Exchange: Parked {}
 // MARK: - Start and stop
 
 extension Engine: LoopDriver {
-    var isEager: Bool { daemon.map { $0.needsRun || $0.isPending } ?? false }
+    var isEager: Bool { !answeredSockets.isEmpty || daemon.map { $0.needsRun || $0.isPending } ?? false }
 
     func drive() {
         guard let daemon else { return }
+        sendLateAnswers()
         LibraryRefusals.withRunning(self) { daemon.runIfNeeded() }
     }
 
@@ -146,7 +150,7 @@ extension Engine: LoopDriver {
     }
 
     func checkDrained() {
-        guard isOverdue || (peers.isEmpty && streams.count == 0) else { return }
+        guard isOverdue || (connectionCount == 0 && streams.count == 0) else { return }
         drainWaiter?.resume()
         drainWaiter = nil
     }
@@ -157,6 +161,7 @@ extension Engine: LoopDriver {
         guard let daemon else { return }
         listener?.close()
         for stream in streams.all { stream.close(.drained) }
+        for socket in parkedSockets.values { socket.close() }
         while !parked.isEmpty {
             for waiting in parked.values { waiting.abandon() }
             daemon.needsRun = true
@@ -182,7 +187,8 @@ extension Engine: LoopDriver {
 
     private var snapshot: ServerMetrics {
         var metrics = counters
-        metrics.connections = peers.count
+        metrics.connections = connectionCount
+        metrics.parked = parkedSockets.count
         metrics.streams = streams.count
         metrics.streamTraffic = loop.delivery.statistics
         return metrics

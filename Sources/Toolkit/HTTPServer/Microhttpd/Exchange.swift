@@ -23,10 +23,13 @@ final class Exchange: @unchecked Sendable {
     private var intake: BodyIntake?
     private var pump: BodyPump?
     private var task: Task<Void, Never>?
+    /// Who gives the answer, when nobody has by the time the handler is done.
+    private var late: LateReply?
     /// The answer, once it is known. Before the body has ended the rest of it is thrown away.
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
+    private var hasLeft = false
     private var isAbandoned = false
     private var isOver = false
 
@@ -64,6 +67,7 @@ extension Exchange {
             isSecure: engine.isSecure, receivedAt: .now)
         self.head = head
         fields = reader.fields
+        peer.received &+= UInt64(headerSize) &+ fields.bodyBytesOnWire
         query = parts.query
         let plan = engine.router.plan(method: method, path: parts.path, headers: head.headers)
         self.plan = plan
@@ -119,6 +123,8 @@ extension Exchange {
         isOver = true
         task?.cancel()
         task = nil
+        late?.gone()
+        late = nil
         pump?.fail(CancellationError())
         pump = nil
         intake = nil
@@ -233,8 +239,9 @@ extension Exchange {
         decide(response(to: problem))
     }
 
-    private func decide(_ response: Response) {
+    func decide(_ response: Response) {
         guard !isOver, decision == nil else { return }
+        late = nil
         decision = response
         resume()
     }
@@ -257,9 +264,12 @@ extension Exchange {
 
     /// The client has closed its side while we were at work: nobody is there to read an answer.
     func clientLeft() {
+        hasLeft = true
         guard isSuspended else { return }
         task?.cancel()
         pump?.fail(CancellationError())
+        // Nobody else would end the request.
+        if late != nil { abandon() }
     }
 
     /// The server stops and waits no longer: the library is told to drop the connection.
@@ -297,9 +307,33 @@ extension Exchange {
         if case .stream(let opening) = response.body, head.method != .head {
             return engine.openStream(opening, for: self, headers: finished(response).headers)
         }
+        if case .late(let opening) = response.body { return open(opening, head) }
         let complete = finished(response)
         engine.move(peer, to: .reply)
         return engine.queue(complete, isHead: head.method == .head, on: self, closing: false)
+    }
+
+    /// Asks for the answer again, of somebody who may not have it yet: then waits on a socket of our own, or as for a
+    /// handler.
+    private func open(_ opening: LateOpening, _ head: Request.Head) -> MHD_Result {
+        guard let plan else { return .NO }
+        let reply = LateReply(
+            engine.router.context(of: head, plan: plan), remoteAddress: peer.address, loop: engine.loop)
+        opening.open(reply)
+        decision = reply.answer
+        if let answer = reply.answer { return self.reply(answer) }
+        if canLeave(head), engine.park(reply, of: self) { return .NO }
+        late = reply
+        guard !hasLeft else { return .NO }
+        reply.settle(in: .suspended(self))
+        suspend()
+        return .YES
+    }
+
+    /// Whether libmicrohttpd may forget the connection and be given it again: it must know nothing of it that we do not.
+    private func canLeave(_ head: Request.Head) -> Bool {
+        guard !engine.isSecure, !isHTTP10, head.method != .head, !engine.isDraining else { return false }
+        return !head.headers.contains("Connection") && !peer.hasReadAhead
     }
 
     /// With what every answer carries; counted and observed.
@@ -311,15 +345,14 @@ extension Exchange {
 
 extension Response {
     /// Whether the whole answer is in memory.
-    fileprivate var isSmall: Bool {
-        switch body {
-        case .empty, .bytes, .fixed: true
-        case .pieces, .stream: false
-        }
-    }
+    fileprivate var isSmall: Bool { body.isWhole }
 }
 
 extension HeadFields {
+    /// What of the body is counted by its connection; a chunked one has a length on the wire that nobody knows, and ends
+    /// the counting.
+    fileprivate var bodyBytesOnWire: UInt64 { isChunked ? 1 << 62 : contentLength ?? 0 }
+
     /// Whether the body is known to be short enough to be read and thrown away.
     fileprivate var isShort: Bool {
         !isChunked && (contentLength ?? 0) <= UInt64(RoutePlan.refusedBodyLimit)

@@ -27,7 +27,7 @@ struct LibraryReply: ~Copyable {
         case .pieces(let pieces):
             knownLength = 0
             made = isHead ? Self.withoutLength() : PieceSource(pieces, exchange: exchange).makeResponse()
-        case .stream:
+        case .stream, .late:
             knownLength = 0
             made = Self.withoutLength()
         }

@@ -34,14 +34,19 @@ final class Peer {
     var stream: StreamConnection?
     /// We have cut it or taken its socket over; nothing more is to be said on it.
     var isSilenced = false
+    /// How many bytes of requests the connection has carried, those of the present one included.
+    var received: UInt64
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
 
-    init(engine: Engine, connection: OpaquePointer, descriptor: Int32, address: RemoteAddress) {
+    init(
+        engine: Engine, connection: OpaquePointer, descriptor: Int32, address: RemoteAddress, received: UInt64
+    ) {
         self.engine = engine
         self.connection = connection
         self.descriptor = descriptor
         self.address = address
+        self.received = received
     }
 
     /// A connection that waits for us is out of the library's sight, so its end is watched for here; registered once,
@@ -90,6 +95,13 @@ final class Peer {
 
     /// Whether the client has sent anything at all since it connected.
     var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
+
+    /// Whether libmicrohttpd may have read more of the connection than its requests so far, and keeps that.
+    var hasReadAhead: Bool {
+        var unread: Int32 = 0
+        guard ioctl(descriptor, UInt(FIONREAD), &unread) == 0 else { return true }
+        return shim_tcp_bytes_received(descriptor) != received &+ UInt64(unread)
+    }
 
     /// Whether not a byte has been said to the client.
     var hasHeardNothing: Bool { shim_tcp_has_said_nothing(descriptor) != 0 }

@@ -4,15 +4,18 @@ import Glibc
 /// Answers printed by hand, for sockets that libmicrohttpd has given up or cannot answer on: streams, refusals in the
 /// middle of a body, requests that never came.
 enum RawReply {
-    /// The header of an answer that ends with its connection, with its closing empty line.
+    /// The header of an answer, with its closing empty line.
+    ///
+    /// - Parameter closing: whether the connection ends with the answer.
     static func head(
-        status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate
+        status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate,
+        closing: Bool = true
     ) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(512)
         append("HTTP/1.1 \(status) \(String(cString: MHD_get_reason_phrase_for(UInt32(status))))", to: &output)
         append("Date: " + date.text, to: &output)
-        append("Connection: close", to: &output)
+        if closing { append("Connection: close", to: &output) }
         append("X-Request-Id: " + requestID, to: &output)
         append("X-Content-Type-Options: nosniff", to: &output)
         for header in headers where isSafe(header.name) && isSafe(header.value) && !header.value.isEmpty {
@@ -30,7 +33,7 @@ enum RawReply {
         switch response.body {
         case .bytes(let bytes): body = bytes
         case .fixed(let text): body = text.withUTF8Buffer { Array($0) }
-        case .empty, .pieces, .stream: body = []
+        case .empty, .pieces, .stream, .late: body = []
         }
         let head = head(
             status: response.status, headers: response.headers, contentLength: body.count, requestID: requestID,

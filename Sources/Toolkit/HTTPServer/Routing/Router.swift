@@ -161,24 +161,43 @@ extension Router {
     /// The answer with what the origin of the request adds, and the observer told. The request's id and the rest of what
     /// every answer carries are added where it is printed.
     func finished(_ response: Response, for head: Request.Head, plan: RoutePlan) -> Response {
-        observe(response, for: head, plan: plan)
-        guard cors.origins != .none else { return response }
+        finished(response, in: context(of: head, plan: plan))
+    }
+
+    /// What is left of a request when its answer is still to come.
+    struct Context {
+        let method: HTTPMethod
+        let requestID: String
+        let receivedAt: ContinuousClock.Instant
+        let plan: RoutePlan
+        let corsHeaders: [(name: String, value: String)]
+    }
+
+    func context(of head: Request.Head, plan: RoutePlan) -> Context {
+        Context(
+            method: head.method, requestID: head.id, receivedAt: head.receivedAt, plan: plan,
+            corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
+    }
+
+    func finished(_ response: Response, in context: Context) -> Response {
+        observe(response, in: context)
+        guard !context.corsHeaders.isEmpty else { return response }
         var response = response
-        response.headers += cors.headers(for: head.headers)
+        response.headers += context.corsHeaders
         return response
     }
 
-    private func observe(_ response: Response, for head: Request.Head, plan: RoutePlan) {
+    private func observe(_ response: Response, in context: Context) {
         guard let observer else { return }
         let bytes =
             switch response.body {
             case .bytes(let bytes): bytes.count
             case .fixed(let text): text.utf8CodeUnitCount
-            case .empty, .pieces, .stream: 0
+            case .empty, .pieces, .stream, .late: 0
             }
         observer(
             Outcome(
-                method: head.method, pattern: plan.pattern, status: response.status,
-                duration: .now - head.receivedAt, bodyBytes: bytes, requestID: head.id))
+                method: context.method, pattern: context.plan.pattern, status: response.status,
+                duration: .now - context.receivedAt, bodyBytes: bytes, requestID: context.requestID))
     }
 }
