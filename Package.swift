@@ -78,10 +78,11 @@ let package = Package(
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        room("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         room(
             "App", "ParleyCommands",
             uses: [
-                "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing",
+                "Bench", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ]),
         .executableTarget(
@@ -90,6 +91,7 @@ let package = Package(
             // way: a quarter of an emit's CPU (docs/performance.md).
             linkerSettings: [.linkedLibrary("jemalloc")]),
 
+        tests("BenchTests", uses: ["Bench", "JSON", "Locking"]),
         tests(
             "ChatKitTests",
             uses: [

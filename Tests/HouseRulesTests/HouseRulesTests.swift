@@ -23,12 +23,14 @@ private let acquaintances: [String: Set<String>] = [
         "ChatKit", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing", "Webhooks",
     ],
     "Interfaces/Dashboard": ["HTTPServer"],
+    "App/Bench": ["CLinux", "JSON", "Locking"],
     "App/Gateway": [
         "ChatKit", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging",
         "NativeAPI", "SQLiteEngine", "Signing", "UnixSignals", "Webhooks", "Yams",
     ],
     "App/ParleyCommands": [
-        "ArgumentParser", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Logging", "Signing",
+        "ArgumentParser", "Bench", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Logging",
+        "Signing",
     ],
     "App/parley": ["ParleyCommands"],
 ]

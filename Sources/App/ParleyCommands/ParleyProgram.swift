@@ -82,7 +82,7 @@ struct ParleyCommand: AsyncParsableCommand {
                     AppsCommand.self,
                 ]),
             CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),
-            CommandGroup(name: "Gateway", subcommands: [ServeCommand.self, ConfigCommand.self]),
+            CommandGroup(name: "Gateway", subcommands: [ServeCommand.self, ConfigCommand.self, LoadCommand.self]),
         ])
 }
 

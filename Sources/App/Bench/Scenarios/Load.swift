@@ -1,0 +1,72 @@
+import Locking
+
+extension Bench {
+    /// The scenarios that differ in their sizes only.
+    static func runLoad(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
+        let driver = try Driver(plan)
+        let beforeOpening = driver.meter.cpuNanoseconds
+        try driver.open(0..<plan.streams)
+        if !plan.processes.isEmpty, plan.streams > 0 {
+            let used = Double(driver.meter.cpuNanoseconds - beforeOpening) / 1e3
+            result.add("cpu_us_per_subscribe", .number(used / Double(plan.streams)))
+        }
+        if plan.warmUpSeconds > 0 {
+            try driver.publish(seconds: Double(plan.warmUpSeconds))
+            try driver.drain()
+        }
+        driver.resetMemory()
+        let interval = Interval(driver)
+        try driver.publish(seconds: Double(plan.seconds))
+        try driver.drain()
+        interval.report(to: &result)
+        driver.addMemory(to: &result)
+        driver.addVerdict(to: &result)
+    }
+
+    /// Memory is that of streams on a server that has just been started: others leave room that these would use.
+    static func runIdle(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
+        let driver = try Driver(plan, hasPublishers: false)
+        let before = (memory: driver.meter.memoryBytes, cpu: driver.meter.cpuNanoseconds)
+        try driver.open(0..<plan.streams)
+        let opened = (memory: driver.meter.memoryBytes, cpu: driver.meter.cpuNanoseconds)
+        try driver.rest(milliseconds: plan.seconds * 1_000)
+        let streams = Double(max(1, plan.streams))
+        if !plan.processes.isEmpty {
+            result.add("memory_bytes_per_stream", .number(Double(opened.memory - before.memory) / streams))
+            result.add("cpu_us_per_subscribe", .number(Double(opened.cpu - before.cpu) / 1e3 / streams))
+            let idle = Double(driver.meter.cpuNanoseconds - opened.cpu) / 1e6
+            result.add("cpu_ms_per_idle_second", .number(idle / Double(plan.seconds)))
+        }
+        driver.addMemory(to: &result)
+        driver.addVerdict(to: &result)
+    }
+}
+
+extension Driver {
+    func addMemory(to result: inout BenchResult) {
+        guard !meter.processes.isEmpty else { return }
+        result.add(
+            "memory_bytes",
+            .group([
+                Figure.Named(name: "first", figure: .count(memory.first)),
+                Figure.Named(name: "last", figure: .count(memory.last)),
+                Figure.Named(name: "peak", figure: .count(memory.peak)),
+            ]))
+    }
+
+    /// What went wrong, and whether that spoils the run.
+    func addVerdict(to result: inout BenchResult) {
+        result.add("lost", .count(ledger.lost))
+        result.add("duplicates", .count(ledger.duplicates))
+        result.add("misordered", .count(ledger.misordered))
+        result.add("misdirected", .count(ledger.misdirected))
+        result.add("cut", .count(streams.cut))
+        result.add("turned_away", .count(streams.turnedAway))
+        if let publishers {
+            result.add("refused", .count(publishers.refused))
+            if publishers.refused > 0 { result.add("refused_with", .count(publishers.lastRefusal)) }
+            result.add("broken", .count(publishers.broken))
+        }
+        result.isClean = result.isClean && ledger.isClean
+    }
+}

@@ -1,0 +1,50 @@
+import Locking
+
+extension Bench {
+    /// One reader that takes a byte a second: what the others feel of it, and whether it is whole again in the end.
+    static func runSlow(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
+        let slow = plan.streams
+        let driver = try Driver(plan, streams: plan.streams + 1, resumable: slow..<(slow + 1))
+        driver.ledger.timed = 0..<slow
+        try driver.open(0..<slow)
+        try driver.publish(seconds: Double(plan.warmUpSeconds))
+        try driver.drain()
+        driver.ledger.latency.reset()
+        try driver.publish(seconds: Double(plan.seconds))
+        try driver.drain()
+        result.add("without_ms", driver.ledger.latency.figure)
+
+        driver.streams.slots[slow].hasSmallBuffer = true
+        try driver.open(slow..<(slow + 1))
+        driver.streams.setSlow(slow, true)
+        let interval = Interval(driver)
+        try publishSlowly(driver, slow)
+        result.add("with_ms", driver.ledger.latency.figure)
+        interval.report(to: &result)
+
+        driver.streams.slots[slow].hasSmallBuffer = false
+        driver.streams.isReturning = true
+        driver.streams.setSlow(slow, false)
+        try driver.drain()
+        result.add("slow_was_closed", .flag(driver.streams.cut > 0))
+        result.add("slow_received", .count(driver.streams.slots[slow].received))
+        driver.addMemory(to: &result)
+        driver.addVerdict(to: &result)
+        result.isClean = result.isClean && driver.streams.cut > 0
+    }
+
+    private static func publishSlowly(_ driver: Driver, _ slow: Int) throws(BenchFailure) {
+        driver.startPublishing()
+        let end = uptimeNanoseconds() + UInt64(driver.plan.seconds) * 1_000_000_000
+        var nextByteAt = uptimeNanoseconds()
+        try driver.turn {
+            let now = uptimeNanoseconds()
+            if now >= nextByteAt, driver.streams.slots[slow].phase == .open {
+                driver.streams.read(slow, atMost: 1)
+                nextByteAt += 1_000_000_000
+            }
+            return now >= end
+        }
+        driver.stopPublishing()
+    }
+}

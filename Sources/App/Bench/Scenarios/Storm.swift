@@ -1,0 +1,42 @@
+import Locking
+
+extension Bench {
+    /// Seconds for which the cut streams are away.
+    private static let awaySeconds = 2.0
+
+    /// Cuts most streams at once while events go on, has them all come back with their cursors, and times that, as well as
+    /// what those feel of it who stayed.
+    static func runStorm(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
+        let cut = 0..<plan.streams
+        let all = plan.streams + plan.watchers
+        let driver = try Driver(plan, streams: all, resumable: cut)
+        driver.ledger.timed = plan.streams..<all
+        try driver.open(0..<all)
+        try driver.publish(seconds: Double(plan.warmUpSeconds))
+        driver.ledger.latency.reset()
+        try driver.publish(seconds: Double(plan.seconds))
+        result.add("watchers", .count(plan.watchers))
+        result.add("before_ms", driver.ledger.latency.figure)
+
+        driver.streams.cut(cut)
+        try driver.publish(seconds: awaySeconds)
+        driver.streams.setGoals(cut, driver.ledger.published(on:))
+        let missed = driver.streams.unfinished
+        let interval = Interval(driver)
+        driver.streams.open(cut)
+        driver.startPublishing()
+        let deadline = uptimeNanoseconds() + 60_000_000_000
+        try driver.turn {
+            driver.streams.connectMore()
+            return driver.streams.unfinished == 0 || uptimeNanoseconds() > deadline
+        }
+        result.add("resumed", .count(missed - driver.streams.unfinished))
+        result.add("complete_ms", driver.streams.completion.figure)
+        result.add("during_ms", driver.ledger.latency.figure)
+        driver.stopPublishing()
+        try driver.drain()
+        interval.report(to: &result)
+        driver.addMemory(to: &result)
+        driver.addVerdict(to: &result)
+    }
+}

@@ -1,0 +1,68 @@
+import CLinux
+import Glibc
+
+/// What a payload begins with: `~ccccc:pppp:ssssssss:tttttttttttttttt~`, all hexadecimal.
+///
+/// The form is fixed, so that it is found by its first byte and read without a parser, wherever a server puts it. The
+/// tilde needs no escape in JSON and stands nowhere else in a stream.
+struct Mark: Equatable {
+    static let length = 38
+    static let sign = UInt8(ascii: "~")
+
+    var channel: UInt32
+    /// The connection that published it, within which order is promised.
+    var publisher: UInt32
+    /// Counts the events of this publisher on this channel, from 0.
+    var sequence: UInt32
+    /// When it was due, on the monotonic clock.
+    var nanoseconds: UInt64
+
+    /// Reads the mark that begins at `bytes`, of which there are ``length``; nil when it only looked like one.
+    @inline(__always)
+    init?(at bytes: UnsafeRawPointer) {
+        let bytes = bytes.assumingMemoryBound(to: UInt8.self)
+        let colon = UInt8(ascii: ":")
+        guard bytes[37] == Self.sign, bytes[6] == colon, bytes[11] == colon, bytes[20] == colon else { return nil }
+        channel = UInt32(truncatingIfNeeded: Self.number(bytes + 1, 5))
+        publisher = UInt32(truncatingIfNeeded: Self.number(bytes + 7, 4))
+        sequence = UInt32(truncatingIfNeeded: Self.number(bytes + 12, 8))
+        nanoseconds = Self.number(bytes + 21, 16)
+    }
+
+    init(channel: UInt32, publisher: UInt32, sequence: UInt32, nanoseconds: UInt64) {
+        self.channel = channel
+        self.publisher = publisher
+        self.sequence = sequence
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Writes ``length`` bytes.
+    func write(to bytes: UnsafeMutableRawPointer) {
+        let bytes = bytes.assumingMemoryBound(to: UInt8.self)
+        (bytes[0], bytes[6], bytes[11], bytes[20], bytes[37]) = (
+            Self.sign, UInt8(ascii: ":"), UInt8(ascii: ":"), UInt8(ascii: ":"), Self.sign
+        )
+        Self.write(UInt64(channel), bytes + 1, 5)
+        Self.write(UInt64(publisher), bytes + 7, 4)
+        Self.write(UInt64(sequence), bytes + 12, 8)
+        Self.write(nanoseconds, bytes + 21, 16)
+    }
+
+    /// Lower-case digits only, as they are written below.
+    @inline(__always)
+    private static func number(_ digits: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
+        var value: UInt64 = 0
+        for index in 0..<count {
+            let digit = digits[index]
+            value = value << 4 | UInt64(digit & 0x0F &+ 9 &* (digit >> 6))
+        }
+        return value
+    }
+
+    static func write(_ value: UInt64, _ digits: UnsafeMutablePointer<UInt8>, _ count: Int) {
+        for index in 0..<count {
+            let digit = UInt8(value >> UInt64(4 * (count - 1 - index)) & 0xF)
+            digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+        }
+    }
+}

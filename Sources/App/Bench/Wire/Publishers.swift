@@ -1,0 +1,140 @@
+import CLinux
+import Glibc
+import Locking
+
+/// The connections that publish, each one request at a time.
+final class Publishers {
+    let acknowledgement = Histogram()
+    /// Requests that were answered with success, and those that were not.
+    private(set) var accepted = 0
+    private(set) var refused = 0
+    private(set) var lastRefusal = 0
+    private(set) var underWay = 0
+    /// Connections that answer nothing any more: their last event may have been taken or not.
+    private(set) var broken = 0
+
+    private struct Connection {
+        var descriptor: Int32
+        let request: UnsafeMutableRawPointer
+        var channel = 0
+        var sentAt: UInt64 = 0
+        var isBusy = false
+        var pending: [UInt8] = []
+    }
+
+    private let poller: Poller
+    private let target: Target
+    private let template: RequestTemplate
+    private let ledger: Ledger
+    private var connections: [Connection] = []
+    private var free: [Int] = []
+    private static let roomBytes = 64 * 1024
+    private let room = UnsafeMutableRawPointer.allocate(byteCount: roomBytes, alignment: 16)
+
+    init(plan: BenchPlan, target: Target, run: String, poller: Poller, ledger: Ledger) throws(BenchFailure) {
+        (self.target, self.poller, self.ledger) = (target, poller, ledger)
+        template = try RequestTemplate(
+            "POST", plan.publishPath, plan: plan, target: target, run: run,
+            headers: [("Content-Type", plan.contentType)], body: plan.body)
+        for index in 0..<ledger.publishers {
+            let request = UnsafeMutableRawPointer.allocate(byteCount: template.bytes.count, alignment: 16)
+            template.bytes.withUnsafeBytes { request.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+            connections.append(Connection(descriptor: -1, request: request))
+            try connect(index)
+            free.append(index)
+        }
+    }
+
+    deinit {
+        for connection in connections {
+            if connection.descriptor >= 0 { Sockets.cut(connection.descriptor) }
+            connection.request.deallocate()
+        }
+        room.deallocate()
+    }
+
+    var hasFree: Bool { !free.isEmpty }
+
+    private func connect(_ index: Int) throws(BenchFailure) {
+        let descriptor = target.connect()
+        guard descriptor >= 0, Sockets.wait(for: POLLOUT, on: descriptor, milliseconds: 10_000) else {
+            throw BenchFailure("\(target.authority) takes no connection")
+        }
+        connections[index].descriptor = descriptor
+        poller.add(descriptor, tag: UInt64(index), events: Poller.readable)
+    }
+
+    /// Publishes one event on a free connection.
+    /// - Parameter due: when it should have been sent: what latencies count from.
+    func publish(channel: Int, due: UInt64) throws(BenchFailure) {
+        guard let index = free.popLast() else { return }
+        if connections[index].descriptor < 0 { try connect(index) }
+        let mark = Mark(
+            channel: UInt32(channel), publisher: UInt32(index), sequence: ledger.next(channel, index),
+            nanoseconds: due)
+        template.write(mark, to: connections[index].request)
+        ledger.publish(channel, index)
+        underWay += 1
+        connections[index].channel = channel
+        connections[index].isBusy = true
+        connections[index].sentAt = uptimeNanoseconds()
+        let request = UnsafeRawBufferPointer(start: connections[index].request, count: template.bytes.count)
+        if !Sockets.send(request, to: connections[index].descriptor) { fail(index) }
+    }
+
+    /// Takes the answers that have come.
+    func serve() { poller.wait(milliseconds: 0) { read(Int($0)) } }
+
+    private func read(_ index: Int) {
+        guard connections[index].descriptor >= 0 else { return }
+        let count = recv(connections[index].descriptor, room, Self.roomBytes, 0)
+        guard count > 0 else {
+            if count == 0 || (errno != EAGAIN && errno != EINTR) { fail(index) }
+            return
+        }
+        if connections[index].pending.isEmpty, take(UnsafeRawBufferPointer(start: room, count: count), index) { return }
+        connections[index].pending += UnsafeRawBufferPointer(start: room, count: count)
+        let pending = connections[index].pending
+        if pending.withUnsafeBytes({ take($0, index) }) { connections[index].pending = [] }
+    }
+
+    /// - Returns: whether it was a whole answer.
+    private func take(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+        guard let head = MessageHead(bytes), head.end(in: bytes) != nil else { return false }
+        acknowledgement.add(uptimeNanoseconds() - connections[index].sentAt)
+        if (200..<300).contains(head.status) {
+            accepted += 1
+        } else {
+            (refused, lastRefusal) = (refused + 1, head.status)
+            ledger.withdraw(connections[index].channel, index)
+        }
+        if head.isClosing { disconnect(index) }
+        release(index)
+        return true
+    }
+
+    /// The connection has gone. What was under way on it may have been published or not.
+    private func fail(_ index: Int) {
+        disconnect(index)
+        guard connections[index].isBusy else { return }
+        broken += 1
+        release(index)
+    }
+
+    private func disconnect(_ index: Int) {
+        Sockets.cut(connections[index].descriptor)
+        connections[index].descriptor = -1
+    }
+
+    private func release(_ index: Int) {
+        connections[index].isBusy = false
+        underWay -= 1
+        free.append(index)
+    }
+
+    /// Begins to count anew.
+    func reset() {
+        acknowledgement.reset()
+        (accepted, refused) = (0, 0)
+    }
+}

@@ -1,0 +1,271 @@
+import CLinux
+import Glibc
+import Locking
+
+/// Every stream of a run: opens them, reads them, and has the ledger check what they carry.
+final class Streams {
+    let count: Int
+    let ledger: Ledger
+    private(set) var openCount = 0
+    /// Streams the server closed.
+    private(set) var cut = 0
+    /// Connections it did not take, which were tried again.
+    private(set) var turnedAway = 0
+    private(set) var lastStatus = 0
+    /// Streams with a goal they have not reached.
+    private(set) var unfinished = 0
+    /// Streams whose frames are followed to their end for their ids, so that they can continue from there.
+    private let resumable: Range<Int>
+    /// The time from ``setGoals(_:_:)`` until a goal was reached.
+    let completion = Histogram()
+    private var goalsSince: UInt64 = 0
+    /// Whether a stream the server closes comes back.
+    var isReturning = false
+
+    let slots: UnsafeMutablePointer<StreamSlot>
+    private let ids: UnsafeMutablePointer<LastID>
+    private let poller: Poller
+    private let request: RequestTemplate
+    private let resumeHeader: String
+    private let target: Target
+    private var waiting: [Int] = []
+    private var connecting = 0
+
+    /// What one read takes at most, and what may lie before it of an unfinished frame.
+    private static let roomBytes = 256 * 1024
+    private static let restBytes = 128 * 1024
+    private let room: UnsafeMutableRawPointer
+    /// Connections under way at a time: fewer than a listener's usual backlog, or the kernel repeats them a second later.
+    private static let mostConnecting = 512
+
+    init(
+        _ count: Int, plan: BenchPlan, target: Target, run: String, poller: Poller, ledger: Ledger,
+        resumable: Range<Int>
+    ) throws(BenchFailure) {
+        self.count = count
+        (self.poller, self.ledger, self.target, self.resumable) = (poller, ledger, target, resumable)
+        resumeHeader = plan.resumeHeader
+        request = try RequestTemplate(
+            "GET", plan.streamPath, plan: plan, target: target, run: run,
+            headers: [("Accept", "text/event-stream")])
+        slots = .allocate(capacity: max(1, count))
+        for index in 0..<count { (slots + index).initialize(to: StreamSlot(channel: UInt32(index % plan.channels))) }
+        ids = .allocate(capacity: max(1, count))
+        ids.initialize(repeating: LastID(), count: count)
+        room = .allocate(byteCount: Self.restBytes + Self.roomBytes, alignment: 16)
+    }
+
+    deinit {
+        for index in 0..<count {
+            if slots[index].descriptor >= 0 { Sockets.cut(slots[index].descriptor) }
+            slots[index].deallocate()
+        }
+        slots.deallocate()
+        ids.deallocate()
+        room.deallocate()
+    }
+}
+
+// MARK: - Opening
+
+extension Streams {
+    var isOpening: Bool { connecting > 0 || !waiting.isEmpty }
+
+    /// Has streams connected, from the place they had reached if they had been open before.
+    func open(_ indices: some Sequence<Int>) {
+        waiting.append(contentsOf: indices)
+        connectMore()
+    }
+
+    func connectMore() {
+        while connecting < Self.mostConnecting, let index = waiting.popLast() {
+            let descriptor = target.connect()
+            guard descriptor >= 0 else {
+                turnedAway += 1
+                waiting.append(index)
+                return
+            }
+            connecting += 1
+            if slots[index].hasSmallBuffer { Sockets.set(descriptor, SOL_SOCKET, SO_RCVBUF, 4_096) }
+            slots[index].descriptor = descriptor
+            slots[index].phase = .connecting
+            slots[index].restCount = 0
+            slots[index].chunks = ChunkDecoder()
+            poller.add(descriptor, tag: UInt64(index), events: Poller.writable)
+        }
+    }
+
+    private func ask(_ index: Int) {
+        var bytes = request.bytes
+        bytes.withUnsafeMutableBytes { request.write(channel: Int(slots[index].channel), to: $0.baseAddress!) }
+        if ids[index].count > 0 { bytes += Array("\(resumeHeader): \(ids[index].text)\r\n".utf8) }
+        bytes += [0x0D, 0x0A]
+        guard bytes.withUnsafeBytes({ Sockets.send($0, to: slots[index].descriptor) }) else { return turnAway(index) }
+        slots[index].phase = .head
+        poller.change(slots[index].descriptor, tag: UInt64(index), events: Poller.readable)
+    }
+
+    /// The server would not have it now: the last in the queue.
+    private func turnAway(_ index: Int) {
+        close(index)
+        turnedAway += 1
+        connecting -= 1
+        waiting.insert(index, at: 0)
+        // Asking again at once would only load the server; connections under way are not held up for long by this.
+        usleep(1_000)
+        connectMore()
+    }
+
+    private func close(_ index: Int) {
+        Sockets.cut(slots[index].descriptor)
+        slots[index].descriptor = -1
+        slots[index].phase = .idle
+    }
+
+    /// Cuts streams from this side, in whatever they are doing.
+    func cut(_ indices: some Sequence<Int>) {
+        for index in indices where slots[index].phase == .open {
+            close(index)
+            openCount -= 1
+        }
+    }
+
+    /// The streams shall receive so many events in all: asked for each channel.
+    func setGoals(_ indices: some Sequence<Int>, _ goal: (Int) -> Int) {
+        goalsSince = uptimeNanoseconds()
+        for index in indices {
+            let wanted = goal(Int(slots[index].channel))
+            guard wanted > slots[index].received else { continue }
+            slots[index].goal = wanted
+            unfinished += 1
+        }
+    }
+}
+
+// MARK: - The slow one
+
+extension Streams {
+    /// From now on this stream is read by ``read(_:atMost:)`` only, or as usual again.
+    func setSlow(_ index: Int, _ isSlow: Bool) {
+        slots[index].isSlow = isSlow
+        guard slots[index].phase == .open else { return }
+        if !isSlow { Sockets.set(slots[index].descriptor, SOL_SOCKET, SO_RCVBUF, 1_048_576) }
+        poller.change(slots[index].descriptor, tag: UInt64(index), events: isSlow ? 0 : Poller.readable)
+    }
+}
+
+// MARK: - Reading
+
+extension Streams {
+    /// A socket is ready.
+    @inline(__always)
+    func serve(_ index: Int) {
+        let slot = slots + index
+        if slot.pointee.phase == .connecting { return ask(index) }
+        guard slot.pointee.descriptor >= 0 else { return }
+        // One that reads by the clock is woken by the end of its connection alone.
+        if slot.pointee.isSlow { return hasEnded(index) }
+        read(index, atMost: Self.roomBytes)
+    }
+
+    /// Reads a piece and takes what it completes.
+    func read(_ index: Int, atMost limit: Int) {
+        let slot = slots + index
+        let start = room + Self.restBytes
+        let count = recv(slot.pointee.descriptor, start, limit, 0)
+        guard count > 0 else {
+            if count == 0 || (errno != EAGAIN && errno != EINTR) { hasEnded(index) }
+            return
+        }
+        let now = uptimeNanoseconds()
+        if slot.pointee.phase == .open {
+            take(start, count, index, now)
+        } else {
+            takeHead(start, count, index, now)
+        }
+    }
+
+    private func hasEnded(_ index: Int) {
+        guard slots[index].phase == .open else { return turnAway(index) }
+        close(index)
+        openCount -= 1
+        cut += 1
+        slots[index].phase = .ended
+        if isReturning { open(CollectionOfOne(index)) }
+    }
+
+    private func takeHead(_ start: UnsafeMutableRawPointer, _ count: Int, _ index: Int, _ now: UInt64) {
+        let slot = slots + index
+        let whole = start - slot.pointee.restCount
+        if let rest = slot.pointee.rest, slot.pointee.restCount > 0 {
+            whole.copyMemory(from: rest, byteCount: slot.pointee.restCount)
+        }
+        let length = slot.pointee.restCount + count
+        guard let head = MessageHead(UnsafeRawBufferPointer(start: whole, count: length)) else {
+            return slot.pointee.keep(whole, min(length, Self.restBytes / 2))
+        }
+        lastStatus = head.status
+        guard head.status == 200 else { return turnAway(index) }
+        slot.pointee.isChunked = head.isChunked
+        slot.pointee.phase = .open
+        slot.pointee.restCount = 0
+        openCount += 1
+        connecting -= 1
+        if head.length < length { take(whole + head.length, length - head.length, index, now) }
+        connectMore()
+    }
+
+    /// Bytes of a body: decoded where they are, behind the rest of the piece before.
+    @inline(__always)
+    private func take(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
+        let slot = slots + index
+        let count = slot.pointee.isChunked ? slot.pointee.chunks.decode(start, received) : received
+        var whole = start
+        if slot.pointee.restCount > 0, let rest = slot.pointee.rest {
+            whole = start - slot.pointee.restCount
+            whole.copyMemory(from: rest, byteCount: slot.pointee.restCount)
+        }
+        let end = start + count
+        let kept = resumable.contains(index) ? takeFrames(whole, end, index, now) : takeMarks(whole, end, index, now)
+        slot.pointee.keep(kept, min(end - kept, Self.restBytes))
+        if slot.pointee.isChunked, slot.pointee.chunks.isOver { hasEnded(index) }
+    }
+
+    /// Takes every mark.
+    /// - Returns: where a mark begins that is not complete, or the end.
+    @inline(__always)
+    private func takeMarks(
+        _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
+    ) -> UnsafeMutableRawPointer {
+        let slot = slots + index
+        var place = start
+        while let found = memchr(place, Int32(Mark.sign), end - place) {
+            guard end - found >= Mark.length else { return found }
+            guard let mark = Mark(at: found) else {
+                place = found + 1
+                continue
+            }
+            if ledger.take(mark, reader: index, channel: slot.pointee.channel, at: now) {
+                slot.pointee.received &+= 1
+            }
+            place = found + Mark.length
+        }
+        if slot.pointee.goal > 0, slot.pointee.received >= slot.pointee.goal {
+            slot.pointee.goal = 0
+            unfinished -= 1
+            completion.add(now - goalsSince)
+        }
+        return end
+    }
+
+    /// Takes the marks of whole frames and keeps the last one's id: a frame without its end is not an event
+    /// (WHATWG HTML, server-sent events, 9.2.6), and is sent again to whoever resumes.
+    private func takeFrames(
+        _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
+    ) -> UnsafeMutableRawPointer {
+        guard let frameEnd = FrameScan.lastEnd(start, end) else { return start }
+        _ = takeMarks(start, frameEnd, index, now)
+        if let id = FrameScan.lastID(start, frameEnd) { ids[index].set(id) }
+        return frameEnd
+    }
+}

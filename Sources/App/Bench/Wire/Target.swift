@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+
+/// Where the measured server listens.
+struct Target {
+    /// As the `Host` header has it.
+    let authority: String
+    private let address: [UInt8]
+    private let family: Int32
+
+    init(_ url: String) throws(BenchFailure) {
+        guard url.hasPrefix("http://") else { throw BenchFailure("the URL must begin with http://") }
+        let rest = url.dropFirst(7).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard rest.count == 1 || rest[1].isEmpty else {
+            throw BenchFailure("the URL has a path; paths are given apart")
+        }
+        authority = String(rest[0])
+        let (host, port) = Self.parts(of: rest[0])
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, port, &hints, &found) == 0, let first = found else {
+            throw BenchFailure("the host \(host) is not known")
+        }
+        defer { freeaddrinfo(first) }
+        family = first.pointee.ai_family
+        address = Array(UnsafeRawBufferPointer(start: first.pointee.ai_addr, count: Int(first.pointee.ai_addrlen)))
+    }
+
+    private static func parts(of authority: Substring) -> (host: String, port: String) {
+        let host: Substring
+        let rest: Substring
+        if authority.first == "[", let end = authority.firstIndex(of: "]") {
+            host = authority[authority.index(after: authority.startIndex)..<end]
+            rest = authority[authority.index(after: end)...]
+        } else {
+            let colon = authority.firstIndex(of: ":") ?? authority.endIndex
+            (host, rest) = (authority[..<colon], authority[colon...])
+        }
+        return (String(host), rest.isEmpty ? "80" : String(rest.dropFirst()))
+    }
+
+    /// A socket that connects without being waited for; negative when there is none to have.
+    func connect() -> Int32 {
+        let flags = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        let descriptor = socket(family, Int32(flags), 0)
+        guard descriptor >= 0 else { return -1 }
+        Sockets.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        let code = address.withUnsafeBytes { bytes in
+            // The bytes are the sockaddr that getaddrinfo gave.
+            Glibc.connect(descriptor, bytes.bindMemory(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
+        }
+        guard code == 0 || errno == EINPROGRESS else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+}
+
+/// Calls on sockets that Swift cannot make as plainly as C.
+enum Sockets {
+    /// `MSG_NOSIGNAL`
+    static let quietly: Int32 = 0x4000
+
+    static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Closes at once, without the wait that would take ports from the next round.
+    static func cut(_ descriptor: Int32) {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+        close(descriptor)
+    }
+
+    /// Sends everything, waiting when the socket is full, which a request of these sizes hardly makes it.
+    static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = Glibc.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, quietly)
+            if count > 0 {
+                sent += count
+            } else if errno == EAGAIN || errno == EINPROGRESS || errno == ENOTCONN {
+                guard wait(for: POLLOUT, on: descriptor, milliseconds: 10_000) else { return false }
+            } else if errno != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+
+    static func wait(for events: Int32, on descriptor: Int32, milliseconds: Int32) -> Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        return poll(&waiting, 1, milliseconds) == 1
+    }
+
+    /// Lets this process have as many descriptors as the system gives it.
+    static func raiseLimit(to wanted: Int) throws(BenchFailure) {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        guard limit.rlim_cur >= wanted else {
+            throw BenchFailure("\(wanted) descriptors are needed, and the limit is \(limit.rlim_cur) (ulimit -n)")
+        }
+    }
+}
