@@ -39,6 +39,12 @@ public struct Filter: Sendable {
         if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }
         return root.holds(for: subject)
     }
+
+    /// What an event must have to be selected, as far as it can be looked up.
+    var requirement: Requirement? {
+        // Some events pass PubNub's filters whatever they say.
+        dialect == .pubnub ? nil : root.requirement
+    }
 }
 
 extension Filter: Hashable {

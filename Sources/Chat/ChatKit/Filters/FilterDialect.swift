@@ -11,13 +11,13 @@ public enum FilterDialect: Sendable, Hashable {
 }
 
 /// One step from a JSON value to a part of it.
-enum FilterStep: Sendable {
-    case member(String)
+enum FilterStep: Hashable, Sendable {
+    case member(ExactText)
     case index(Int)
 }
 
 /// Where the value of a name comes from.
-enum FilterSource: Sendable {
+enum FilterSource: Hashable, Sendable {
     case type, channel, user, customType
     case data([FilterStep])
     case meta([FilterStep])
@@ -60,7 +60,7 @@ extension FilterDialect {
         case "data" where !steps.isEmpty: .wireData(steps)
         case "meta" where !steps.isEmpty: .wireMeta(steps)
         case "uuid" where steps.isEmpty, "userId" where steps.isEmpty, "user_id" where steps.isEmpty: .publisher(name)
-        default: .wireMeta([.member(name)] + steps)
+        default: .wireMeta([.member(ExactText(name))] + steps)
         }
     }
 }

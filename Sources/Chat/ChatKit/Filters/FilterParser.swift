@@ -177,7 +177,7 @@ struct FilterParser {
             if try take(".") {
                 guard case .word(let member) = token else { throw fault("expected a name after '.', found \(found)") }
                 try advance()
-                steps.append(.member(member))
+                steps.append(.member(ExactText(member)))
             } else if try take("[") {
                 steps.append(try subscripted())
             } else {
@@ -189,7 +189,7 @@ struct FilterParser {
     private mutating func subscripted() throws(ChatError) -> FilterStep {
         let step: FilterStep
         switch token {
-        case .string(let pieces): step = .member(pieces.joined(separator: "*"))
+        case .string(let pieces): step = .member(ExactText(pieces.joined(separator: "*")))
         case .number(let digits):
             guard let index = Int(digits) else { throw fault("expected a whole number in '[]', found \(found)") }
             step = .index(index)

@@ -57,7 +57,7 @@ public final class FilterSubject {
         for step in steps {
             let next =
                 switch step {
-                case .member(let name): value[name]
+                case .member(let name): value[name.text]
                 case .index(let index): value[index]
                 }
             guard let next else { return .undefined }

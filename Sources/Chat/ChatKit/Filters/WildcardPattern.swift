@@ -99,6 +99,12 @@ enum FoldedText {
         return folded
     }
 
+    /// As `bytes`; what has no capitals is the text itself.
+    static func text(_ text: String) -> String {
+        text.utf8.allSatisfy { $0 < 0x41 || (0x5B..<0x80).contains($0) }
+            ? text : String(decoding: bytes(text), as: UTF8.self)
+    }
+
     static func same(_ left: String, _ right: String) -> Bool {
         left.utf8.elementsEqual(right.utf8) || bytes(left) == bytes(right)
     }

@@ -9,18 +9,28 @@ public protocol FeedSink: AnyObject, Sendable {
 /// All subscribers with one selection. Belongs to the hub; lives while it has a sink.
 final class Feed {
     let selection: Selection
+    /// What the index knows it by.
+    var number: UInt32 = 0
+    /// The first to come. Of many feeds there is no other, and a table for one would be most of what a feed takes.
+    private var first: (any FeedSink)?
     /// By identity, because thousands of polls may hang on one feed and leave it in the same moment.
-    private var sinks: [ObjectIdentifier: any FeedSink] = [:]
+    private var others: [ObjectIdentifier: any FeedSink] = [:]
     /// Events of the running turn.
     private var pending: [Event] = []
 
     init(_ selection: Selection) { self.selection = selection }
 
-    var isEmpty: Bool { sinks.isEmpty }
-    var allSinks: some Collection<any FeedSink> { sinks.values }
+    var isEmpty: Bool { first == nil && others.isEmpty }
+    var allSinks: [any FeedSink] { (first.map { [$0] } ?? []) + others.values }
 
-    func attach(_ sink: any FeedSink) { sinks[ObjectIdentifier(sink)] = sink }
-    func detach(_ sink: any FeedSink) { sinks[ObjectIdentifier(sink)] = nil }
+    func attach(_ sink: any FeedSink) {
+        if first == nil, others[ObjectIdentifier(sink)] == nil { first = sink }
+        if first !== sink { others[ObjectIdentifier(sink)] = sink }
+    }
+
+    func detach(_ sink: any FeedSink) {
+        if first === sink { first = nil } else { others[ObjectIdentifier(sink)] = nil }
+    }
 
     /// Keeps an event for `flush`; true for the first one of the turn.
     func add(_ event: Event) -> Bool {
@@ -29,7 +39,10 @@ final class Feed {
     }
 
     func flush() {
-        for sink in sinks.values { sink.take(pending) }
-        pending.removeAll(keepingCapacity: true)
+        // Its memory goes: a hundred thousand feeds that had an event once would keep as many arrays.
+        let events = pending
+        pending = []
+        first?.take(events)
+        for sink in others.values { sink.take(events) }
     }
 }

@@ -80,11 +80,8 @@ extension Hub {
 
     /// The sinks an event would reach now, for dry runs.
     public func reach(of event: Event) -> [any FeedSink] {
-        let subject = FilterSubject(event)
         var found: [any FeedSink] = []
-        index.visit(event.channel) { feed in
-            if feed.selection.admitsBesideChannel(subject) { found += feed.allSinks }
-        }
+        index.visit(event) { found += $0.allSinks }
         return found
     }
 
@@ -135,9 +132,7 @@ extension Hub {
     }
 
     private func match(_ event: Event) {
-        let subject = FilterSubject(event)
-        index.visit(event.channel) { feed in
-            guard feed.selection.admitsBesideChannel(subject) else { return }
+        index.visit(event) { feed in
             if feed.add(event) { touched.append(feed) }
         }
     }

@@ -3,18 +3,40 @@ public import ChatModel
 /// Which events a subscriber wants. Equal selections share one feed: an event is matched once for all of them.
 ///
 /// Kept in a normal form, without what another part of it covers, so that different ways to ask for the same are equal,
-/// and an event meets a selection in one place only.
-public struct Selection: Sendable, Hashable {
-    public let channels: ChannelSet
+/// and an event meets a selection in one place only. The parts are shared by all copies: a stream and its feed have one
+/// each.
+public struct Selection: Sendable {
+    private final class Parts: Sendable {
+        let channels: ChannelSet
+        let types: [NamePattern]
+        let filter: Filter?
+        /// Hashed once: there may be hundreds of channels, and a table asks each time it grows.
+        let hash: Int
+
+        init(_ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?) {
+            self.channels = channels
+            self.types = types
+            self.filter = filter
+            var hasher = Hasher()
+            hasher.combine(channels)
+            hasher.combine(types)
+            hasher.combine(filter)
+            hash = hasher.finalize()
+        }
+    }
+
+    private static let everyType = [NamePattern.all]
+
+    private let parts: Parts
+
+    public var channels: ChannelSet { parts.channels }
     /// Sorted, never empty.
-    public let types: [NamePattern]
-    public let filter: Filter?
+    public var types: [NamePattern] { parts.types }
+    public var filter: Filter? { parts.filter }
 
     /// - Parameter types: empty means every type.
-    public init(channels: ChannelSet, types: [NamePattern] = [.all], filter: Filter? = nil) {
-        self.channels = channels.normalized
-        self.types = Self.normalized(types)
-        self.filter = filter
+    public init(channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil) {
+        parts = Parts(channels.normalized, Self.normalized(types), filter)
     }
 
     /// Whether the event is wanted. Events for webhooks only are nobody's here (`events.md` 4).
@@ -29,11 +51,22 @@ public struct Selection: Sendable, Hashable {
     }
 
     private static func normalized(_ types: [NamePattern]) -> [NamePattern] {
-        guard !types.isEmpty, !types.contains(.all) else { return [.all] }
+        guard !types.isEmpty, !types.contains(.all) else { return everyType }
         let wide = types.filter { if case .below = $0 { true } else { false } }
         let kept = Set(types).filter { type in !wide.contains { $0 != type && $0.covers(type) } }
         return kept.sorted()
     }
+}
+
+extension Selection: Hashable {
+    public static func == (left: Selection, right: Selection) -> Bool {
+        let (left, right) = (left.parts, right.parts)
+        if left === right { return true }
+        return left.hash == right.hash && left.channels == right.channels && left.types == right.types
+            && left.filter == right.filter
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
 }
 
 extension Selection {
@@ -164,13 +197,6 @@ extension ChannelSet {
 
     /// Whether a proper beginning of the text is one of the prefixes.
     private func isBelowPrefix(_ name: ExactText) -> Bool {
-        let bytes = name.text.utf8
-        var end = bytes.startIndex
-        while let dot = bytes[end...].firstIndex(of: UInt8(ascii: ".")) {
-            end = bytes.index(after: dot)
-            guard end < bytes.endIndex else { return false }
-            if prefixes.contains(ExactText(Substring(bytes[..<end]))) { return true }
-        }
-        return false
+        DottedPrefixes(of: name.text).contains { prefixes.contains($0) }
     }
 }

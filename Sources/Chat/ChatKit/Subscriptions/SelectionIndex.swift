@@ -1,0 +1,115 @@
+import ChatModel
+
+/// Finds those whose selections may admit an event of one app, without asking the others: by the event's channel, and
+/// among those who want the same channel by what their types and filters require.
+///
+/// Knows everybody by a number. Who is found is to be asked; who is not found does not want the event.
+public struct SelectionIndex: Sendable {
+    private var named: [ExactText: Crowd] = [:]
+    private var below: [ExactText: Crowd] = [:]
+    private var everywhere = Crowd()
+    private var indexes = FactIndexes()
+
+    public init() {}
+
+    public var isEmpty: Bool { named.isEmpty && below.isEmpty && everywhere.isEmpty }
+
+    /// - Parameter member: a number that is not in use here, below `UInt32.max`.
+    public mutating func insert(_ member: UInt32, _ selection: Selection) {
+        let requirement = selection.requirement
+        let channels = selection.channels
+        for name in channels.names { indexes.insert(member, requirement, into: &named[name, default: Crowd()]) }
+        for prefix in channels.prefixes { indexes.insert(member, requirement, into: &below[prefix, default: Crowd()]) }
+        if channels.isAll { indexes.insert(member, requirement, into: &everywhere) }
+    }
+
+    /// - Parameter selection: the one it was inserted with.
+    public mutating func remove(_ member: UInt32, _ selection: Selection) {
+        let requirement = selection.requirement
+        let channels = selection.channels
+        for name in channels.names { indexes.remove(member, requirement, from: &named[name]) }
+        for prefix in channels.prefixes { indexes.remove(member, requirement, from: &below[prefix]) }
+        if channels.isAll {
+            var crowd: Crowd? = everywhere
+            indexes.remove(member, requirement, from: &crowd)
+            everywhere = crowd ?? Crowd()
+        }
+    }
+
+    /// Calls `body` with each member that may want the event: once, because a selection holds no channel that another
+    /// part of it covers already.
+    public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
+        let channel = subject.event.channel
+        if let crowd = named[ExactText(channel.name)] { indexes.visit(crowd, subject, body) }
+        if !channel.isSystem { indexes.visit(everywhere, subject, body) }
+        guard !below.isEmpty else { return }
+        for prefix in DottedPrefixes(of: channel.name) {
+            if let crowd = below[prefix] { indexes.visit(crowd, subject, body) }
+        }
+    }
+}
+
+/// Who wants one channel. Small, because there are a million of them: the one who came first, and where the rest is.
+private struct Crowd: Sendable {
+    static let none = UInt32.max
+
+    var first = Crowd.none
+    var rest = Crowd.none
+
+    var isEmpty: Bool { first == Self.none && rest == Self.none }
+}
+
+/// The indexes of those channels that are wanted by more than one.
+private struct FactIndexes: Sendable {
+    private var indexes: [FactIndex] = []
+    private var free: [UInt32] = []
+
+    mutating func insert(_ member: UInt32, _ requirement: Requirement?, into crowd: inout Crowd) {
+        if crowd.isEmpty {
+            crowd.first = member
+            return
+        }
+        if crowd.rest == Crowd.none {
+            crowd.rest = free.popLast() ?? UInt32(indexes.count)
+            if crowd.rest == indexes.count { indexes.append(FactIndex()) }
+        }
+        indexes[Int(crowd.rest)].insert(member, requirement)
+    }
+
+    mutating func remove(_ member: UInt32, _ requirement: Requirement?, from crowd: inout Crowd?) {
+        guard var left = crowd else { return }
+        if left.first == member {
+            left.first = Crowd.none
+        } else if left.rest != Crowd.none {
+            indexes[Int(left.rest)].remove(member, requirement)
+            if indexes[Int(left.rest)].isEmpty {
+                free.append(left.rest)
+                left.rest = Crowd.none
+            }
+        }
+        crowd = left.isEmpty ? nil : left
+    }
+
+    func visit(_ crowd: Crowd, _ subject: FilterSubject, _ body: (UInt32) -> Void) {
+        if crowd.first != Crowd.none { body(crowd.first) }
+        if crowd.rest != Crowd.none { indexes[Int(crowd.rest)].visit(subject, body) }
+    }
+}
+
+/// What patterns with a star may name of a name: everything up to each dot that has something behind it.
+struct DottedPrefixes: Sequence, IteratorProtocol {
+    // Bytes, as patterns are matched: a dot with a combining mark behind it is no `Character` of its own.
+    private let bytes: String.UTF8View
+    private var end: String.Index
+
+    init(of name: String) {
+        bytes = name.utf8
+        end = bytes.startIndex
+    }
+
+    mutating func next() -> ExactText? {
+        guard let dot = bytes[end...].firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        end = bytes.index(after: dot)
+        return end < bytes.endIndex ? ExactText(Substring(bytes[..<end])) : nil
+    }
+}
