@@ -39,8 +39,11 @@ struct LoadCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The server, http only; default: PARLEY_URL.", valueName: "url"))
     var url: String?
 
-    @Flag(help: "Send no API key.")
-    var anonymous = false
+    @Option(
+        help: ArgumentHelp(
+            "The API key, visible in process lists; default: PARLEY_KEY, or none with --publish-path.", valueName: "key"
+        ))
+    var token: String?
 
     @Option(
         help: ArgumentHelp("A process of the server, on this machine; may be given several times.", valueName: "pid"))
@@ -57,7 +60,10 @@ struct LoadCommand: ParsableCommand {
         var plan = BenchPlan(scenario)
         let address = try ServerAddress(url ?? surroundings.environment["PARLEY_URL"] ?? ServerAddress.standard)
         plan.url = address.url
-        plan.key = anonymous ? nil : try GatewayOptions.key(for: address, surroundings.environment)
+        // Another server's paths: it is no gateway, and need not see the gateway's key.
+        plan.key =
+            try token
+            ?? (requests.publishPath == nil ? GatewayOptions.key(for: address, surroundings.environment) : nil)
         plan.processes = pid
         size.apply(to: &plan)
         requests.apply(to: &plan)
