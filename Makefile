@@ -60,6 +60,8 @@ lint:
 ## Figures of docs/performance.md, on this machine.
 bench: build
 	@Benchmarks/run $(BINARY)
+	@scripts/fetch-nchan .build/nchan || true
+	@Benchmarks/streaming/run $(BINARY)
 	@Benchmarks/webhooks/run $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
 
