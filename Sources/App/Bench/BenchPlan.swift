@@ -50,7 +50,8 @@ public struct BenchPlan: Sendable {
     public var channels = 1
     /// Connections that publish, each one request at a time.
     public var publishers = 16
-    /// Events published and not yet with every stream; 0: as many as there are publishers.
+    /// Events published and not yet with every stream; 0: as many as there are publishers, and for webhooks as many as
+    /// make a thousand deliveries.
     public var inFlight = 0
     /// Events per second in all, at a pace that waits for nothing; 0: as fast as answers come.
     public var rate = 0
@@ -63,6 +64,8 @@ public struct BenchPlan: Sendable {
     public var webhooks = 1
     /// Streams that stay while others are cut.
     public var watchers = 200
+    /// When nothing has come for so long, what is missing will not come.
+    var patienceSeconds = 15
 
     /// Bodies of events that are not kept, and of those that are.
     public static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#
@@ -81,7 +84,7 @@ public struct BenchPlan: Sendable {
         case .storm: (streams, channels, rate, seconds) = (8_000, 20, 100, 3)
         case .soak: (streams, channels, seconds) = (8_000, 2_000, 600)
         case .slow: (streams, rate, seconds) = (1_000, 2_000, 10)
-        case .webhooks: (streams, inFlight, body) = (0, 500, Self.durableBody)
+        case .webhooks: (streams, body) = (0, Self.durableBody)
         }
     }
 

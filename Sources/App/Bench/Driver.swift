@@ -34,8 +34,6 @@ final class Driver {
     }
     /// Tags at and above this belong to ``onOther``.
     static let otherTags: UInt64 = 1 << 32
-    /// Without any progress for so long, what is missing will not come.
-    private static let patience: UInt64 = 15_000_000_000
 
     /// - Parameter others: descriptors needed besides those of streams and publishers.
     init(
@@ -46,6 +44,7 @@ final class Driver {
         try plan.check()
         try Sockets.raiseLimit(to: count + plan.publishers + others + 32)
         signal(SIGPIPE, SIG_IGN)
+        Interruption.listen()
         self.plan = plan
         target = try Target(plan.url)
         meter = ProcessMeter(processes: plan.processes)
@@ -80,6 +79,7 @@ extension Driver {
     /// Turns until `isDone` says so.
     func turn(until isDone: () throws(BenchFailure) -> Bool) throws(BenchFailure) {
         while !(try isDone()) {
+            guard !Interruption.isAsked else { throw BenchFailure("interrupted") }
             publishers?.serve()
             if isPublishing { try publishDue() }
             poller.wait(milliseconds: 10) { tag in
@@ -137,7 +137,8 @@ extension Driver {
         try turn {
             let now = uptimeNanoseconds()
             if ledger.outstanding != last.0 { last = (ledger.outstanding, now) }
-            return (ledger.outstanding <= 0 && (publishers?.underWay ?? 0) == 0) || now > last.1 + Self.patience
+            return (ledger.outstanding <= 0 && (publishers?.underWay ?? 0) == 0)
+                || now > last.1 + UInt64(plan.patienceSeconds) * 1_000_000_000
         }
     }
 

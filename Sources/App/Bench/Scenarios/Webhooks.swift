@@ -5,6 +5,7 @@ extension Bench {
     static func runWebhooks(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         var plan = plan
         plan.channels = 1
+        if plan.inFlight == 0 { plan.inFlight = max(2, usualDeliveries / plan.webhooks) }
         let driver = try Driver(plan, streams: plan.webhooks, others: mostConnections)
         driver.ledger.isOrdered = false
         let receiver = try Receiver(driver: driver)
@@ -27,6 +28,8 @@ extension Bench {
         result.add("posts", .count(receiver.posts))
     }
 
+    /// Deliveries under way: enough to keep a sender busy, too few to measure its queue.
+    private static let usualDeliveries = 1_000
     /// Connections a sender may open to the receiver at a time.
     private static let mostConnections = 2_000
 

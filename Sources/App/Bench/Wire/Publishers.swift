@@ -57,7 +57,9 @@ final class Publishers {
 
     private func connect(_ index: Int) throws(BenchFailure) {
         let descriptor = target.connect()
-        guard descriptor >= 0, Sockets.wait(for: POLLOUT, on: descriptor, milliseconds: 10_000) else {
+        guard descriptor >= 0, Sockets.wait(for: POLLOUT, on: descriptor, milliseconds: 10_000),
+            Sockets.isFine(descriptor)
+        else {
             throw BenchFailure("\(target.authority) takes no connection")
         }
         connections[index].descriptor = descriptor

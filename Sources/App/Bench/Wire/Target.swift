@@ -68,6 +68,13 @@ enum Sockets {
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// Whether the connection came about.
+    static func isFine(_ descriptor: Int32) -> Bool {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 && code == 0
+    }
+
     /// Closes at once, without the wait that would take ports from the next round.
     static func cut(_ descriptor: Int32) {
         var now = linger(l_onoff: 1, l_linger: 0)

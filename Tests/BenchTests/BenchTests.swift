@@ -1,0 +1,87 @@
+import JSON
+import Locking
+import Testing
+
+@testable import Bench
+
+@Suite("A bench") struct BenchTests {
+    /// Five streams and one publisher for a second.
+    private func result(
+        _ fault: SmallServer.Fault, inFlight: Int = 1
+    ) async throws -> (clean: Bool, figures: JSONValue) {
+        let server = SmallServer(fault)
+        var plan = BenchPlan(.strict)
+        plan.url = server.url
+        (plan.streams, plan.seconds, plan.warmUpSeconds, plan.inFlight) = (5, 1, 0, inFlight)
+        (plan.rate, plan.patienceSeconds) = (50, 1)
+        let result = try await onThread { [plan] in try Bench.run(plan) }
+        withExtendedLifetime(server) {}
+        return (result.isClean, try JSONDocument(result.json).root)
+    }
+
+    @Test("of a server that does right is clean and counts all it did")
+    func right() async throws {
+        let (isClean, figures) = try await result(.none)
+        #expect(isClean)
+        let published = try #require(figures["published"]?.integer)
+        #expect(published > 0 && figures["delivered"]?.integer == published * 5)
+        #expect(figures["lost"]?.integer == 0)
+    }
+
+    @Test("finds that an event was lost")
+    func loss() async throws {
+        let (isClean, figures) = try await result(.loses)
+        #expect(!isClean && figures["lost"]?.integer == 5)
+        #expect(figures["duplicates"]?.integer == 0 && figures["misordered"]?.integer == 0)
+    }
+
+    @Test("finds that an event came twice")
+    func repetition() async throws {
+        let (isClean, figures) = try await result(.repeats)
+        #expect(!isClean && figures["duplicates"]?.integer == 5 && figures["lost"]?.integer == 0)
+    }
+
+    @Test("finds that two events came in the wrong order")
+    func order() async throws {
+        let (isClean, figures) = try await result(.swaps, inFlight: 2)
+        #expect(!isClean && figures["misordered"]?.integer == 5 && figures["lost"]?.integer == 0)
+    }
+
+    @Test("brings streams that were cut back to where they were, half a frame not counted")
+    func returning() async throws {
+        let server = SmallServer(.cuts)
+        var plan = BenchPlan(.rate)
+        plan.url = server.url
+        (plan.channels, plan.rate, plan.patienceSeconds) = (1, 50, 1)
+        try await onThread { [plan] in
+            let driver = try Driver(plan, streams: 3, resumable: 0..<3)
+            driver.streams.isReturning = true
+            try driver.open(0..<3)
+            try driver.publish(seconds: 1)
+            try driver.drain()
+            #expect(driver.streams.cut >= 3)
+            #expect(driver.ledger.isClean && driver.ledger.delivered == 3 * driver.ledger.published(on: 0))
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("of what does not listen says so")
+    func nobody() async throws {
+        var plan = BenchPlan(.publish)
+        plan.url = "http://127.0.0.1:1"
+        let attempt = plan
+        await #expect(throws: BenchFailure.self) {
+            _ = try await onThread { try Bench.run(attempt) }
+        }
+    }
+}
+
+/// Blocks a thread of its own: the pool's few belong to the other tests.
+private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        let isStarted = startThread(name: "bench") {
+            continuation.resume(with: Swift.Result { try body() })
+        }
+        precondition(isStarted, "there is no thread to have")
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+@testable import Bench
+
+@Suite("The ledger") struct LedgerTests {
+    /// Two readers of one channel, and two publishers with three events each.
+    private let ledger: Ledger
+
+    init() {
+        ledger = Ledger(readers: 2, channels: 1, publishers: 2)
+        for reader in 0..<2 { ledger.join(reader, channel: 0) }
+        for publisher in 0..<2 { for _ in 0..<3 { ledger.publish(0, publisher) } }
+    }
+
+    private func take(_ sequences: [UInt32], from publisher: UInt32, reader: Int) {
+        for sequence in sequences {
+            let mark = Mark(channel: 0, publisher: publisher, sequence: sequence, nanoseconds: 100)
+            _ = ledger.take(mark, reader: reader, channel: 0, at: 350)
+        }
+    }
+
+    private func takeEverything() {
+        for reader in 0..<2 {
+            take([0, 1], from: 1, reader: reader)
+            take([0, 1, 2], from: 0, reader: reader)
+            take([2], from: 1, reader: reader)
+        }
+    }
+
+    @Test("finds nothing wrong where everybody got everything, whatever the order of publishers")
+    func clean() {
+        takeEverything()
+        #expect(ledger.isClean && ledger.outstanding == 0)
+        #expect(ledger.delivered == 12 && ledger.latency.nanoseconds(at: 0.5) == 250)
+    }
+
+    @Test("finds the event that one reader did not get")
+    func loss() {
+        take([0, 1, 2], from: 0, reader: 0)
+        take([0, 1, 2], from: 1, reader: 0)
+        take([0, 2], from: 0, reader: 1)
+        take([0, 1, 2], from: 1, reader: 1)
+        #expect(ledger.lost == 1 && ledger.duplicates == 0 && ledger.misordered == 0)
+        #expect(!ledger.isClean)
+    }
+
+    @Test("finds the loss of the last event, after which nothing comes")
+    func lossAtEnd() {
+        take([0, 1], from: 0, reader: 0)
+        #expect(ledger.lost == 10)
+    }
+
+    @Test("finds an event that comes twice")
+    func duplicate() {
+        takeEverything()
+        take([1], from: 1, reader: 0)
+        #expect(ledger.duplicates == 1 && ledger.lost == 0 && ledger.misordered == 0)
+        #expect(!ledger.isClean)
+    }
+
+    @Test("tells an event that comes late from one that is lost or comes twice")
+    func misorder() {
+        take([1, 0, 2], from: 0, reader: 0)
+        #expect(ledger.misordered == 1 && ledger.duplicates == 0 && ledger.delivered == 3)
+        take([0], from: 0, reader: 0)
+        #expect(ledger.misordered == 1 && ledger.duplicates == 1)
+    }
+
+    @Test("finds an event of another channel")
+    func misdirected() {
+        let mark = Mark(channel: 7, publisher: 0, sequence: 0, nanoseconds: 0)
+        #expect(!ledger.take(mark, reader: 0, channel: 0, at: 1))
+        #expect(ledger.misdirected == 1 && !ledger.isClean)
+    }
+
+    @Test("expects nothing of what was published before a reader came, nor of what was refused")
+    func joining() {
+        let late = Ledger(readers: 1, channels: 1, publishers: 1)
+        late.publish(0, 0)
+        late.join(0, channel: 0)
+        #expect(late.outstanding == 0)
+        late.publish(0, 0)
+        late.withdraw(0, 0)
+        #expect(late.outstanding == 0 && late.next(0, 0) == 1)
+    }
+
+    @Test("allows repetition and any order where delivery is at least once, but no loss")
+    func atLeastOnce() {
+        ledger.isOrdered = false
+        takeEverything()
+        take([1, 0], from: 0, reader: 0)
+        #expect(ledger.isClean)
+        ledger.publish(0, 0)
+        #expect(!ledger.isClean)
+    }
+}
