@@ -172,21 +172,43 @@ private func withWaiting(
         }
     }
 
-    @Test("is waited for on the library's connection where the socket cannot be had, and is the last of it")
-    func closing() async throws {
+    @Test("is waited for on the library's connection by a client of HTTP/1.0, and is the last of it")
+    func oldClient() async throws {
         try await withWaiting { waiting in
-            let old = try waiting.server.wire()
-            old.request("GET", "/late", version: "1.0")
+            let wire = try waiting.server.wire()
+            wire.request("GET", "/late", version: "1.0")
             #expect(waiting.hasOpened(1))
-            let polite = try waiting.server.wire()
-            polite.request("GET", "/late", ["Connection: close"])
-            #expect(waiting.hasOpened(2))
             #expect(await waiting.server.server.metrics.parked == 0)
-            for (index, wire) in [old, polite].enumerated() {
-                await waiting.complete(index, .text("late"))
-                #expect(try wire.answer().text == "late")
-                #expect(try wire.rest().isEmpty)
-            }
+            await waiting.complete(0, .text("late"))
+            #expect(try wire.answer().text == "late")
+            #expect(try wire.rest().isEmpty)
+        }
+    }
+
+    @Test("is the last one for a client that says so", arguments: ["close", "Keep-Alive , CLOSE"])
+    func closing(_ field: String) async throws {
+        try await withWaiting { waiting in
+            let wire = try waiting.server.wire()
+            wire.request("GET", "/late", ["Connection: \(field)"])
+            #expect(await waiting.hasParked(1))
+            await waiting.complete(0, .text("late"))
+            let answer = try wire.answer()
+            #expect(answer.text == "late")
+            #expect(answer["Connection"] == "close")
+            #expect(try wire.rest().isEmpty)
+            #expect(await waiting.hasParked(0))
+        }
+    }
+
+    @Test("keeps the connection of a client that asks for that in words")
+    func keepAlive() async throws {
+        try await withWaiting { waiting in
+            let wire = try waiting.server.wire()
+            wire.request("GET", "/late", ["Connection: keep-alive"])
+            #expect(await waiting.hasParked(1))
+            await waiting.complete(0, .text("late"))
+            #expect(try wire.answer().text == "late")
+            #expect(try wire.ask("GET", "/hello").text == "hello")
         }
     }
 

@@ -23,14 +23,14 @@ public struct Limits: Sendable {
     /// Channels and patterns of one stream or poll.
     public var streamChannels = 500
     public var streamsInGateway = 100_000
-    /// Zero: unlimited.
+    /// Streams and held polls of one app, key, and user; zero: unlimited.
+    public var streamsPerApp = 0
     public var streamsPerKey = 0
+    public var streamsPerUser = 0
     /// Zero: unlimited.
     public var streamsPerAddress = 0
     public var heartbeat: Duration = .seconds(15)
     public var pollHold: Duration = .seconds(25)
-    /// Events waiting for one listener inside the process; past it the listener is told, closed, and resumes.
-    public var listenerBacklog = 1000
     /// The byte log of one stream feed.
     public var feedBytes = 1024 * 1024
 

@@ -48,15 +48,15 @@ public final class LateReply: @unchecked Sendable {
 
     public let remoteAddress: RemoteAddress
     let context: Router.Context
-    private let loop: Loop
+    private let engine: Engine
     private var place = Place.opening
     private(set) var answer: Response?
     private var goneHandler: (@Sendable () -> Void)?
 
-    init(_ context: Router.Context, remoteAddress: RemoteAddress, loop: Loop) {
+    init(_ context: Router.Context, remoteAddress: RemoteAddress, engine: Engine) {
         self.context = context
         self.remoteAddress = remoteAddress
-        self.loop = loop
+        self.engine = engine
     }
 
     /// The id of the request.
@@ -72,7 +72,7 @@ public final class LateReply: @unchecked Sendable {
     ///
     /// - Parameter response: with its body in memory, or without one.
     public func complete(_ response: Response) {
-        loop.checkIsolated()
+        engine.loop.checkIsolated()
         precondition(response.body.isWhole, "A late answer is held in memory")
         guard !isOver else { return }
         goneHandler = nil
@@ -86,9 +86,14 @@ public final class LateReply: @unchecked Sendable {
         }
     }
 
+    /// Gives a problem as the answer.
+    public func fail(_ problem: Problem) {
+        complete(problem.response(baseURL: engine.router.problemBaseURL, requestID: requestID))
+    }
+
     /// Calls `handler` once when the client has gone, or the server stops, before an answer was given.
     public func onGone(_ handler: @escaping @Sendable () -> Void) {
-        loop.checkIsolated()
+        engine.loop.checkIsolated()
         if !isOver { goneHandler = handler }
     }
 

@@ -77,16 +77,19 @@ public enum Settings {
         .integer(
             "limits.streams", \.limits.streamsInGateway, in: 1...10_000_000, unit: "streams", "live streams in all"),
         .integer(
+            "limits.streams_per_app", \.limits.streamsPerApp, in: 0...10_000_000, unit: "streams",
+            "live streams and held polls of one app; 0: no limit"),
+        .integer(
             "limits.streams_per_key", \.limits.streamsPerKey, in: 0...10_000_000, unit: "streams",
-            "live streams of one key; 0: no limit"),
+            "live streams and held polls of one key; 0: no limit"),
+        .integer(
+            "limits.streams_per_user", \.limits.streamsPerUser, in: 0...10_000_000, unit: "streams",
+            "live streams and held polls of one user, as tickets and keys name it; 0: no limit"),
         .integer(
             "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",
             "live streams of one address; 0: no limit"),
         .seconds("limits.heartbeat_seconds", \.limits.heartbeat, in: 1...300, "silence before a stream's heartbeat"),
         .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty"),
-        .integer(
-            "limits.listener_backlog", \.limits.listenerBacklog, in: 10...1_000_000, unit: "events",
-            "events waiting for one listener in the process"),
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
             "how far a stream may fall behind its feed"),

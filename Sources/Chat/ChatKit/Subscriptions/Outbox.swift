@@ -18,7 +18,7 @@ public final class Outbox: FeedSink {
     private let state = Lock(State())
     private let capacity: Int
 
-    /// - Parameter capacity: in events; see `Limits.listenerBacklog`.
+    /// - Parameter capacity: in events.
     public init(capacity: Int) { self.capacity = capacity }
 
     /// Whether events were dropped because nobody fetched what was waiting: those up to the last one handed out are

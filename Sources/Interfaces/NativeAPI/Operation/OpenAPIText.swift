@@ -377,7 +377,8 @@ enum OpenAPIText {
               summary: Fetch the next events, waiting for them if need be
               description: |
                 Held while there are none, 25 seconds at most. Without a cursor it answers at once with the one to begin from.
-                Needs the scope `read`.
+                A held poll ends with 401 when its key is removed or expires, and empty when the gateway stops. Streams and held
+                polls together are bounded per app, key and user (429). Needs the scope `read`.
               parameters:
                 - {$ref: '#/components/parameters/channels'}
                 - {$ref: '#/components/parameters/types'}
@@ -393,6 +394,7 @@ enum OpenAPIText {
                 '400': {$ref: '#/components/responses/BadRequest'}
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
+                '429': {$ref: '#/components/responses/TooMany'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/streams:

@@ -32,14 +32,14 @@ actor LiveStreams {
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// Feeds by the beat at which they are next looked at, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
-    private var owners: [Caller: StreamOwner] = [:]
-    private var perKey: [StreamOwner.Key: Int] = [:]
+    var owners: StreamOwners
     var catchingUp: [UInt64: LiveStream] = [:]
     /// How many catch-ups may hold pages in memory, and how many of those may read at a time.
     let slots = Turnstile(width: 256)
     let reads = Turnstile(width: 4)
     private(set) var isDraining = false
     var holds = PollHolds()
+    var pollPrint = PollPrint()
     var counters = StreamMetrics()
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
     var lagged: [SpaceID: LagReport] = [:]
@@ -58,6 +58,7 @@ actor LiveStreams {
         self.loop = loop
         self.pulse = pulse
         tickets = StreamTickets(service: service)
+        owners = StreamOwners(limits: service.limits)
         presses = Dictionary(
             uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: loop, format: $0)) })
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
@@ -85,21 +86,12 @@ actor LiveStreams {
 // MARK: - Opening
 
 extension LiveStreams {
-    /// Whether one more stream may be opened; the limits of the gateway and of addresses are the server's.
+    /// Whether one more stream or poll may be opened; the limits of the gateway and of addresses are the server's.
     ///
-    /// - Throws: `.tooMany` past the limit of the key, `.unavailable` while the gateway stops.
+    /// - Throws: `.tooMany` past a limit of the app, key or user, `.unavailable` while the gateway stops.
     func admit(_ caller: Caller) throws(ChatError) {
         guard !isDraining else { throw ChatError.notListening }
-        guard hasRoom(for: caller) else {
-            throw ChatError(
-                .tooMany, "this key has \(service.limits.streamsPerKey) streams open, which is its limit",
-                slug: "too_many_streams", retryAfter: .seconds(5))
-        }
-    }
-
-    private func hasRoom(for caller: Caller) -> Bool {
-        let limit = service.limits.streamsPerKey
-        return limit == 0 || perKey[StreamOwner.Key(space: caller.space, id: caller.credential), default: 0] < limit
+        if let refusal = owners.refusal(of: caller) { throw refusal }
     }
 
     /// Takes over a connection whose header is on its way.
@@ -107,7 +99,7 @@ extension LiveStreams {
         let refusal: ClosingReason? =
             if isDraining {
                 .draining
-            } else if !hasRoom(for: order.caller) {
+            } else if owners.refusal(of: order.caller) != nil {
                 // Several were let in at once while there was room for one.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {
@@ -128,10 +120,7 @@ extension LiveStreams {
 
     private func enroll(_ connection: StreamConnection, _ order: StreamOrder) -> LiveStream {
         lastSequence += 1
-        let owner = owners[order.caller] ?? StreamOwner(order.caller)
-        owners[order.caller] = owner
-        owner.count += 1
-        perKey[owner.key, default: 0] += 1
+        let owner = owners.enter(order.caller)
         let stream = LiveStream(
             sequence: lastSequence, connection: connection, owner: owner, order: order,
             feed: enterFeed(order.selection, order.format, isChunked: connection.isChunked), opened: service.clock.now,
@@ -227,20 +216,13 @@ extension LiveStreams {
         catchingUp[sequence] = nil
         leaveFeed(stream.feed)
         if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
-        forget(stream.owner)
-    }
-
-    private func forget(_ owner: StreamOwner) {
-        owner.count -= 1
-        if owner.count == 0 { owners[owner.caller] = nil }
-        let left = perKey[owner.key, default: 1] - 1
-        perKey[owner.key] = left == 0 ? nil : left
+        owners.leave(stream.owner)
     }
 
     /// Says good-bye on every stream and ends every held poll; refuses new ones from now on.
     func drain() async {
         isDraining = true
-        holds.releaseAll()
+        releaseAllPolls()
         await forEachStream { $0.close($1, .draining) }
     }
 
@@ -267,9 +249,9 @@ extension LiveStreams {
 
     private func credentialChanged(_ key: APIKey) {
         let changed = StreamOwner.Key(space: key.space, id: key.id)
-        guard perKey[changed] != nil else { return }
         let expires = service.keyring.caller(key: key.id, in: key.space)?.expires
-        for owner in owners.values where owner.key == changed { owner.expires = expires }
+        guard owners.change(changed, expires: expires) else { return }
+        recheckPolls { $0 == changed }
         recheck(after: 0) { $0.owner.key == changed }
     }
 
@@ -284,9 +266,9 @@ extension LiveStreams {
     }
 
     private func checkExpiries() {
-        let now = service.clock.now
-        let ended = Set(owners.values.compactMap { owner in owner.expires.flatMap { $0 <= now ? owner.key : nil } })
+        let ended = owners.ended(at: service.clock.now)
         guard !ended.isEmpty else { return }
+        recheckPolls { ended.contains($0) }
         recheck(after: 0) { ended.contains($0.owner.key) }
     }
 }
@@ -301,7 +283,7 @@ extension LiveStreams {
         keepFeedsAlive(now)
         keepCatchUpsAlive(now)
         checkExpiries()
-        holds.release(at: now)
+        releasePolls(at: now)
         tickets.sweep()
         reportLag()
         for press in presses.values { press.assumeIsolated { $0.forget() } }

@@ -1,50 +1,92 @@
+import ChatKit
+import ChatModel
 import HTTPServer
 
 /// Polls that wait for something to happen, each until its beat has come. Belongs to `LiveStreams`.
 struct PollHolds {
-    private var waiting: [UInt64: (due: UInt64, continuation: CheckedContinuation<Void, Never>)] = [:]
+    struct Entry {
+        let poll: HeldPoll
+        let owner: StreamOwner
+    }
+
+    private var waiting: [UInt64: Entry] = [:]
     /// The numbers of those due at a beat; some may have gone already.
     private var dueAt: [UInt64: [UInt64]] = [:]
 
     var isEmpty: Bool { waiting.isEmpty }
     var count: Int { waiting.count }
+    var all: [Entry] { Array(waiting.values) }
 
-    mutating func add(_ number: UInt64, until due: UInt64, _ continuation: CheckedContinuation<Void, Never>) {
-        waiting[number] = (due, continuation)
+    mutating func add(_ number: UInt64, until due: UInt64, _ entry: Entry) {
+        waiting[number] = entry
         dueAt[due, default: []].append(number)
     }
 
-    /// Ends one hold; without effect when it is over.
-    mutating func release(_ number: UInt64) {
-        waiting.removeValue(forKey: number)?.continuation.resume()
-    }
+    mutating func remove(_ number: UInt64) -> Entry? { waiting.removeValue(forKey: number) }
 
-    mutating func release(at beat: UInt64) {
-        for number in dueAt.removeValue(forKey: beat) ?? [] { release(number) }
-    }
-
-    mutating func releaseAll() {
-        for hold in waiting.values { hold.continuation.resume() }
-        waiting = [:]
-        dueAt = [:]
+    mutating func due(at beat: UInt64) -> [Entry] {
+        (dueAt.removeValue(forKey: beat) ?? []).compactMap { waiting[$0] }
     }
 }
 
 extension LiveStreams {
-    /// Waits for so many seconds; ends early when the task is cancelled or the gateway drains.
-    func hold(seconds: UInt64) async {
-        guard !isDraining, !Task.isCancelled else { return }
+    /// Hangs a poll on the hub. Returns where the hub was then: the poll is handed everything above, and has to read the
+    /// log itself up to there.
+    ///
+    /// - Throws: `.tooMany` past a limit, `.unavailable` while the gateway starts or stops.
+    func attach(_ poll: HeldPoll) throws(ChatError) -> Timetoken {
+        try admit(poll.caller)
+        let position = service.hub.assumeIsolated { hub -> Timetoken? in
+            guard hub.isRunning else { return nil }
+            hub.attach(poll, to: poll.selection)
+            return hub.position
+        }
+        guard let position else { throw ChatError.notListening }
+        return position
+    }
+
+    /// The poll's client waits from now on.
+    func hold(_ poll: HeldPoll, _ reply: LateReply) {
+        guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
+        if let refusal = refusal(of: poll) { return poll.assumeIsolated { $0.fail(refusal) } }
         counters.pollsHeld += 1
         let number = counters.pollsHeld
+        let due = beats.now + UInt64(max(1, service.limits.pollHold.wholeSecondsUp))
+        holds.add(number, until: due, PollHolds.Entry(poll: poll, owner: owners.enter(poll.caller)))
+        poll.assumeIsolated { $0.held(as: number) }
         startBeating()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // Cancelled between the question above and here: the handler found nothing to release.
-                if Task.isCancelled { return continuation.resume() }
-                holds.add(number, until: beats.now + seconds, continuation)
-            }
-        } onCancel: {
-            loop.post { self.assumeIsolated { $0.holds.release(number) } }
+    }
+
+    /// What may have changed while the log was read.
+    private func refusal(of poll: HeldPoll) -> ChatError? {
+        if isDraining { return ChatError.notListening }
+        guard isInForce(poll.caller, poll.selection) else { return Self.endedCredential }
+        return owners.refusal(of: poll.caller)
+    }
+
+    static let endedCredential = ChatError(
+        .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+
+    /// A poll is over.
+    func forget(_ poll: HeldPoll, number: UInt64?) {
+        service.hub.assumeIsolated { $0.detach(poll, from: poll.selection) }
+        if let number, let entry = holds.remove(number) { owners.leave(entry.owner) }
+    }
+
+    /// Answers those whose time is over.
+    func releasePolls(at beat: UInt64) {
+        for entry in holds.due(at: beat) { entry.poll.assumeIsolated { $0.finish() } }
+    }
+
+    func releaseAllPolls() {
+        for entry in holds.all { entry.poll.assumeIsolated { $0.finish() } }
+    }
+
+    /// Ends the polls of those whose credential no longer holds.
+    func recheckPolls(_ isConcerned: (StreamOwner.Key) -> Bool) {
+        for entry in holds.all where isConcerned(entry.owner.key) {
+            guard !isInForce(entry.poll.caller, entry.poll.selection) else { continue }
+            entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
         }
     }
 }

@@ -91,9 +91,6 @@ extension NativeAPI {
 // MARK: - GET /v1/poll
 
 extension NativeAPI {
-    /// What one answer holds at most besides its first event; the cursor goes on from there.
-    private static let pollBytes = 1024 * 1024
-
     /// `GET /v1/poll?channel=&type=&filter=&cursor=&limit=`: the next events, waited for if there are none.
     func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
@@ -101,51 +98,69 @@ extension NativeAPI {
         let chat = service.chat(for: caller)
         let wanted = try FollowRequest(request, parameters, chat)
         guard let cursor = wanted.cursor else {
-            return Self.answer(PollBatch(events: [], cursor: try await chat.watermark()), gap: nil)
+            return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await chat.resume(at: cursor)
-        let hold = UInt64(max(0, limits.pollHold.wholeSecondsUp))
-        // A gap is said at once: the client may want to read history before it goes on.
-        let seconds = resumption.hasGap ? 0 : hold
-        let batch = try await withTaskExecutorPreference(globalConcurrentExecutor) { [streams] in
-            // Off the loop, where everyone waits: a filter over a long past is work.
-            try await chat.poll(wanted.selection, after: resumption.from, limit: limit) {
-                if seconds > 0 { await streams.hold(seconds: seconds) }
-            }
+        let poll = HeldPoll(streams, caller, wanted.selection, limit: limit, after: resumption.from)
+        let upTo = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }
+        let missed: [Event]
+        do {
+            missed = try await self.missed(by: poll, chat, upTo: upTo)
+        } catch {
+            await onLoop { _ in poll.assumeIsolated { $0.leave() } }
+            throw error
         }
-        if resumption.hasGap { await streams.countGap() }
-        return Self.answer(batch, gap: resumption.hasGap ? resumption : nil)
+        // A gap is said at once: the client may want to read history before it goes on.
+        guard missed.isEmpty, !resumption.hasGap else {
+            await onLoop { streams in
+                poll.assumeIsolated { $0.leave() }
+                if resumption.hasGap { streams.countGap() }
+            }
+            let batch = PollBatch(missed, limit: limit, upTo: max(upTo, resumption.from))
+            return PollPrint.answer(batch, gap: resumption.hasGap ? resumption : nil)
+        }
+        return .late(
+            LateOpening { [streams] reply in
+                streams.assumeIsolated { $0.hold(poll, reply) }
+            } onDrop: { [streams] in
+                streams.loop.post { poll.assumeIsolated { $0.leave() } }
+            })
     }
 
-    private static func answer(_ batch: PollBatch, gap: Resumption?) -> Response {
-        var writer = JSONWriter(capacity: batch.events.count * 400 + 64)
-        var cursor = batch.cursor
-        writer.beginObject()
-        writer.key("data")
-        writer.beginArray()
-        for event in batch.events {
-            event.printEnvelope(to: &writer)
-            guard writer.bytes.count >= pollBytes else { continue }
-            cursor = event.timetoken
-            break
+    /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
+    /// is work.
+    private func missed(by poll: HeldPoll, _ chat: Chat, upTo: Timetoken) async throws -> [Event] {
+        guard poll.after < upTo else { return [] }
+        let isNear = upTo <= poll.after.adding(.milliseconds(200)) && poll.selection.filter == nil
+        return try await Self.awayFromTheLoop(if: !isNear) {
+            try await chat.missed(poll.selection, after: poll.after, upTo: upTo)
         }
-        writer.endArray()
-        writer.member("cursor", cursor.description)
-        if let gap {
-            writer.key("gap")
-            writer.beginObject()
-            ControlBlock.printGap(gap, to: &writer)
-            writer.endObject()
-        }
-        writer.endObject()
-        var headers = [("Cache-Control", "no-store")]
-        if let gap { headers.append(("Gateway-Cursor", gap.from.description)) }
-        return .json(writer.bytes, headers: headers)
+    }
+
+    /// Runs something of the streams; without a wait when that is where the request is handled anyway.
+    private func onLoop<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated LiveStreams) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        streams.loop.isCurrent ? try streams.performHere(body) : try await streams.perform(body)
     }
 }
 
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
+
+    /// For code that runs on the loop already.
+    nonisolated func performHere<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated LiveStreams) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let result = assumeIsolated { streams in Result { () throws(Failure) in try body(streams) } }
+        return try result.get()
+    }
+
+    func perform<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated LiveStreams) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(self)
+    }
 }
 
 // MARK: - POST /v1/stream-tickets

@@ -9,10 +9,12 @@ extension Engine {
 
     /// Takes the socket of a request whose answer comes later, so that the library forgets the connection when it is told
     /// `MHD_NO`. False when there are no descriptors left.
-    func park(_ reply: LateReply, of exchange: Exchange) -> Bool {
+    ///
+    /// - Parameter isLast: whether the connection ends with the answer.
+    func park(_ reply: LateReply, of exchange: Exchange, isLast: Bool) -> Bool {
         guard let descriptor = duplicate(exchange.peer) else { return false }
         let socket = ParkedSocket(
-            descriptor: descriptor, reply: reply, received: exchange.peer.received, engine: self)
+            descriptor: descriptor, reply: reply, received: exchange.peer.received, isLast: isLast, engine: self)
         reply.settle(in: .parked(socket))
         parkedSockets[ObjectIdentifier(socket)] = socket
         countAddress(reply.remoteAddress)
@@ -37,13 +39,14 @@ extension Engine {
     private func sendAnswer(on socket: ParkedSocket) {
         guard let answer = socket.reply.answer else { return }
         let response = router.finished(answer, in: socket.reply.context)
+        let isLast = socket.isLast || isDraining
         response.body.withWholeBytes { body in
             counters.bodyBytesSent += UInt64(body.count)
             let hasLength = response.status != 204 && response.status != 304
             let head = RawReply.head(
                 status: response.status, headers: response.headers, contentLength: hasLength ? body.count : nil,
-                requestID: socket.reply.requestID, date: date.updated(), closing: isDraining)
-            guard isDraining else { return socket.send(head, body) }
+                requestID: socket.reply.requestID, date: date.updated(), closing: isLast)
+            guard isLast else { return socket.send(head, body) }
             let descriptor = socket.leave()
             linger(descriptor, saying: head + body)
             released(socket)

@@ -318,11 +318,11 @@ extension Exchange {
     private func open(_ opening: LateOpening, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = LateReply(
-            engine.router.context(of: head, plan: plan), remoteAddress: peer.address, loop: engine.loop)
+            engine.router.context(of: head, plan: plan), remoteAddress: peer.address, engine: engine)
         opening.open(reply)
         decision = reply.answer
         if let answer = reply.answer { return self.reply(answer) }
-        if canLeave(head), engine.park(reply, of: self) { return .NO }
+        if canLeave(head), engine.park(reply, of: self, isLast: head.asksToClose) { return .NO }
         late = reply
         guard !hasLeft else { return .NO }
         reply.settle(in: .suspended(self))
@@ -333,7 +333,7 @@ extension Exchange {
     /// Whether libmicrohttpd may forget the connection and be given it again: it must know nothing of it that we do not.
     private func canLeave(_ head: Request.Head) -> Bool {
         guard !engine.isSecure, !isHTTP10, head.method != .head, !engine.isDraining else { return false }
-        return !head.headers.contains("Connection") && !peer.hasReadAhead
+        return !peer.hasReadAhead
     }
 
     /// With what every answer carries; counted and observed.
@@ -346,6 +346,18 @@ extension Exchange {
 extension Response {
     /// Whether the whole answer is in memory.
     fileprivate var isSmall: Bool { body.isWhole }
+}
+
+extension Request.Head {
+    /// Whether the client wants no further request on its connection (RFC 9112, 9.6).
+    fileprivate var asksToClose: Bool {
+        headers[all: "Connection"].contains { field in
+            field.utf8.split(separator: UInt8(ascii: ",")).contains { option in
+                let option = option.drop(while: ASCII.isBlank)
+                return option.prefix { !ASCII.isBlank($0) }.map(ASCII.lowercased).elementsEqual("close".utf8)
+            }
+        }
+    }
 }
 
 extension HeadFields {

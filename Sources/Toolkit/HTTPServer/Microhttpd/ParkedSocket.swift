@@ -10,16 +10,19 @@ final class ParkedSocket {
     let reply: LateReply
     /// How many bytes of requests the connection has carried.
     let received: UInt64
+    /// Whether the connection ends with the answer.
+    let isLast: Bool
     private unowned let engine: Engine
     private var source: SourceID?
     private(set) var isOver = false
     private var unsent: ArraySlice<UInt8> = []
     private var stallTimer: LoopTimer?
 
-    init(descriptor: Int32, reply: LateReply, received: UInt64, engine: Engine) {
+    init(descriptor: Int32, reply: LateReply, received: UInt64, isLast: Bool, engine: Engine) {
         self.descriptor = descriptor
         self.reply = reply
         self.received = received
+        self.isLast = isLast
         self.engine = engine
     }
 

@@ -19,7 +19,9 @@ enum RawReply {
         append("X-Request-Id: " + requestID, to: &output)
         append("X-Content-Type-Options: nosniff", to: &output)
         for header in headers where isSafe(header.name) && isSafe(header.value) && !header.value.isEmpty {
-            append(header.name + ": " + header.value, to: &output)
+            output.append(contentsOf: header.name.utf8)
+            output.append(contentsOf: ": ".utf8)
+            append(header.value, to: &output)
         }
         if let contentLength { append("Content-Length: \(contentLength)", to: &output) }
         output.append(0x0D)

@@ -1,0 +1,242 @@
+import ChatKit
+import ChatModel
+import EventStreamReader
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+/// A client that keeps its connection and polls on it.
+private final class Poller: Sendable {
+    private let connection: ByteConnection
+
+    init(_ gateway: StreamHarness) throws { connection = try ByteConnection(port: gateway.port) }
+
+    func ask(_ query: String, as key: String = "dev", target: String = "/v1/poll") throws {
+        try connection.send(
+            HTTPExchange.request(
+                "GET", "\(target)?\(query)", headers: [("Authorization", "Bearer \(key)")], body: ""))
+    }
+
+    /// The next answer, with the length it says.
+    func answer() async throws -> (status: Int, json: JSONValue?) {
+        var bytes: [UInt8] = []
+        while true {
+            if HTTPExchange.headEnd(bytes) != nil {
+                let (status, headers, end) = try HTTPExchange.parseHead(bytes)
+                let length = headers.first { $0.name == "Content-Length" }.flatMap { Int($0.value) } ?? 0
+                if bytes.count >= end + length { return (status, try? JSONDocument(Array(bytes[end...])).root) }
+            }
+            guard let more = await connection.next() else { return (0, nil) }
+            bytes += more
+        }
+    }
+
+    func close() { connection.close() }
+}
+
+private func numbers(_ answer: (status: Int, json: JSONValue?)) -> [Int64] {
+    answer.json?["data"]?.elements?.compactMap { $0["data"]?["n"]?.integer } ?? []
+}
+
+private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answer.json?["cursor"]?.string ?? "" }
+
+@Suite("A held poll", .timeLimit(.minutes(1))) struct HeldPollTests {
+    @Test("waits on a socket by itself, and its connection goes on with the next poll")
+    func goesOn() async throws {
+        try await StreamHarness.run { gateway in
+            let poller = try Poller(gateway)
+            var position = "latest"
+            for n in 1...5 {
+                try poller.ask("channel=a&cursor=\(position)")
+                await gateway.until { $0.holds.count == 1 }
+                #expect(await gateway.server.metrics.parked == 1)
+                #expect(await gateway.server.metrics.connections == 1)
+                try await gateway.emit("a", n)
+                let answer = try await poller.answer()
+                #expect(numbers(answer) == [Int64(n)])
+                position = cursor(answer)
+            }
+            #expect(await gateway.server.metrics.accepted == 1)
+            #expect(await gateway.service.hub.feedCount == 0)
+            #expect(await gateway.streams.metrics.pollsHeld == 5)
+        }
+    }
+
+    @Test("gets what came between two polls at once, and loses nothing between store and hub")
+    func between() async throws {
+        try await StreamHarness.run { gateway in
+            let poller = try Poller(gateway)
+            let writer = Task { for n in 1...200 { try await gateway.emit("a", n) } }
+            var seen: [Int64] = []
+            var position = "earliest"
+            while seen.count < 200 {
+                try poller.ask("channel=a&limit=7&cursor=\(position)")
+                let answer = try await poller.answer()
+                seen += numbers(answer)
+                position = cursor(answer)
+            }
+            try await writer.value
+            #expect(seen == (1...200).map { Int64($0) })
+        }
+    }
+
+    @Test("has the same answer as others that waited for the same, and no more than it asked for")
+    func shared() async throws {
+        try await StreamHarness.run { gateway in
+            let queries = ["channel=a", "channel=a&limit=1", "channel=a&channel=b", "channel=a&type=said"]
+            let pollers = try queries.map { query in
+                let poller = try Poller(gateway)
+                try poller.ask(query + "&cursor=latest")
+                return poller
+            }
+            await gateway.until { $0.holds.count == 4 }
+            let two = try ["order.paid", "said"].enumerated().map { index, type in
+                Emission(channel: "a", type: type, data: JSONText(trusted: Array("{\"n\":\(index + 1)}".utf8)))
+            }
+            for emission in two { _ = try await gateway.chat.emit(emission) }
+            var answers: [[Int64]] = []
+            for poller in pollers { answers.append(numbers(try await poller.answer())) }
+            // Each was answered with the first events of its own that reached it.
+            #expect(answers[1] == [1])
+            #expect(answers[3] == [2])
+            #expect(answers[0].first == 1 && answers[2].first == 1)
+        }
+    }
+
+    @Test("is not given what its client knows already, though the hub had not handed it out")
+    func known() async throws {
+        try await StreamHarness.run { gateway in
+            let selection = Selection(channels: ChannelSet(space: StreamHarness.space, patterns: [.exact("a")]))
+            let poll = HeldPoll(gateway.streams, gateway.chat.caller, selection, limit: 10, after: 20)
+            _ = try await gateway.streams.attach(poll)
+            func event(_ position: UInt64) -> Event {
+                let channel = ChannelID("a", in: StreamHarness.space)
+                let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
+                return Event(timetoken: Timetoken(position), draft: draft)
+            }
+            await gateway.streams.perform { _ in poll.take([event(19), event(20)]) }
+            #expect(await gateway.service.hub.feedCount == 1)
+            await gateway.streams.perform { _ in poll.take([event(20), event(21)]) }
+            #expect(await gateway.service.hub.feedCount == 0)
+        }
+    }
+
+    @Test("is let go at once when its client has gone")
+    func gone() async throws {
+        try await StreamHarness.run { gateway in
+            let poller = try Poller(gateway)
+            try poller.ask("channel=a&cursor=latest")
+            await gateway.until { $0.holds.count == 1 }
+            poller.close()
+            await gateway.until { $0.holds.isEmpty }
+            #expect(await gateway.service.hub.feedCount == 0)
+            #expect(await gateway.server.metrics.parked == 0)
+        }
+    }
+
+    @Test("ends when its key is removed, and no other does")
+    func removal() async throws {
+        try await StreamHarness.run { gateway in
+            let key = try await gateway.key()
+            let other = try await gateway.key()
+            let doomed = try Poller(gateway)
+            try doomed.ask("channel=a&cursor=latest", as: key.text)
+            let kept = try Poller(gateway)
+            try kept.ask("channel=a&cursor=latest", as: other.text)
+            await gateway.until { $0.holds.count == 2 }
+            try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
+            let refusal = try await doomed.answer()
+            #expect(refusal.status == 401)
+            #expect(refusal.json?["code"]?.string == "credential_invalid")
+            try await gateway.emit("a", 1)
+            #expect(try await numbers(kept.answer()) == [1])
+        }
+    }
+
+    @Test("ends at the second its key expires")
+    func expiry() async throws {
+        try await StreamHarness.run { gateway in
+            let key = try await gateway.key(expiresIn: .seconds(10))
+            let poller = try Poller(gateway)
+            try poller.ask("channel=a&cursor=latest", as: key.text)
+            await gateway.until { $0.holds.count == 1 }
+            gateway.clock.advance(by: .seconds(9))
+            await gateway.beat()
+            #expect(await gateway.streams.metrics.pollsWaiting == 1)
+            gateway.clock.advance(by: .seconds(1))
+            await gateway.beat()
+            #expect(try await poller.answer().status == 401)
+        }
+    }
+
+    @Test("is answered with its cursor when the gateway stops, and none is held after that")
+    func drain() async throws {
+        try await StreamHarness.run { gateway in
+            let pollers = try (0..<20).map { _ in try Poller(gateway) }
+            for poller in pollers { try poller.ask("channel=a&cursor=latest") }
+            await gateway.until { $0.holds.count == 20 }
+            let at = try await gateway.emit("b", 1)
+            #expect(await gateway.service.hub.reach(at))
+            await gateway.streams.drain()
+            for poller in pollers {
+                let answer = try await poller.answer()
+                #expect(answer.status == 200)
+                #expect(numbers(answer).isEmpty)
+                #expect(cursor(answer) == "\(at)")
+            }
+            try pollers[0].ask("channel=a&cursor=\(at)")
+            #expect(try await pollers[0].answer().status == 503)
+        }
+    }
+}
+
+@Suite("Streams and held polls", .timeLimit(.minutes(1))) struct StreamLimitTests {
+    @Test("are so many of an app or a key, and room comes back", arguments: [(2, 0), (0, 2)])
+    func limits(_ limit: (ofApp: Int, ofKey: Int)) async throws {
+        var limits = Limits()
+        limits.streamsPerApp = limit.ofApp
+        limits.streamsPerKey = limit.ofKey
+        try await StreamHarness.run(limits: limits) { gateway in
+            let stream = try await gateway.openReady("channel=a").reader
+            let poller = try Poller(gateway)
+            try poller.ask("channel=a&cursor=latest")
+            await gateway.until { $0.holds.count == 1 }
+            let refused = try await gateway.open("channel=a")
+            #expect(refused.status == 429)
+            #expect(refused.header("Retry-After") != nil)
+            let second = try Poller(gateway)
+            try second.ask("channel=a&cursor=latest")
+            let refusal = try await second.answer()
+            #expect(refusal.status == 429)
+            #expect(refusal.json?["code"]?.string == "too_many_streams")
+            try await gateway.emit("a", 1)
+            #expect(try await numbers(poller.answer()) == [1])
+            try second.ask("channel=a&cursor=latest")
+            await gateway.until { $0.holds.count == 1 }
+            stream.close()
+            await gateway.until { $0.roll.count == 0 }
+            _ = try await gateway.openReady("channel=a")
+        }
+    }
+
+    @Test("are so many of a user, whose tickets they come from")
+    func user() async throws {
+        var limits = Limits()
+        limits.streamsPerUser = 1
+        try await StreamHarness.run(limits: limits) { gateway in
+            func ticket(_ user: String) async throws -> String {
+                let body = #"{"channels":["a"],"user":"\#(user)"}"#
+                let answer = try await gateway.call("POST", "/v1/stream-tickets", body)
+                return answer.json?["ticket"]?.string ?? ""
+            }
+            let ana = try await gateway.openReady("ticket=\(try await ticket("ana"))", as: nil).reader
+            let refused = try await gateway.open("ticket=\(try await ticket("ana"))", as: nil)
+            #expect(refused.status == 429)
+            let ben = try await gateway.openReady("ticket=\(try await ticket("ben"))", as: nil).reader
+            let nobody = try await gateway.openReady("channel=a").reader
+            for reader in [ana, ben, nobody] { reader.close() }
+        }
+    }
+}
