@@ -154,6 +154,14 @@ extension Streams {
     }
 }
 
+extension Streams {
+    /// Sends an empty line, which a server that has closed the connection answers with a reset.
+    func knock(_ index: Int) {
+        guard slots[index].phase == .open else { return }
+        _ = "\r\n".withCString { send(slots[index].descriptor, $0, 2, Sockets.quietly) }
+    }
+}
+
 // MARK: - Reading
 
 extension Streams {
