@@ -37,6 +37,7 @@ crash: build
 ## A hundred thousand events for twenty webhooks, eight of them sick, and a gateway that is killed ten times meanwhile.
 chaos: export PARLEY_CHAOS_EVENTS ?= 100000
 chaos: export PARLEY_CHAOS_KILLS ?= 10
+chaos: export PARLEY_CHAOS_TURNS ?= 4
 chaos: build
 	@scripts/client-tests $(BINARY) -s -k without_a_fate
 
