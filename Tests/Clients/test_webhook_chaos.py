@@ -158,8 +158,8 @@ def test_no_event_without_a_fate(tmp_path, receivers):
             ids += paced(gateway, phase, turn * sample, sample)
             wait_until(delivered_to_all(gateway, healthy, len(ids)), 60, phase)
 
-        # Delays with the sick ones disabled; with as many healthy ones in their place; with the sick ones. Between the last
-        # two lies what is due to their being sick, and not to their being more.
+        # Delays with the sick ones disabled; with as many healthy ones in their place; with the sick ones. Between the
+        # last two lies what is due to their being sick, and not to their being more.
         sample = min(EVENTS // 4, 20 * RATE) // TURNS
         ids = []
         for turn in range(TURNS):
@@ -238,8 +238,8 @@ def judge(report, memory):
               for phase in ("alone", "company", "together")}
     for share in (0.5, 0.99):
         alone, company, together = (percentile(found, share) for found in delays.values())
-        print(f"p{share * 100:.0f} of {OK} healthy webhooks in ms: alone {alone * 1000:.1f}, with {len(SICK)} more of them "
-              f"{company * 1000:.1f}, with {len(SICK)} sick ones {together * 1000:.1f}")
+        print(f"p{share * 100:.0f} of {OK} healthy webhooks in ms: alone {alone * 1000:.1f}, with {len(SICK)} more of "
+              f"them {company * 1000:.1f}, with {len(SICK)} sick ones {together * 1000:.1f}")
     peaks = {pid: (samples[len(samples) // 4], max(samples)) for pid, samples in memory.lives.items() if samples}
     print("resident MiB, after a quarter of a life and at its peak:", list(peaks.values()))
     # Loose, as other work on the machine shows here too. What is caught is a healthy webhook that waits for a sick one,
