@@ -1,4 +1,4 @@
-"""Receivers for the chaos test, of the kinds in the arguments: a port for each, one event loop. Prints ports as JSON."""
+"""Receivers for the chaos test, of the kinds in the arguments: a port for each, one event loop. Prints the ports."""
 
 import asyncio
 import json
