@@ -46,8 +46,13 @@ final class Backlog<Entry: BacklogEntry>: Sendable {
     /// Adds an entry, moves the end, then wakes who waits: in that order, so that nobody who has seen the end can miss an
     /// entry below it.
     func publish(_ entry: Entry) {
+        for sleeper in add(entry) { sleeper.resume() }
+    }
+
+    /// The same, but for the waking: that is left to a caller who holds a lock of its own.
+    func add(_ entry: Entry) -> [CheckedContinuation<Void, Never>] {
         let weight = entry.weight
-        let sleepers = state.withLock { state in
+        return state.withLock { state in
             state.entries.append(entry)
             state.bytes += weight
             state.end = entry.position
@@ -55,7 +60,6 @@ final class Backlog<Entry: BacklogEntry>: Sendable {
             reached.store(entry.position, ordering: .releasing)
             return state.takeSleepers()
         }
-        for sleeper in sleepers { sleeper.resume() }
     }
 
     /// Ends every follower once it has what is here.
@@ -108,7 +112,7 @@ final class Backlog<Entry: BacklogEntry>: Sendable {
     }
 
     /// Returns when there is something after `position`, the backlog is closed, or the task is cancelled.
-    func wait(after position: UInt64) async {
+    nonisolated(nonsending) func wait(after position: UInt64) async {
         let ticket = state.withLock { state in
             state.nextSleeper += 1
             return state.nextSleeper

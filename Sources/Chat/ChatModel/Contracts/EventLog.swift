@@ -100,21 +100,25 @@ public struct Commit: Sendable {
 }
 
 /// The sequence of commits, type-erased: one `next` per batch, so the erasure costs nothing per event.
+///
+/// Whoever iterates it stays on its own executor: a commit costs the hub no visit to the pool of the process.
 public struct CommitSequence: AsyncSequence, Sendable {
     public typealias Element = Commit
     public typealias Failure = Never
 
+    public typealias Next = nonisolated(nonsending) @Sendable () async -> Commit?
+
     private let make: @Sendable () -> AsyncIterator
 
-    public init(_ next: @escaping @Sendable () async -> Commit?) {
+    public init(_ next: @escaping Next) {
         make = { AsyncIterator(nextCommit: next) }
     }
 
     public func makeAsyncIterator() -> AsyncIterator { make() }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let nextCommit: @Sendable () async -> Commit?
-        public mutating func next() async -> Commit? { await nextCommit() }
+        let nextCommit: Next
+        public nonisolated(nonsending) mutating func next() async -> Commit? { await nextCommit() }
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Commit? { await nextCommit() }
     }
 }

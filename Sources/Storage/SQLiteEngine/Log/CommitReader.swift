@@ -6,6 +6,9 @@ import SQLite
 final class CommitReader: Sendable {
     /// Events read from the file at a time by one that fell behind.
     private static let stride = 1000
+    /// Commits of few events are handed on together, up to so many at a time and about so many events.
+    private static let commitsTogether = 64
+    private static let eventsTogether = 256
 
     private let memory: Memory
     private let readers: Readers
@@ -18,13 +21,13 @@ final class CommitReader: Sendable {
         position = Lock(memory.tail.watermark)
     }
 
-    /// The next commit; nil when the engine is closed or the task cancelled. For one task at a time.
-    func next() async -> Commit? {
+    /// The next commit, or several as one; nil when the engine is closed or the task cancelled. For one task at a time.
+    nonisolated(nonsending) func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch memory.tail.slice(after: here.rawValue, limit: 1) {
+            switch memory.tail.slice(after: here.rawValue, limit: Self.commitsTogether) {
             case .entries(let commits):
-                return advance(to: commits[0], from: here)
+                return advance(to: Self.joined(commits), from: here)
             case .behind:
                 return await refill(after: here)
             case .empty: await memory.tail.wait(after: here.rawValue)
@@ -32,6 +35,16 @@ final class CommitReader: Sendable {
             }
         }
         return nil
+    }
+
+    private static func joined(_ commits: [Commit]) -> Commit {
+        var joined = commits[0]
+        for commit in commits.dropFirst() {
+            guard joined.events.count + commit.events.count <= eventsTogether else { break }
+            joined.events += commit.events
+            joined.watermark = commit.watermark
+        }
+        return joined
     }
 
     /// Moves on, and cuts off what was handed on before. What is left may be nothing, when its events were deleted: the
@@ -44,7 +57,7 @@ final class CommitReader: Sendable {
     }
 
     /// Reads on from the file. Asks again after a failure: the sequence promises to be complete, not to be quick.
-    private func refill(after here: Timetoken) async -> Commit? {
+    private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
             let end = memory.tail.watermark
             do {
