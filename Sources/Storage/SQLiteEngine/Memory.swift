@@ -7,6 +7,7 @@ import Synchronization
 final class Memory: Sendable {
     let tail: Tail
     let passing: PassingEvents
+    let end: LogEnd
     let retention: RetentionTable
     let changes: Backlog<RecordChanges>
     let clock: WallClock
@@ -18,6 +19,7 @@ final class Memory: Sendable {
         tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
         changes = Backlog(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
+        end = LogEnd(tail: tail, passing: passing)
         self.retention = retention
         clock = settings.clock
         limits = settings.limits

@@ -10,6 +10,9 @@ struct SQLiteLog: EventLog {
 
     func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
         try Self.check(drafts)
+        if claim == nil, let events = memory.end.pass(drafts, now: memory.clock.now) {
+            return AppendOutcome(events: events)
+        }
         let result = await withUnsafeContinuation { continuation in
             writing.submit(AppendWish(drafts, claim: claim, since: writing.uptime(), continuation))
         }

@@ -17,7 +17,7 @@ extension Writer {
     }
 
     private func place(_ draft: EventDraft) throws(SQLiteFailure) -> Appended {
-        let timetoken = nextTimetoken()
+        let timetoken = mark.next(now: now)
         if let key = draft.deduplicationKey, let first = try firstSighting(of: key, draft.channel, timetoken) {
             return Appended(event: try event(at: first, insteadOf: draft), isDuplicate: true)
         }

@@ -18,10 +18,9 @@ final class Writer {
     private let intake: Intake
     private let condition: StoreCondition
 
-    /// The last timetoken given out; it never goes back, a rolled back batch leaves a gap.
-    private(set) var last: UInt64
-    /// The file says that timetokens up to here may have been given out.
-    private var reserved: UInt64
+    /// The end of the log, as this turn moves it; means something while it is held.
+    var mark: LogEnd.Mark
+    private var isEndHeld = false
     /// The last directory revision, uncommitted ones of this turn included.
     var revision: Revision
 
@@ -48,8 +47,8 @@ final class Writer {
             interval: settings.housekeepingInterval, statements: try HousekeepingStatements(database))
         names = try NameTable(database)
         statements = try WriterStatements(database)
-        last = memory.tail.watermark.rawValue
-        reserved = last
+        mark = memory.end.hold()
+        memory.end.release(mark, showing: [], now: .zero)
         revision = memory.changes.end
     }
 
@@ -84,8 +83,11 @@ final class Writer {
     func turn(_ wishes: [any Wish]) throws(TurnFailure) {
         begin()
         let drafts = wishes.reduce(0) { $0 + $1.drafts }
-        let mayReach = max(last, now.rawValue) + UInt64(drafts) + 1
-        let isDurable = mayReach > reserved && drafts > 0 || wishes.contains { $0.needsTransaction }
+        if drafts > 0 { holdEnd() }
+        defer { releaseEnd(showing: []) }
+        let mayReach = max(mark.last, now.rawValue) + UInt64(drafts) + 1
+        let mustReserve = drafts > 0 && mayReach > mark.reserved
+        let isDurable = mustReserve || wishes.contains { $0.needsTransaction }
         guard isDurable else {
             do throws(SQLiteFailure) {
                 for wish in wishes { try wish.perform(on: self) }
@@ -97,14 +99,14 @@ final class Writer {
             publish()
             return
         }
-        let before = reserved
+        let before = mark.reserved
         do throws(TurnFailure) {
             try inTransaction { () throws(SQLiteFailure) in
-                if mayReach > reserved { try reserve(upTo: mayReach + Self.reserve) }
+                if mustReserve { try reserve(upTo: mayReach + Self.reserve) }
                 for wish in wishes { try wish.perform(on: self) }
             }
         } catch {
-            reserved = before
+            mark.reserved = before
             throw error
         }
         publish()
@@ -124,7 +126,7 @@ final class Writer {
     }
 
     private func begin() {
-        now = max(memory.clock.now, Timetoken(last))
+        now = max(memory.now, Timetoken(mark.last))
         events = []
         effects.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
@@ -159,10 +161,8 @@ final class Writer {
     }
 
     private func publish() {
-        if !events.isEmpty {
-            memory.passing.add(events, now: now)
-            memory.tail.publish(Commit(events: events, watermark: Timetoken(last)))
-        }
+        // Before anybody is answered: who emits again at once may find it free.
+        releaseEnd(showing: events)
         for effect in effects { effect() }
         for answer in answers { answer() }
         effects.removeAll(keepingCapacity: true)
@@ -195,17 +195,23 @@ final class Writer {
 
     // MARK: Timetokens
 
-    /// Gives out the next timetoken: the time, or one more than the last.
-    func nextTimetoken() -> UInt64 {
-        last = max(last + 1, now.rawValue)
-        return last
+    private func holdEnd() {
+        mark = memory.end.hold()
+        now = max(now, Timetoken(mark.last))
+        isEndHeld = true
+    }
+
+    private func releaseEnd(showing events: [Event]) {
+        guard isEndHeld else { return }
+        isEndHeld = false
+        memory.end.release(mark, showing: events, now: now)
     }
 
     func add(_ event: Event) { events.append(event) }
 
     private func reserve(upTo bound: UInt64) throws(SQLiteFailure) {
         try setHead(of: .log, to: bound)
-        reserved = bound
+        mark.reserved = bound
     }
 
     /// Notes in the file how far a numbering has come.
@@ -220,9 +226,12 @@ final class Writer {
 
     /// The last act: the head exactly, so that the next start goes on from here and not from the reserve, and an empty log.
     private func settle() {
+        memory.end.close()
         do throws(TurnFailure) {
             begin()
-            try inTransaction { () throws(SQLiteFailure) in try reserve(upTo: last) }
+            holdEnd()
+            defer { releaseEnd(showing: []) }
+            try inTransaction { () throws(SQLiteFailure) in try reserve(upTo: mark.last) }
         } catch {
             report(error)
         }

@@ -1,0 +1,83 @@
+import ChatModel
+import Locking
+
+/// Where the log grows: gives out timetokens, and makes what got one visible, in one order for everybody.
+///
+/// The writer holds it from a batch's first place until the batch is visible or taken back. While nobody holds it,
+/// passing events get their places on the thread of whoever emits them: they have no disk to wait for, and nothing
+/// with an earlier place is still invisible.
+final class LogEnd: Sendable {
+    /// The last timetoken given out, and the file's word up to where they may have been.
+    struct Mark: Sendable {
+        /// Never goes back; a batch taken back leaves a gap.
+        var last: UInt64
+        var reserved: UInt64
+
+        /// Gives out the next timetoken: the time, or one more than the last.
+        mutating func next(now: Timetoken) -> UInt64 {
+            last = max(last + 1, now.rawValue)
+            return last
+        }
+    }
+
+    private struct State: Sendable {
+        var mark: Mark
+        var isHeld = false
+        var isClosed = false
+    }
+
+    private let state: Lock<State>
+    private let tail: Tail
+    private let passing: PassingEvents
+
+    init(tail: Tail, passing: PassingEvents) {
+        self.tail = tail
+        self.passing = passing
+        let start = tail.watermark.rawValue
+        state = Lock(State(mark: Mark(last: start, reserved: start)))
+    }
+
+    /// Places for passing events, which are visible when this returns; nil where they have to take their turn with the
+    /// writer.
+    func pass(_ drafts: [EventDraft], now: Timetoken) -> [Appended]? {
+        guard drafts.allSatisfy({ $0.retention == .passing && $0.deduplicationKey == nil }) else { return nil }
+        let passed: (events: [Event], sleepers: [CheckedContinuation<Void, Never>])? = state.withLock { state in
+            guard !state.isHeld, !state.isClosed else { return nil }
+            guard max(state.mark.last, now.rawValue) + UInt64(drafts.count) <= state.mark.reserved else { return nil }
+            let events = drafts.map { Event(timetoken: Timetoken(state.mark.next(now: now)), draft: $0) }
+            return (events, show(events, upTo: state.mark.last, now: now))
+        }
+        guard let passed else { return nil }
+        // Outside the lock: on a loop that has ended, whoever wakes a job runs it.
+        for sleeper in passed.sleepers { sleeper.resume() }
+        return passed.events.map { Appended(event: $0, isDuplicate: false) }
+    }
+
+    // MARK: The writer
+
+    /// From now on places are the writer's alone.
+    func hold() -> Mark {
+        state.withLock { state in
+            state.isHeld = true
+            return state.mark
+        }
+    }
+
+    /// Makes events of the writer's visible and gives the end back.
+    func release(_ mark: Mark, showing events: [Event], now: Timetoken) {
+        let sleepers = state.withLock { state in
+            state.mark = mark
+            state.isHeld = false
+            return events.isEmpty ? [] : show(events, upTo: mark.last, now: now)
+        }
+        for sleeper in sleepers { sleeper.resume() }
+    }
+
+    /// No more places outside the writer.
+    func close() { state.withLock { $0.isClosed = true } }
+
+    private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
+        passing.add(events, now: now)
+        return tail.add(Commit(events: events, watermark: Timetoken(last)))
+    }
+}
