@@ -23,7 +23,8 @@ struct ProcessMeter {
         }
     }
 
-    /// Private memory and this process's part of what is shared, in bytes.
+    /// Private memory and this process's part of what is shared, in bytes; 0 where the system does not let us see it, as
+    /// with another user's process.
     var memoryBytes: Int {
         processes.reduce(0) { sum, process in
             let line = Self.text("/proc/\(process)/smaps_rollup").split(separator: "\n").first { $0.hasPrefix("Pss:") }

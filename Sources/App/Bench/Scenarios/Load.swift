@@ -32,7 +32,9 @@ extension Bench {
         try driver.rest(milliseconds: plan.seconds * 1_000)
         let streams = Double(max(1, plan.streams))
         if !plan.processes.isEmpty {
-            result.add("memory_bytes_per_stream", .number(Double(opened.memory - before.memory) / streams))
+            if before.memory > 0 {
+                result.add("memory_bytes_per_stream", .number(Double(opened.memory - before.memory) / streams))
+            }
             result.add("cpu_us_per_subscribe", .number(Double(opened.cpu - before.cpu) / 1e3 / streams))
             let idle = Double(driver.meter.cpuNanoseconds - opened.cpu) / 1e6
             result.add("cpu_ms_per_idle_second", .number(idle / Double(plan.seconds)))
@@ -44,7 +46,7 @@ extension Bench {
 
 extension Driver {
     func addMemory(to result: inout BenchResult) {
-        guard !meter.processes.isEmpty else { return }
+        guard memory.first > 0 else { return }
         result.add(
             "memory_bytes",
             .group([
