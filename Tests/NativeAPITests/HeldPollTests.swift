@@ -13,34 +13,49 @@ private final class Poller: Sendable {
 
     init(_ gateway: StreamHarness) throws { connection = try ByteConnection(port: gateway.port) }
 
-    func ask(_ query: String, as key: String = "dev", target: String = "/v1/poll") throws {
-        try connection.send(
-            HTTPExchange.request(
-                "GET", "\(target)?\(query)", headers: [("Authorization", "Bearer \(key)")], body: ""))
+    func ask(_ query: String, as key: String = "dev") throws {
+        let text = "GET /v1/poll?\(query) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(key)\r\n\r\n"
+        try connection.send(Array(text.utf8))
     }
 
     /// The next answer, with the length it says.
-    func answer() async throws -> (status: Int, json: JSONValue?) {
-        var bytes: [UInt8] = []
+    func answer() async -> PollAnswer {
+        var text = ""
         while true {
-            if HTTPExchange.headEnd(bytes) != nil {
-                let (status, headers, end) = try HTTPExchange.parseHead(bytes)
-                let length = headers.first { $0.name == "Content-Length" }.flatMap { Int($0.value) } ?? 0
-                if bytes.count >= end + length { return (status, try? JSONDocument(Array(bytes[end...])).root) }
-            }
-            guard let more = await connection.next() else { return (0, nil) }
-            bytes += more
+            if let answer = PollAnswer(text) { return answer }
+            guard let more = await connection.next() else { return PollAnswer(status: 0, json: nil) }
+            text += String(decoding: more, as: UTF8.self)
         }
     }
 
     func close() { connection.close() }
 }
 
-private func numbers(_ answer: (status: Int, json: JSONValue?)) -> [Int64] {
-    answer.json?["data"]?.elements?.compactMap { $0["data"]?["n"]?.integer } ?? []
-}
+/// What came of a poll.
+private struct PollAnswer {
+    let status: Int
+    let json: JSONValue?
 
-private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answer.json?["cursor"]?.string ?? "" }
+    var numbers: [Int64] { json?["data"]?.elements?.compactMap { $0["data"]?["n"]?.integer } ?? [] }
+    var cursor: String { json?["cursor"]?.string ?? "" }
+
+    init(status: Int, json: JSONValue?) {
+        self.status = status
+        self.json = json
+    }
+
+    /// Nil while it is incomplete.
+    init?(_ text: String) {
+        let parts: [Substring] = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let lines: [Substring] = parts[0].split(separator: "\r\n")
+        let field: Substring? = lines.first { $0.lowercased().hasPrefix("content-length: ") }
+        let length: Int = field.flatMap { Int($0.dropFirst(16)) } ?? 0
+        guard parts[1].utf8.count >= length else { return nil }
+        status = Int(lines[0].dropFirst(9).prefix(3)) ?? 0
+        json = try? JSONDocument(Array(parts[1].utf8)).root
+    }
+}
 
 @Suite("A held poll", .timeLimit(.minutes(1))) struct HeldPollTests {
     @Test("waits on a socket by itself, and its connection goes on with the next poll")
@@ -54,9 +69,9 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
                 #expect(await gateway.server.metrics.parked == 1)
                 #expect(await gateway.server.metrics.connections == 1)
                 try await gateway.emit("a", n)
-                let answer = try await poller.answer()
-                #expect(numbers(answer) == [Int64(n)])
-                position = cursor(answer)
+                let answer = await poller.answer()
+                #expect(answer.numbers == [Int64(n)])
+                position = answer.cursor
             }
             #expect(await gateway.server.metrics.accepted == 1)
             #expect(await gateway.service.hub.feedCount == 0)
@@ -73,9 +88,9 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
             var position = "earliest"
             while seen.count < 200 {
                 try poller.ask("channel=a&limit=7&cursor=\(position)")
-                let answer = try await poller.answer()
-                seen += numbers(answer)
-                position = cursor(answer)
+                let answer = await poller.answer()
+                seen += answer.numbers
+                position = answer.cursor
             }
             try await writer.value
             #expect(seen == (1...200).map { Int64($0) })
@@ -92,12 +107,12 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
                 return poller
             }
             await gateway.until { $0.holds.count == 4 }
-            let two = try ["order.paid", "said"].enumerated().map { index, type in
+            let two = ["order.paid", "said"].enumerated().map { index, type in
                 Emission(channel: "a", type: type, data: JSONText(trusted: Array("{\"n\":\(index + 1)}".utf8)))
             }
             for emission in two { _ = try await gateway.chat.emit(emission) }
             var answers: [[Int64]] = []
-            for poller in pollers { answers.append(numbers(try await poller.answer())) }
+            for poller in pollers { answers.append(await poller.answer().numbers) }
             // Each was answered with the first events of its own that reached it.
             #expect(answers[1] == [1])
             #expect(answers[3] == [2])
@@ -111,7 +126,7 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
             let selection = Selection(channels: ChannelSet(space: StreamHarness.space, patterns: [.exact("a")]))
             let poll = HeldPoll(gateway.streams, gateway.chat.caller, selection, limit: 10, after: 20)
             _ = try await gateway.streams.attach(poll)
-            func event(_ position: UInt64) -> Event {
+            @Sendable func event(_ position: UInt64) -> Event {
                 let channel = ChannelID("a", in: StreamHarness.space)
                 let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
                 return Event(timetoken: Timetoken(position), draft: draft)
@@ -147,11 +162,11 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
             try kept.ask("channel=a&cursor=latest", as: other.text)
             await gateway.until { $0.holds.count == 2 }
             try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
-            let refusal = try await doomed.answer()
+            let refusal = await doomed.answer()
             #expect(refusal.status == 401)
             #expect(refusal.json?["code"]?.string == "credential_invalid")
             try await gateway.emit("a", 1)
-            #expect(try await numbers(kept.answer()) == [1])
+            #expect(await kept.answer().numbers == [1])
         }
     }
 
@@ -167,7 +182,7 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
             #expect(await gateway.streams.metrics.pollsWaiting == 1)
             gateway.clock.advance(by: .seconds(1))
             await gateway.beat()
-            #expect(try await poller.answer().status == 401)
+            #expect(await poller.answer().status == 401)
         }
     }
 
@@ -181,13 +196,13 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
             #expect(await gateway.service.hub.reach(at))
             await gateway.streams.drain()
             for poller in pollers {
-                let answer = try await poller.answer()
+                let answer = await poller.answer()
                 #expect(answer.status == 200)
-                #expect(numbers(answer).isEmpty)
-                #expect(cursor(answer) == "\(at)")
+                #expect(answer.numbers.isEmpty)
+                #expect(answer.cursor == "\(at)")
             }
             try pollers[0].ask("channel=a&cursor=\(at)")
-            #expect(try await pollers[0].answer().status == 503)
+            #expect(await pollers[0].answer().status == 503)
         }
     }
 }
@@ -208,11 +223,11 @@ private func cursor(_ answer: (status: Int, json: JSONValue?)) -> String { answe
             #expect(refused.header("Retry-After") != nil)
             let second = try Poller(gateway)
             try second.ask("channel=a&cursor=latest")
-            let refusal = try await second.answer()
+            let refusal = await second.answer()
             #expect(refusal.status == 429)
             #expect(refusal.json?["code"]?.string == "too_many_streams")
             try await gateway.emit("a", 1)
-            #expect(try await numbers(poller.answer()) == [1])
+            #expect(await poller.answer().numbers == [1])
             try second.ask("channel=a&cursor=latest")
             await gateway.until { $0.holds.count == 1 }
             stream.close()
