@@ -89,6 +89,22 @@ import Testing
         }
     }
 
+    @Test(
+        "asks those whose bound a number keeps",
+        arguments: ["data.n > #", "# <= data.n", "!(data.x == 1) && data.n >= #"])
+    func bounds(pattern: String) throws {
+        let selections = try (0..<1000).map { number in
+            let text = pattern.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "\(number)")
+            return selection(["orders"], filter: try Filter(text))
+        }
+        let index = Self.index(selections)
+        for (n, found) in [("-1", 0), ("2.5", 3), ("500.5", 501), ("\"500.5\"", 501), ("null", 0)] {
+            let event = event(1, on: "orders", data: #"{"n":\#(n)}"#)
+            #expect(Self.found(index, selections, event) == Array(0..<found))
+            #expect(Self.asked(index, event) < found + 10)
+        }
+    }
+
     @Test("asks those who wait for a list when there is a text instead")
     func text() throws {
         let selections = try (0..<100).map { selection(["a"], filter: try Filter("data.tags CONTAINS 'tag\($0)'")) }
@@ -168,11 +184,12 @@ private struct Chance {
 
     private mutating func comparison() -> String {
         let name = one(of: Self.names)
-        return switch below(14) {
+        return switch below(15) {
         case 0, 1, 2, 3: "\(name) == \(literal())"
         case 4: "\(literal()) == \(name)"
         case 5: "\(name) != \(literal())"
-        case 6: "\(name) > \(literal())"
+        case 6: "\(name) \(one(of: ["<", ">", "<=", ">="])) \(literal())"
+        case 14: "\(literal()) \(one(of: ["<", ">", "<=", ">="])) \(name)"
         case 7, 8: "\(name) CONTAINS \(literal())"
         case 9: "(\(literal()), \(literal()), \(literal())) CONTAINS \(name)"
         case 10: "(\(literal())) CONTAINS \(name)"

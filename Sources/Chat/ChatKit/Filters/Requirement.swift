@@ -7,6 +7,10 @@ struct Fact: Hashable, Sendable {
         case value(of: FilterSource)
         /// The elements of the list that a name stands for.
         case element(of: FilterSource)
+        /// Bounds which the number that a name stands for must not be below, roughly.
+        case atLeast(FilterSource)
+        /// Bounds which it must not be above.
+        case atMost(FilterSource)
         /// What stands before some dot of the event's type, the dot included.
         case typePrefix
     }
@@ -60,8 +64,9 @@ indirect enum Requirement: Sendable {
     /// All parts must be met; nil when nothing is known of any.
     static func all(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
-        // A text is no list: whoever waits for its elements has to be asked. Rather something certain, if there is any.
-        let certain = known.filter { !$0.looksIntoLists }
+        // Many have room below a number, and a text is no list: whoever waits for its elements has to be asked. Rather
+        // something certain, if there is any.
+        let certain = known.filter(\.isCertain)
         let best = certain.isEmpty ? known : certain
         return best.count > 1 ? .all(best) : best.first
     }
@@ -75,10 +80,14 @@ indirect enum Requirement: Sendable {
         }
     }
 
-    private var looksIntoLists: Bool {
+    private var isCertain: Bool {
         switch self {
-        case .fact(let fact): if case .element = fact.place { true } else { false }
-        case .any(let parts), .all(let parts): parts.contains { $0.looksIntoLists }
+        case .fact(let fact):
+            switch fact.place {
+            case .value, .typePrefix: true
+            case .element, .atLeast, .atMost: false
+            }
+        case .any(let parts), .all(let parts): parts.allSatisfy(\.isCertain)
         }
     }
 
@@ -103,6 +112,10 @@ extension FilterNode {
         case .contains(.name(let source), .literal(let value)): Self.requirement(value, at: .element(of: source))
         case .contains(.literal(.set(let members)), .name(let source)):
             .any(of: members.map { Self.requirement($0, at: .value(of: source)) })
+        case .order(.name(let source), let order, .literal(let value)):
+            Self.requirement(value.number, at: order.isUpward ? .atLeast(source) : .atMost(source))
+        case .order(.literal(let value), let order, .name(let source)):
+            Self.requirement(value.number, at: order.isUpward ? .atMost(source) : .atLeast(source))
         case .equality, .contains, .not, .order, .like, .likeValue, .arithmetic, .complement, .negative, .literal,
             .name, .list:
             nil
@@ -112,6 +125,20 @@ extension FilterNode {
     private static func requirement(_ value: FilterValue, at place: Fact.Place) -> Requirement? {
         FactValue(value).map { .fact(Fact(place: place, value: $0)) }
     }
+
+    private static func requirement(_ bound: FilterNumber?, at place: Fact.Place) -> Requirement? {
+        bound.map { .fact(Fact(place: place, value: .number($0.coarse))) }
+    }
+}
+
+extension FilterNode.Order {
+    fileprivate var isUpward: Bool { self == .greater || self == .greaterOrEqual }
+}
+
+extension FilterNumber {
+    /// The number without the last of its digits, nearer to zero: of numbers in their order, these are in the same order.
+    /// There are 256 of them between a number and its double, which bounds how many bounds an event is held against.
+    var coarse: Double { Double(bitPattern: double.bitPattern & ~((1 << 44) - 1)) }
 }
 
 extension Selection {

@@ -111,9 +111,25 @@ struct FactIndex: Sendable {
                 case .string: for members in table.values { members.forEach(body) }
                 case .undefined, .null, .boolean, .number, .object, .set: break
                 }
+            case .atLeast(let source):
+                guard let number = subject.value(of: source).number?.coarse else { continue }
+                Self.look(table, body) { $0 <= number }
+            case .atMost(let source):
+                guard let number = subject.value(of: source).number?.coarse else { continue }
+                Self.look(table, body) { $0 >= number }
             case .typePrefix:
                 for prefix in DottedPrefixes(of: subject.event.type) { table[.text(prefix)]?.forEach(body) }
             }
+        }
+    }
+}
+
+extension FactIndex {
+    private static func look(
+        _ table: [FactValue: NumberSet], _ body: (UInt32) -> Void, _ isMet: (_ bound: Double) -> Bool
+    ) {
+        for (value, members) in table {
+            if case .number(let bound) = value, isMet(bound) { members.forEach(body) }
         }
     }
 }

@@ -1,0 +1,14 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that the product knows nothing of it.
+let package = Package(
+    name: "matching",
+    dependencies: [.package(name: "parley", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Matching", dependencies: [.product(name: "ChatKit", package: "parley")],
+            // As the gateway has it: memory is half of what is measured.
+            linkerSettings: [.linkedLibrary("jemalloc")])
+    ]
+)
