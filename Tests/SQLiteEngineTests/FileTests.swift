@@ -68,6 +68,8 @@ import Testing
             INSERT INTO delivery(tt, ep, id, type, channel, state, due, tries, touched, reason) VALUES
             (1, 1, 'dlv_1', 1, 'room', 2, 0, 10, 5, 'attempts_exhausted'), (2, 1, 'dlv_2', 1, 'room', 0, 5, 1, 5, NULL),
             (3, 1, 'dlv_3', 1, 'room', 0, 5, 0, 5, NULL);
+            -- An attempt at 5 that was answered with 500.
+            UPDATE delivery SET attempts = x'01' || x'0500000000000000' || x'f401000000000000' || zeroblob(33) WHERE tt = 2;
             """)
         let engine = try await SQLiteEngine(settings)
         let list = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
@@ -75,7 +77,12 @@ import Testing
         var lane = LaneSettings(concurrency: 7)
         lane.ordering = .strict
         try await engine.deliveries.set(lane, of: EndpointID("wh", in: room.space))
-        #expect(try await engine.deliveries.take(9, wait: .zero).map(\.delivery.id) == ["dlv_2"])
+        let leases = try await engine.deliveries.take(9, wait: .zero)
+        #expect(leases.map(\.delivery.id) == ["dlv_2"])
+        let attempt = DeliveryAttempt(at: 6, status: 200, error: nil, durationMilliseconds: 1)
+        #expect(try await engine.deliveries.finish(leases[0], DeliveryOutcome(.delivered, attempt: attempt)))
+        let found = try await engine.deliveries.delivery("dlv_2", in: room.space)
+        #expect(found?.1.map(\.status) == [500, 200] && found?.1.map(\.at) == [5, 6])
         await engine.close()
     }
 
@@ -312,6 +319,8 @@ import Testing
         let key = RecordKey(.user, "u", in: room.space)
         _ = try await engine.directory.write([RecordChange(key, body: .null)])
         _ = try await engine.directory.write([RecordChange(key, body: nil)])
+        let rows = try Database(path: folder.database, mode: .readOnly)
+        #expect(try rows.integer("SELECT count(*) FROM attempt_log") == 1)
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
         #expect(try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its endpoint is disabled")
         try await engine.removeOutlived()
@@ -324,8 +333,7 @@ import Testing
             cursor: CursorName("c"), from: event, to: next)
         let held = try await engine.deliveries.delivery("dlv_next", in: room.space)?.0.status
         #expect(held == .held, "there is room again")
-        let rows = try Database(path: folder.database, mode: .readOnly)
-        #expect(try rows.integer("SELECT count(*) FROM removed") == 0)
+        #expect(try rows.integer("SELECT (SELECT count(*) FROM removed) + (SELECT count(*) FROM attempt_log)") == 0)
         await engine.close()
     }
 

@@ -101,5 +101,16 @@ enum Schema {
     private static let version3 = """
         -- Of each chain the one that is due, which stands anywhere in it after older ones have come back.
         CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Writer.inLine);
+
+        -- What was tried, in the order of first attempts: written at the right edge, and the delivery's row, which stands
+        -- anywhere, does not grow (which would split its page).
+        CREATE TABLE attempt_log(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+        ALTER TABLE delivery ADD COLUMN log INTEGER;
+        UPDATE delivery SET log = number FROM (SELECT tt AS t, ep AS e, row_number() OVER (ORDER BY tt, ep) AS number
+            FROM delivery WHERE attempts IS NOT NULL) WHERE tt = t AND ep = e;
+        INSERT INTO attempt_log SELECT log, attempts FROM delivery WHERE log IS NOT NULL ORDER BY log;
+        ALTER TABLE delivery DROP COLUMN attempts;
+        CREATE TRIGGER delivery_removed AFTER DELETE ON delivery WHEN old.log IS NOT NULL
+            BEGIN DELETE FROM attempt_log WHERE id = old.log; END;
         """
 }

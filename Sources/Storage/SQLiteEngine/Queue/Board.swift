@@ -118,6 +118,8 @@ final class Board: Sendable {
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
+    func isLeased(_ key: DeliveryKey, fence: UInt64) -> Bool { state.withLock { $0.leases[key]?.fence == fence } }
+
     /// The endpoints whose items wait for somebody to open them, or to come for them.
     var patientLanes: [Int64] {
         state.withLock { state in

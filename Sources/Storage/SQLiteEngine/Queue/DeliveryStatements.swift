@@ -22,7 +22,10 @@ struct DeliveryStatements {
     let bury: Statement
     let findDue: Statement
     let finish: Statement
-    let attempts: Statement
+    let history: Statement
+    let insertLog: Statement
+    let updateLog: Statement
+    let removeLog: Statement
     let findByID: Statement
     let findRow: Statement
     let walk: DeliveryWalk
@@ -97,10 +100,17 @@ struct DeliveryStatements {
             """)
         finish = try prepare(
             """
-            UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, attempts=?7,
-            body=ifnull(?8, body), chain=?9 WHERE tt=?1 AND ep=?2
+            UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, log=?7,
+            body=ifnull(?8, body), chain=?9 WHERE tt=?1 AND ep=?2 AND log IS ?10
             """)
-        attempts = try prepare("SELECT attempts, tries, channel FROM delivery WHERE tt=? AND ep=?")
+        history = try prepare(
+            """
+            SELECT l.bytes, d.log, d.tries, d.channel FROM delivery d LEFT JOIN attempt_log l ON l.id = d.log
+            WHERE d.tt=? AND d.ep=?
+            """)
+        insertLog = try prepare("INSERT INTO attempt_log(bytes) VALUES (?1)")
+        updateLog = try prepare("UPDATE attempt_log SET bytes=?1 WHERE id=?2")
+        removeLog = try prepare("DELETE FROM attempt_log WHERE id=?1")
         findByID = try prepare(
             "SELECT tt, ep, state, channel FROM delivery WHERE id=?1 AND (SELECT space FROM endpoint WHERE id = ep) = ?2"
         )

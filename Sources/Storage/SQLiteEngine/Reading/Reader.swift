@@ -98,7 +98,10 @@ struct ReaderStatements {
             SELECT \(Statement.deliveryColumns), d.body \(deliveries) WHERE d.tt=? AND d.ep=? AND d.state = 0
             """)
         fullDelivery = try prepare(
-            "SELECT \(Statement.deliveryColumns), d.attempts \(deliveries) WHERE d.id=? AND e.space=?")
+            """
+            SELECT \(Statement.deliveryColumns), l.bytes \(deliveries) LEFT JOIN attempt_log l ON l.id = d.log
+            WHERE d.id=? AND e.space=?
+            """)
         followers = try prepare(
             """
             SELECT tt FROM delivery INDEXED BY delivery_chain WHERE ep=?2 AND tt > ?1

@@ -1,0 +1,172 @@
+import ChatModel
+import SQLite
+
+extension Writer {
+    /// Records attempts. False where there is no key (the lease was lost), where an attempt was recorded after all whose
+    /// outcome nobody was told, and where there is no row any more.
+    func finish(
+        _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], board: Board
+    ) throws(SQLiteFailure) -> [Bool] {
+        var settled: [(key: DeliveryKey, ending: Board.Ending)] = []
+        var recorded: [Bool] = []
+        var chains: Set<Chain> = []
+        settled.reserveCapacity(attempts.count)
+        recorded.reserveCapacity(attempts.count)
+        for (attempt, key) in zip(attempts, keys) {
+            guard let key, board.isLeased(key, fence: attempt.lease.fence) else {
+                recorded.append(false)
+                continue
+            }
+            let delivery = attempt.lease.delivery
+            let (ending, chain) = try finish(
+                key, attempt.outcome, isFirst: delivery.attempts == 0, channel: delivery.channel, board: board)
+            recorded.append(ending != nil)
+            settled.append((key, ending ?? .over))
+            if let chain { chains.insert(chain) }
+        }
+        effects.append { [settled] in board.settle(settled) }
+        // Behind the endings, which free the leases.
+        for chain in chains { try advance(chain, board: board) }
+        return recorded
+    }
+
+    /// Records leases that ran out as attempts that failed.
+    func expire(_ leases: [ExpiredLease], board: Board) throws(SQLiteFailure) {
+        var settled: [(key: DeliveryKey, ending: Board.Ending)] = []
+        var chains: Set<Chain> = []
+        for lease in leases {
+            let lasted = Duration.nanoseconds(Int64(lease.lasted))
+            let attempt = DeliveryAttempt(
+                at: now.adding(.zero - lasted), status: nil, error: "ack_deadline",
+                durationMilliseconds: Int(lease.lasted / 1_000_000))
+            let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
+            let (ending, chain) = try finish(lease.key, outcome, isFirst: false, channel: "", board: board)
+            settled.append((lease.key, ending ?? .over))
+            if let chain { chains.insert(chain) }
+        }
+        effects.append { [settled] in board.settle(settled) }
+        for chain in chains { try advance(chain, board: board) }
+    }
+
+    /// - Parameters:
+    ///   - isFirst: whether there was no attempt before, as far as the caller knows.
+    ///   - channel: likewise; a pulled endpoint's is read from the file.
+    /// - Returns: what becomes of the item, nil if it is not there any more; and the chain that may go on.
+    private func finish(
+        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String, board: Board
+    ) throws(SQLiteFailure) -> (Board.Ending?, Chain?) {
+        let lane = board.standing(of: key.endpoint)
+        if isFirst, lane?.settings.attempts == nil {
+            let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
+            if let ending { return (ending, chain) }
+            // There was one after all, whose outcome nobody was told.
+        }
+        guard let history = try history(of: key) else { return (nil, nil) }
+        return try finish(key, outcome, after: history, lane)
+    }
+
+    /// What went before an attempt.
+    private struct History {
+        var log = AttemptLog()
+        /// Where the log stands.
+        var row: Int64?
+        var tries = 0
+        let channel: String
+    }
+
+    /// - Returns: no ending if this is not what went before.
+    private func finish(
+        _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: Board.Standing?
+    ) throws(SQLiteFailure) -> (Board.Ending?, Chain?) {
+        var outcome = outcome
+        if case .retry(let due) = outcome.verdict {
+            if lane?.state == .closed {
+                outcome.verdict = .dead(reason: Self.closedReason)
+            } else if let most = lane?.settings.attempts, history.tries + 1 >= most {
+                outcome.verdict = .dead(reason: Self.exhaustedReason)
+            } else {
+                outcome.verdict = .retry(at: min(due, now.adding(DeliveryOutcome.longestRetry)))
+            }
+        }
+        let chain = lane.flatMap { Chain($0.settings.ordering, endpoint: key.endpoint, channel: history.channel) }
+        var ending = Board.Ending.over
+        if let due = outcome.due?.rawValue {
+            ending =
+                try chain.map { chain throws(SQLiteFailure) in try self.isFirst(key.event, of: chain) } ?? true
+                ? .due(due) : .inLine
+        }
+        let isStored = try store(outcome, ending, history, chain, of: key)
+        return (isStored ? ending : nil, chain)
+    }
+
+    private func store(
+        _ outcome: DeliveryOutcome, _ ending: Board.Ending, _ history: History, _ chain: Chain?, of key: DeliveryKey
+    ) throws(SQLiteFailure) -> Bool {
+        let row = try store(outcome.attempt, history)
+        let finish = statements.deliveries.finish
+        finish.bind(Int64(key.event), at: 1)
+        finish.bind(key.endpoint, at: 2)
+        finish.bind(outcome.stored.rawValue, at: 3)
+        switch ending {
+        case .over: finish.bind(0, at: 4)
+        case .due(let due): finish.bind(Int64(due), at: 4)
+        case .inLine: finish.bind(Self.inLine, at: 4)
+        }
+        finish.bind(Int64(now.rawValue), at: 5)
+        finish.bind(outcome.reason, at: 6)
+        finish.bind(row, at: 7)
+        if let body = outcome.body { finish.bind(body, at: 8) } else { finish.bindNull(at: 8) }
+        finish.bind(outcome.due == nil ? nil : chain?.number, at: 9)
+        finish.bind(history.row, at: 10)
+        try finish.run()
+        guard database.changes == 0 else { return true }
+        if history.row == nil {
+            statements.deliveries.removeLog.bind(row, at: 1)
+            try statements.deliveries.removeLog.run()
+        }
+        return false
+    }
+
+    /// Writes an attempt behind those before it. Returns where the log stands now.
+    private func store(_ attempt: DeliveryAttempt, _ history: History) throws(SQLiteFailure) -> Int64 {
+        var log = history.log
+        log.append(attempt)
+        let put = history.row == nil ? statements.deliveries.insertLog : statements.deliveries.updateLog
+        if let row = history.row { put.bind(row, at: 2) }
+        try log.packed.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
+            put.bindInPlace(bytes: bytes, at: 1)
+            try put.run()
+        }
+        return history.row ?? database.lastInsertedRow
+    }
+
+    /// Nil if the delivery is not there any more.
+    private func history(of key: DeliveryKey) throws(SQLiteFailure) -> History? {
+        let find = statements.deliveries.history
+        find.bind(Int64(key.event), at: 1)
+        find.bind(key.endpoint, at: 2)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        return History(
+            log: AttemptLog(packed: find.bytes(0)), row: find.optionalInteger(1), tries: Int(find.integer(2)),
+            channel: find.text(3))
+    }
+}
+
+extension DeliveryOutcome {
+    fileprivate var stored: StoredState {
+        switch verdict {
+        case .delivered: .delivered
+        case .retry: .waiting
+        case .dead: .dead
+        }
+    }
+
+    fileprivate var due: Timetoken? {
+        if case .retry(let due) = verdict { due } else { nil }
+    }
+
+    fileprivate var reason: String? {
+        if case .dead(let reason) = verdict { reason } else { nil }
+    }
+}
