@@ -18,7 +18,7 @@ final class Reader {
     /// Opens a file for reading only.
     convenience init(path: String) throws(SQLiteFailure) {
         let database = try Database(path: path, mode: .readOnly)
-        try database.execute(Schema.connectionPragmas)
+        try database.execute(Schema.connectionPragmas + Schema.readerPragmas)
         try self.init(database: database)
     }
 
