@@ -117,8 +117,7 @@ extension Behaviour {
             try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
             let leases = try await trial.queue.take(4, wait: .zero)
             #expect(leases.count == 2)
-            var lost = leases[1]
-            lost.fence += 1000
+            let lost = Lease(delivery: leases[1].delivery, fence: leases[1].fence + 1000, body: nil)
             let recorded = try await trial.queue.finish([
                 (leases[0], trial.outcome(.delivered)), (lost, trial.outcome(.dead(reason: "lost"))),
                 (leases[0], trial.outcome(.dead(reason: "twice"))),

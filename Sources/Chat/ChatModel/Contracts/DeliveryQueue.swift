@@ -164,16 +164,17 @@ public struct Delivery: Sendable {
     }
 }
 
-/// The right to attempt one delivery now. `fence` tells a late comer from the owner.
-public struct Lease: Sendable {
-    public var delivery: Delivery
-    public var fence: UInt64
+/// The right to attempt one delivery now. `fence` tells a late comer from the owner. A class, as it changes hands often and
+/// has many parts.
+public final class Lease: Sendable {
+    public let delivery: Delivery
+    public let fence: UInt64
     /// The bytes of an earlier attempt, or of a passing event; nil: print them from the event.
-    public var body: [UInt8]?
+    public let body: [UInt8]?
     /// Whether a person asked for this attempt.
-    public var isManual: Bool
+    public let isManual: Bool
     /// The same for all leases of one attempt.
-    public var batch: UInt64
+    public let batch: UInt64
 
     /// - Parameter batch: nil: alone in its attempt.
     public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false, batch: UInt64? = nil) {

@@ -4,8 +4,8 @@ import Locking
 import Signing
 
 /// What all posts to a webhook have in common, made once for each state of it: the format, the keys set up, the fields that
-/// never change.
-struct PostPlan: Sendable {
+/// never change. A class, as every post asks for it.
+final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
     let webhook: Webhook

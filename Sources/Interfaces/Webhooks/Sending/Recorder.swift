@@ -21,11 +21,15 @@ struct Recorder: Sendable {
         table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
     }
 
-    /// A delivery of an attempt, and what was decided upon it.
-    private struct Ended: Sendable {
+    /// A delivery of an attempt, and what was decided upon it. A class for the same reason as ``Sent``.
+    private final class Ended: Sendable {
         let lease: Lease
         let decision: DeliveryState.Decision
         let outcome: DeliveryOutcome
+
+        init(_ lease: Lease, _ decision: DeliveryState.Decision, _ outcome: DeliveryOutcome) {
+            (self.lease, self.decision, self.outcome) = (lease, decision, outcome)
+        }
 
         var isDead: Bool { if case .dead = decision.next { true } else { false } }
     }
@@ -87,7 +91,7 @@ struct Recorder: Sendable {
                 case .retry(let delay): DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: body)
                 case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: body)
                 }
-            return Ended(lease: lease, decision: decision, outcome: outcome)
+            return Ended(lease, decision, outcome)
         }
     }
 
