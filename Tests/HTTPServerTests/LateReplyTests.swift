@@ -288,9 +288,11 @@ private func withWaiting(
     func goneEarly(_ version: String) async throws {
         let gate = Gate()
         let gone = Shared(0)
+        let entered = Shared(0)
         let left = Shared(0)
         try await withWaiting(adjust: { router in
             router.add(.get, "/slow") { _ in
+                entered.update { $0 += 1 }
                 await withTaskCancellationHandler {
                     await gate.pass()
                 } onCancel: {
@@ -301,10 +303,24 @@ private func withWaiting(
         }) { waiting in
             let wire = try waiting.server.wire()
             wire.request("GET", "/slow", version: version)
+            #expect(entered.waits { $0 == 1 })
+            // A turn later the request is suspended: only then is its task told of the end.
+            await waiting.server.onLoop {}
             wire.closeWriting()
             #expect(left.waits { $0 == 1 })
             gate.open()
             #expect(gone.waits { $0 == 1 })
+            #expect(try wire.rest().isEmpty)
+        }
+    }
+
+    @Test("is not waited for by a client that went in the same breath", arguments: ["1.1", "1.0"])
+    func goneAtOnce(_ version: String) async throws {
+        try await withWaiting { waiting in
+            let wire = try waiting.server.wire()
+            wire.request("GET", "/late", version: version)
+            wire.closeWriting()
+            #expect(waiting.gone.waits { $0 == 1 })
             #expect(try wire.rest().isEmpty)
         }
     }

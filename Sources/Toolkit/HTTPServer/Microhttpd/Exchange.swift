@@ -29,7 +29,6 @@ final class Exchange: @unchecked Sendable {
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
-    private var hasLeft = false
     private var isAbandoned = false
     private var isOver = false
 
@@ -264,7 +263,6 @@ extension Exchange {
 
     /// The client has closed its side while we were at work: nobody is there to read an answer.
     func clientLeft() {
-        hasLeft = true
         guard isSuspended else { return }
         task?.cancel()
         pump?.fail(CancellationError())
@@ -324,7 +322,7 @@ extension Exchange {
         if let answer = reply.answer { return self.reply(answer) }
         if canLeave(head), engine.park(reply, of: self, isLast: head.asksToClose) { return .NO }
         late = reply
-        guard !hasLeft else { return .NO }
+        guard !peer.hasEnded else { return .NO }
         reply.settle(in: .suspended(self))
         suspend()
         return .YES

@@ -34,6 +34,8 @@ final class Peer {
     var stream: StreamConnection?
     /// We have cut it or taken its socket over; nothing more is to be said on it.
     var isSilenced = false
+    /// The client has closed its side, perhaps while nobody was there to be told.
+    private(set) var hasEnded = false
     /// How many bytes of requests the connection has carried, those of the present one included.
     var received: UInt64
     private var source: SourceID?
@@ -110,6 +112,7 @@ final class Peer {
 extension Peer: LoopSource {
     /// The client has closed its side, or both.
     func ready(_ events: UInt32) {
+        hasEnded = true
         stream?.close(.peerGone)
         exchange?.clientLeft()
     }
