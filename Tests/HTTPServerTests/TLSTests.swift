@@ -142,19 +142,25 @@ private final class EncryptedWire: @unchecked Sendable {
     }
 
     @Test("late answers come on the library's connection, and it goes on") func lateAnswers() async throws {
+        let opened = Shared(0)
         let gone = Shared(0)
         try await withTLS { router, loop in
             router.add(.get, "/late") { _ in
                 .late(LateOpening { reply in loop.post { reply.complete(.text("late")) } })
             }
             router.add(.get, "/never") { _ in
-                .late(LateOpening { reply in reply.onGone { gone.update { $0 += 1 } } })
+                .late(
+                    LateOpening { reply in
+                        reply.onGone { gone.update { $0 += 1 } }
+                        opened.update { $0 += 1 }
+                    })
             }
         } body: { server, certificate in
             try await blocking {
                 let client = try EncryptedWire(port: server.port, certificate: certificate)
                 for _ in 0..<3 { #expect(try client.wire.ask("GET", "/late").text == "late") }
                 client.wire.request("GET", "/never")
+                #expect(opened.waits { $0 == 1 })
                 client.end()
             }
             #expect(gone.waits { $0 == 1 })
