@@ -6,6 +6,7 @@ import Synchronization
 /// What the engine keeps in memory beside the file: shared by the writer, the readers and the callers.
 final class Memory: Sendable {
     let tail: Tail
+    let tailIndex: TailIndex
     let passing: PassingEvents
     let end: LogEnd
     let retention: RetentionTable
@@ -17,6 +18,7 @@ final class Memory: Sendable {
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
         tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
+        tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = Backlog(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
         end = LogEnd(tail: tail, passing: passing)

@@ -19,16 +19,24 @@ extension SQLiteLog {
         return page
     }
 
+    /// Events of all channels that are looked at one by one before those of a few are looked up.
+    private static let glance = 128
+
     /// The answer from memory; nil when it does not reach back far enough.
     private func eventsInMemory(
         _ channels: ChannelSet, after position: Timetoken, limit: Int, now: Timetoken
     ) -> Page<Event>? {
         var page = Page<Event>(items: [], position: position)
+        var seen = 0
         while true {
             switch memory.tail.slice(after: page.position.rawValue, limit: 64) {
             case .behind: return page.position == position ? nil : page.toBeContinued
             case .empty, .closed: return page
             case .entries(let commits):
+                seen += commits.reduce(0) { $0 + $1.events.count }
+                if seen > Self.glance, let names = channels.onlyNames {
+                    return lookUp(names, after: position, limit: limit, now: now) ?? page.toBeContinued
+                }
                 for commit in commits {
                     for event in commit.events[commit.events.index(after: page.position)...] {
                         guard page.items.count < limit else { return page.toBeContinued }
@@ -41,6 +49,22 @@ extension SQLiteLog {
                 }
             }
         }
+    }
+
+    private func lookUp(
+        _ channels: [ChannelID], after position: Timetoken, limit: Int, now: Timetoken
+    ) -> Page<Event>? {
+        var page = memory.tailIndex.events(in: channels, after: position, limit: limit, of: memory.tail)
+        page?.items.removeAll { !memory.isReadable($0, now: now, cutoff: .zero) }
+        return page
+    }
+}
+
+extension ChannelSet {
+    /// The channels, when they are named one by one.
+    fileprivate var onlyNames: [ChannelID]? {
+        guard !isAll, prefixes.isEmpty else { return nil }
+        return names.map { ChannelID($0.text, in: space) }
     }
 }
 

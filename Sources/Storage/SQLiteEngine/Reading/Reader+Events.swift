@@ -16,12 +16,16 @@ extension Reader {
     /// Rows of all channels looked at before the channels asked for are looked up one by one, and at most.
     private static let glance = 500
     private static let scanMost = 20_000
+    /// So many channels are sought at once: that costs less than a glance at everything.
+    private static let seekAtOnce = 16
     /// Channels that are read one by one; more are found by walking all events.
     private static let separateMost = 500
 
     /// Kept events in time order. Near the end of the log one walk over everything is cheapest; further back each channel
     /// is sought by its index; and where there are too many of them the walk goes on, in bounded strides.
     func events(_ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
+        let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
+        if isForFew, let channels = try separate(question.channels) { return try merge(channels, question) }
         let glance = try walk(question, most: Self.glance)
         guard glance.hasMore, glance.items.count < question.limit else { return glance }
         if let channels = try separate(question.channels) { return try merge(channels, question) }

@@ -36,7 +36,10 @@ final class Housekeeper {
     /// One stretch of one chore.
     func turn(on writer: Writer) {
         guard let chore = left.first else { return rest(.success(())) }
-        if left.count == Chore.allCases.count { writer.memory.passing.sweep(now: writer.memory.now) }
+        if left.count == Chore.allCases.count {
+            writer.memory.passing.sweep(now: writer.memory.now)
+            writer.memory.tailIndex.sweep()
+        }
         do throws(TurnFailure) {
             var isMoreLeft = false
             try writer.maintain { (writer) throws(SQLiteFailure) in isMoreLeft = try remove(chore, writer) }

@@ -39,6 +39,7 @@ extension Writer {
         let gone = Set(doomed)
         effects.append { [memory] in
             memory.tail.remove { $0.retention == .kept && gone.contains(Int64($0.timetoken.rawValue)) }
+            memory.tailIndex.reset()
         }
         if doomed.count == Self.turnRows, let last = doomed.last { stretch.next = Timetoken(UInt64(last)) }
         return stretch
