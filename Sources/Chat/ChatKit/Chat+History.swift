@@ -30,6 +30,7 @@ extension Chat {
     ) async throws(ChatError) -> Int {
         try caller.demand(.manage)
         try caller.demand(channel: name)
+        defer { service.noteDeletion() }
         return try await log.delete(after: after, before: before, in: channel(name))
     }
 

@@ -1,6 +1,7 @@
 public import ChatModel
 public import JSON
 public import Signing
+import Synchronization
 
 /// The chat of one gateway process: what all apps share. Interfaces take a `Chat` from it per request.
 public final class ChatService: Sendable {
@@ -11,24 +12,34 @@ public final class ChatService: Sendable {
     public let vault: Vault
     /// Where committed events meet their subscribers.
     public let hub: Hub
+    /// Where tasks that follow the log run; nil: on the pool of the process.
+    public let tasks: (any TaskExecutor)?
     /// Apps and API keys, readable without waiting.
     public let keyring: Keyring
     /// The event types of all apps, and the gate their payloads pass.
     public let eventTypes: EventTypes
+    private let deletionCount = Atomic<UInt64>(0)
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
+    /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
     public init(
         engine: any Engine, limits: Limits = Limits(), clock: WallClock = .system, vault: Vault = Vault(),
-        executor: any SerialExecutor
+        executor: any SerialExecutor, tasks: (any TaskExecutor)? = nil
     ) {
         self.engine = engine
         self.limits = limits
         self.clock = clock
         self.vault = vault
         hub = Hub(log: engine.log, executor: executor)
+        self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
     }
+
+    /// How often events were deleted here: who keeps events in memory for a moment looks whether that is still true.
+    public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
+
+    func noteDeletion() { deletionCount.add(1, ordering: .releasing) }
 
     /// The app as `caller` may see it. Costs nothing.
     public func chat(for caller: Caller) -> Chat { Chat(service: self, caller: caller) }
@@ -51,7 +62,7 @@ public final class ChatService: Sendable {
             let typesRevision = try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: typesRevision) }
             group.addTask { await self.eventTypes.reportViolations() }
-            try await hub.run(whenReady: whenReady)
+            try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
             group.cancelAll()
         }
     }

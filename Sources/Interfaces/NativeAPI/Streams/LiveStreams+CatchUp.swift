@@ -4,16 +4,17 @@ import HTTPServer
 
 /// How streams that resume get what they missed, without those that are live noticing.
 ///
-/// Reading and printing happen off the loop, a bounded page at a time; pages are sent no faster than the client reads.
-/// `slots` bounds the streams that hold a page, `reads` those that ask the store: both let in who waits longest, and a
-/// long catch-up goes back to the end of the queue again and again, so that short ones do not wait for it.
+/// Reading and printing happen off the loop, a bounded page at a time, and streams of one feed share the pages. `turns`
+/// bounds how many pages are on their way and lets in who waits longest. A stream has its turn only while it is being
+/// served: its socket is waited for without one, so that clients that do not read hold up nobody.
 extension LiveStreams {
     private enum Bounds {
-        static let pagesPerSlot = 16
-        /// A page is read with as many events as should make up this, and sent in pieces no larger than about this.
+        /// A page is read with as many events as should make up this.
         static let pageBytes = 128 * 1024
         static let firstPage = 64
         static let pageMost = 250
+        /// What a stream gets at a time: no more than this, and the event it ends with, waits for a client in memory.
+        static let pieceBytes = 16 * 1024
         /// In beats: a client that has not taken one piece by then is too slow even for catching up. The connection's
         /// own stall time only sees those who take nothing at all.
         static let pieceDeadline: UInt64 = 60
@@ -28,62 +29,75 @@ extension LiveStreams {
 
     private func catchUp(_ stream: LiveStream) async {
         var pageLimit = Bounds.firstPage
-        while stream.connection.isOpen, stream.isCatchingUp {
-            await slots.enter()
-            var pages = 0
-            while stream.connection.isOpen, stream.isCatchingUp, pages < Bounds.pagesPerSlot {
-                await catchUpPage(stream, &pageLimit)
-                pages += 1
-            }
-            slots.leave()
-        }
+        repeat {
+            guard await hasTaken(stream) else { return }
+            await turns.enter()
+            await advance(stream, &pageLimit)
+            turns.leave()
+        } while stream.connection.isOpen && stream.isCatchingUp
     }
 
-    private func catchUpPage(_ stream: LiveStream, _ limit: inout Int) async {
-        await reads.enter()
-        // One turn: up to where the store is read, and where in the feed's log that is.
+    /// Sends what a page holds for the stream, or as much of it as its socket takes.
+    private func advance(_ stream: LiveStream, _ limit: inout Int) async {
+        guard stream.connection.isOpen, stream.isCatchingUp else { return }
         let feed = stream.feed
-        let mark = feed.log.head
-        let reading = service.chat(for: stream.owner.caller)
-            .catchUp(feed.selection, after: stream.position, upTo: hubPosition)
-        let page: CatchUpPage
-        do throws(ChatError) {
-            page = try await CatchUpPage.read(reading, format: feed.format, limit: limit, pieceBytes: Bounds.pageBytes)
-            reads.leave()
-        } catch {
-            reads.leave()
-            return close(stream, .storeUnavailable)
+        if let entry = shelf.entry(
+            of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)
+        {
+            return send(entry, to: stream)
         }
-        limit = page.nextLimit(upTo: Bounds.pageMost, for: Bounds.pageBytes)
-        await send(page, to: stream, of: feed, mark: mark)
-    }
-
-    private func send(_ page: CatchUpPage, to stream: LiveStream, of feed: StreamFeed, mark: UInt64) async {
-        for piece in page.pieces {
+        do throws(ChatError) {
+            let entry = try await read(feed, for: stream, limit: limit)
+            limit = entry.page.nextLimit(upTo: Bounds.pageMost, for: Bounds.pageBytes)
             // Changed meanwhile: what the new selection wants is read from the position again.
             guard stream.feed === feed else { return }
+            send(entry, to: stream)
+            let isWantedAgain = feed.streamCount > 1 || stream.position < entry.page.position
+            if isWantedAgain { shelf.keep(entry, of: feed, beat: beats.now) }
+        } catch {
+            close(stream, .storeUnavailable)
+        }
+    }
+
+    private func read(
+        _ feed: StreamFeed, for stream: LiveStream, limit: Int
+    ) async throws(ChatError) -> PageShelf.Entry {
+        // One turn: up to where the log is read, and where in the feed's own log that is.
+        let mark = feed.log.head
+        let deletions = service.deletions
+        let reading = service.chat(for: stream.owner.caller)
+            .catchUp(feed.selection, after: stream.position, upTo: hubPosition)
+        counters.pagesRead += 1
+        let page = try await CatchUpPage.read(reading, format: feed.format, limit: limit)
+        return PageShelf.Entry(page: page, mark: mark, deletions: deletions)
+    }
+
+    private func send(_ entry: PageShelf.Entry, to stream: LiveStream) {
+        let page = entry.page
+        while let piece = page.piece(after: stream.position, of: Bounds.pieceBytes) {
             guard stream.connection.send(piece.bytes) else { return }
             stream.position = piece.last
             stream.lastSend = beats.now
-            if piece.last == page.pieces.last?.last, page.isLast { break }
-            guard await hasTaken(stream) else { return }
+            guard stream.connection.lag == 0 || piece.isEnd else { return }
         }
-        guard stream.feed === feed, stream.connection.isOpen else { return }
         stream.position = max(stream.position, page.position)
-        guard page.isLast else { return }
-        guard stream.connection.join(feed.log, at: mark) else {
+        if page.isLast { goLive(stream, at: entry.mark) }
+    }
+
+    private func goLive(_ stream: LiveStream, at mark: UInt64) {
+        let log = stream.feed.log
+        guard stream.connection.join(log, at: mark) else {
             // The log has moved past the mark meanwhile: the next page reads what it held, and a larger log holds it
             // longer, so that this comes to an end however much is written.
-            feed.log.reserve(4 * feed.log.allocatedBytes)
-            return
+            return log.reserve(4 * log.allocatedBytes)
         }
         stream.catchUp = nil
         catchingUp[stream.sequence] = nil
     }
 
-    /// Returns when the client has read most of what it was sent; false when the stream is over.
+    /// Returns when the client has read what it was sent; false when the stream is over.
     private func hasTaken(_ stream: LiveStream) async -> Bool {
-        guard stream.connection.lag > 0 else { return true }
+        guard stream.connection.lag > 0 else { return stream.connection.isOpen }
         do {
             try await stream.connection.sendPage([])
             return true
@@ -102,50 +116,5 @@ extension LiveStreams {
                 stream.connection.cut()
             }
         }
-    }
-}
-
-/// A page of the log as it goes to one stream.
-struct CatchUpPage: Sendable {
-    /// Whole blocks, and the position a stream has come to with them.
-    struct Piece: Sendable {
-        var bytes: [UInt8]
-        var last: Timetoken
-    }
-
-    var pieces: [Piece] = []
-    var eventCount = 0
-    var byteCount = 0
-    /// Everything up to here has been read.
-    var position: Timetoken
-    /// Whether that is the end of what was to be read.
-    var isLast: Bool
-
-    /// Reads and prints, on whatever thread is free.
-    @concurrent
-    static func read(
-        _ catchUp: CatchUp, format: StreamFormat, limit: Int, pieceBytes: Int
-    ) async throws(ChatError) -> CatchUpPage {
-        var catchUp = catchUp
-        let events = try await catchUp.nextPage(limit: limit)
-        var page = CatchUpPage(position: catchUp.position, isLast: catchUp.isOver)
-        page.eventCount = events.count
-        for event in events {
-            let frame = format.frame(event)
-            page.byteCount += frame.count
-            if let last = page.pieces.last, last.bytes.count + frame.count <= pieceBytes {
-                page.pieces[page.pieces.count - 1].bytes += frame
-                page.pieces[page.pieces.count - 1].last = event.timetoken
-            } else {
-                page.pieces.append(Piece(bytes: frame, last: event.timetoken))
-            }
-        }
-        return page
-    }
-
-    /// How many events the next page should have to weigh about `bytes`.
-    func nextLimit(upTo most: Int, for bytes: Int) -> Int {
-        guard eventCount > 0 else { return most }
-        return min(most, max(1, bytes * eventCount / max(1, byteCount)))
     }
 }

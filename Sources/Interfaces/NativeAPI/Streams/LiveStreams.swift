@@ -34,9 +34,9 @@ actor LiveStreams {
     private var wheel: [[StreamFeed]]
     var owners: StreamOwners
     var catchingUp: [UInt64: LiveStream] = [:]
-    /// How many catch-ups may hold pages in memory, and how many of those may read at a time.
-    let slots = Turnstile(width: 256)
-    let reads = Turnstile(width: 4)
+    /// How many catch-ups are served at a time, and the pages that others may want as well.
+    let turns = Turnstile(width: 4)
+    var shelf = PageShelf()
     private(set) var isDraining = false
     var holds = PollHolds()
     var pollPrint = PollPrint()
@@ -286,6 +286,7 @@ extension LiveStreams {
         releasePolls(at: now)
         tickets.sweep()
         reportLag()
+        shelf.tidy(at: now)
         for press in presses.values { press.assumeIsolated { $0.forget() } }
     }
 

@@ -13,6 +13,8 @@ public struct StreamMetrics: Sendable, Equatable {
     public var opened: UInt64 = 0
     /// Streams that read the log before they went live.
     public var catchUps: UInt64 = 0
+    /// Pages read from the log for them; fewer than they got where several wanted the same.
+    public var pagesRead: UInt64 = 0
     /// Streams closed because their reader was too slow.
     public var slowCloses: UInt64 = 0
     /// Events printed for live streams, once per format.
@@ -35,7 +37,7 @@ extension LiveStreams {
         metrics.open = roll.count
         metrics.feeds = feedCount
         metrics.catchUpsNow = catchingUp.count
-        metrics.catchUpsWaiting = slots.waitingCount
+        metrics.catchUpsWaiting = turns.waitingCount
         metrics.pollsWaiting = holds.count
         metrics.framed = framedCount
         metrics.appended += appendedByFeeds
