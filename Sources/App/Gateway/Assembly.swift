@@ -22,7 +22,8 @@ struct Assembly: Sendable {
         self.configuration = configuration
         self.loop = loop
         service = ChatService(
-            engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: loop)
+            engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: loop,
+            tasks: LoopTasks(loop))
         service.eventTypes.observeUnusable { version in
             logger.error(
                 "schema cannot be used: its event type is not checked, or refused",

@@ -112,12 +112,16 @@ final class Backlog<Entry: BacklogEntry>: Sendable {
     }
 
     /// Returns when there is something after `position`, the backlog is closed, or the task is cancelled.
-    nonisolated(nonsending) func wait(after position: UInt64) async {
+    ///
+    /// - Parameter isolation: the caller's, which the operation below has to name: it would run on the pool of the process
+    ///   otherwise, and every commit would send its followers there and back.
+    func wait(after position: UInt64, isolation: isolated (any Actor)? = #isolation) async {
         let ticket = state.withLock { state in
             state.nextSleeper += 1
             return state.nextSleeper
         }
         await withTaskCancellationHandler {
+            _ = isolation
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
                     // Cancelled before it lay down: the handler below found nobody to wake.

@@ -49,7 +49,7 @@ final class Planner: Sendable {
         // Before the positions are read: what is committed in between is then heard of twice rather than never.
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await self.listen(to: commits, wake, on: self.service.hub) }
+            group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
             var positions: [SpaceID: Position] = [:]
             for space in registry.snapshot.withLock({ $0.spaces }) { await catchUp(space, &positions) }
             whenReady()
@@ -64,8 +64,8 @@ final class Planner: Sendable {
         }
     }
 
-    /// On the hub's executor, which every commit wakes in any case: where no webhook wants to know, it wakes nobody else.
-    private func listen(to commits: CommitSequence, _ wake: PlannerWake, on hub: isolated Hub) async {
+    /// Where the hub runs, which every commit wakes in any case: where no webhook wants to know, it wakes nobody else.
+    private func listen(to commits: CommitSequence, _ wake: PlannerWake) async {
         for await commit in commits {
             var last: SpaceID?
             for event in commit.events where event.channel.space != last {
