@@ -241,11 +241,15 @@ private func withWaiting(
     func large() async throws {
         try await withWaiting { waiting in
             let wire = try waiting.server.wire(receiveBuffer: 4096)
-            let body = (0..<8 * 1024 * 1024).map { UInt8(truncatingIfNeeded: $0 / 251) }
+            var body = [UInt8](repeating: 0x61, count: 8 * 1024 * 1024)
+            for index in stride(from: 0, to: body.count, by: 4099) {
+                body[index] = UInt8(truncatingIfNeeded: index / 4099)
+            }
+            let sent = body
             wire.request("GET", "/late")
-            #expect(await waiting.hasParked(1))
-            await waiting.complete(0, Response(contentType: "application/octet-stream", body: body))
-            #expect(try await blocking { try wire.answer().body } == body)
+            try #require(await waiting.hasParked(1))
+            await waiting.complete(0, Response(contentType: "application/octet-stream", body: sent))
+            #expect(try await blocking { try wire.answer().body } == sent)
             #expect(try wire.ask("GET", "/hello").text == "hello")
             #expect(await waiting.hasParked(0))
         }
