@@ -105,6 +105,15 @@ import Testing
         }
     }
 
+    @Test("finds each of those who wait for a bound once, however many of its bounds a number keeps")
+    func severalBounds() throws {
+        let filters = (0..<8).map { "data.n > \($0)" } + ["data.n > 5 || data.n > 10", "data.n < 90 || data.n <= 70"]
+        let selections = try filters.map { selection(["orders"], filter: try Filter($0)) }
+        let index = Self.index(selections)
+        let event = event(1, on: "orders", data: #"{"n":20}"#)
+        #expect(Self.found(index, selections, event) == Array(selections.indices))
+    }
+
     @Test("asks those who wait for a list when there is a text instead")
     func text() throws {
         let selections = try (0..<100).map { selection(["a"], filter: try Filter("data.tags CONTAINS 'tag\($0)'")) }

@@ -53,7 +53,8 @@ struct FactIndex: Sendable {
         let facts = Set(cheapest(requirement).facts)
         for fact in facts { tables[fact.place, default: [:]][fact.value, default: NumberSet()].insert(member) }
         let places = Set(facts.map(\.place))
-        if places.count > 1 || places.contains(where: \.hasManyValues) { hasDetours = true }
+        let isFoundOnce = places.count == 1 && places.allSatisfy { $0.isMetOnce(ofSeveral: facts.count > 1) }
+        if !isFoundOnce { hasDetours = true }
     }
 
     mutating func remove(_ member: UInt32, _ requirement: Requirement?) {
@@ -135,8 +136,12 @@ extension FactIndex {
 }
 
 extension Fact.Place {
-    /// Whether an event may have several values there.
-    fileprivate var hasManyValues: Bool {
-        if case .element = self { true } else { false }
+    /// Whether an event meets at most one of a member's facts at this place, and that once.
+    fileprivate func isMetOnce(ofSeveral hasSeveral: Bool) -> Bool {
+        switch self {
+        case .value: true
+        case .atLeast, .atMost, .typePrefix: !hasSeveral
+        case .element: false
+        }
     }
 }
