@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1, version2, version3]
+    static let migrations = [version1, version2, version3, version4]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -105,7 +105,9 @@ enum Schema {
     private static let version3 = """
         -- Of each chain the one that is due, which stands anywhere in it after older ones have come back.
         CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Writer.inLine);
+        """
 
+    private static let version4 = """
         -- What was tried, in the order of first attempts: written at the right edge, and the delivery's row, which stands
         -- anywhere, does not grow (which would split its page).
         CREATE TABLE attempt_log(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
