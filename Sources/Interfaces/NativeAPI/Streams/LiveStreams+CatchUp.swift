@@ -34,6 +34,8 @@ extension LiveStreams {
             await turns.enter()
             await advance(stream, &pageLimit)
             turns.leave()
+            // Nothing above need have waited: pages may be at hand, and the client may be as fast as we are.
+            await Task.yield()
         } while stream.connection.isOpen && stream.isCatchingUp
     }
 
