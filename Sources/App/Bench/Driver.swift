@@ -25,12 +25,16 @@ final class Driver {
     /// Events published beyond their deliveries at which publishers wait.
     private let window: Int
 
+    /// Of the streams that are served before all others.
+    private var first: Poller?
+
     /// Sockets read in one turn: what an answer to a publisher waits for at most.
     private static let readsPerTurn = 64
     /// Tags of descriptors that are no streams.
     private enum Tag {
         static let publishers = UInt64.max
         static let alarm = UInt64.max - 1
+        static let first = UInt64.max - 2
     }
     /// Tags at and above this belong to ``onOther``.
     static let otherTags: UInt64 = 1 << 32
@@ -69,6 +73,15 @@ final class Driver {
 
     deinit { close(alarm) }
 
+    /// Has these streams, which are open, served before all others from now on: what is timed is the server, and not how
+    /// long this program takes over thousands of others.
+    func serveFirst(_ indices: Range<Int>) throws(BenchFailure) {
+        let first = try Poller(capacity: Self.readsPerTurn)
+        poller.add(first.descriptor, tag: Tag.first, events: EPOLLIN.rawValue)
+        streams.move(indices, to: first)
+        self.first = first
+    }
+
     /// Watches a descriptor for ``onOther``.
     func watch(_ descriptor: Int32, tag: UInt64) { poller.add(descriptor, tag: Self.otherTags + tag) }
 }
@@ -81,10 +94,11 @@ extension Driver {
         while !(try isDone()) {
             guard !Interruption.isAsked else { throw BenchFailure("interrupted") }
             publishers?.serve()
+            first?.wait(milliseconds: 0) { streams.serve(Int($0)) }
             if isPublishing { try publishDue() }
             poller.wait(milliseconds: 10) { tag in
                 switch tag {
-                case Tag.publishers: break  // at the head of the next turn
+                case Tag.publishers, Tag.first: break  // at the head of the next turn
                 case Tag.alarm: silence()
                 case Self.otherTags...: onOther?(tag - Self.otherTags)
                 default: streams.serve(Int(tag))

@@ -12,6 +12,7 @@ extension Bench {
         let driver = try Driver(plan, streams: all, resumable: cut)
         driver.ledger.timed = plan.streams..<all
         try driver.open(0..<all)
+        try driver.serveFirst(plan.streams..<all)
         try driver.publish(seconds: Double(plan.warmUpSeconds))
         driver.ledger.latency.reset()
         try driver.publish(seconds: Double(plan.seconds))

@@ -95,6 +95,14 @@ extension Streams {
         }
     }
 
+    /// Has open streams watched by another poller.
+    func move(_ indices: Range<Int>, to other: Poller) {
+        for index in indices where slots[index].phase == .open {
+            poller.remove(slots[index].descriptor)
+            other.add(slots[index].descriptor, tag: UInt64(index))
+        }
+    }
+
     private func ask(_ index: Int) {
         var bytes = request.bytes
         bytes.withUnsafeMutableBytes { request.write(channel: Int(slots[index].channel), to: $0.baseAddress!) }
