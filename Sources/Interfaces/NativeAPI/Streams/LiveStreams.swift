@@ -312,6 +312,7 @@ extension LiveStreams {
     private func pulseFired() {
         isBeating = false
         beat()
-        if roll.count > 0 || !holds.isEmpty || !tickets.isEmpty || !lagged.isEmpty { startBeating() }
+        let isNeeded = roll.count > 0 || !holds.isEmpty || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
+        if isNeeded { startBeating() }
     }
 }

@@ -18,8 +18,8 @@ struct PageShelf {
     }
 
     private struct Place {
-        /// Held, so that nobody else can have its identity.
-        let feed: StreamFeed
+        /// Held while the page is there, so that nobody else can have its identity.
+        var feed: StreamFeed?
         let bytes: Int
         let beat: UInt64
     }
@@ -29,6 +29,8 @@ struct PageShelf {
     private var places: [Place] = []
     private var first = 0
     private var bytes = 0
+
+    var isEmpty: Bool { entries.isEmpty }
 
     /// The newest page that holds what a stream wants to have next.
     func entry(of feed: StreamFeed, after position: Timetoken, deletions: UInt64, now: Timetoken) -> Entry? {
@@ -52,10 +54,12 @@ struct PageShelf {
     }
 
     private mutating func dropOldest() {
-        let id = ObjectIdentifier(places[first].feed)
+        if let id = places[first].feed.map({ ObjectIdentifier($0) }) {
+            entries[id]?.removeFirst()
+            if entries[id]?.isEmpty == true { entries[id] = nil }
+        }
         bytes -= places[first].bytes
-        entries[id]?.removeFirst()
-        if entries[id]?.isEmpty == true { entries[id] = nil }
+        places[first].feed = nil
         first += 1
         if first == places.count || first >= 1024 {
             places.removeFirst(first)
