@@ -15,6 +15,8 @@ final class Daemon {
 
     /// Set when a connection was resumed: the library looks for those only when it runs, and nothing else would make it.
     var needsRun = false
+    /// Whether one of its callbacks is under way.
+    private(set) var isRunning = false
 
     /// Whether the library has work that no descriptor will announce.
     private(set) var isPending = false
@@ -49,12 +51,14 @@ final class Daemon {
         return isTaken
     }
 
-    /// Lets the library work, if it has anything to do.
+    /// Lets the library work, if it has anything to do. Not from within its own callbacks.
     func runIfNeeded() {
-        guard needsRun || isPending || readiness?.isReady == true else { return }
+        guard !isRunning, needsRun || isPending || readiness?.isReady == true else { return }
         needsRun = false
         readiness?.isReady = false
+        isRunning = true
         MHD_run(daemon)
+        isRunning = false
         var timeout: UInt64 = 0
         // Zero means there is input in memory that no descriptor will announce: run again without waiting.
         isPending = MHD_get_timeout(daemon, &timeout) == .YES && timeout == 0

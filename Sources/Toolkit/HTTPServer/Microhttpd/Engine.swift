@@ -77,7 +77,7 @@ extension Engine: LoopDriver {
     var isEager: Bool { !answeredSockets.isEmpty || daemon.map { $0.needsRun || $0.isPending } ?? false }
 
     func drive() {
-        guard let daemon else { return }
+        guard let daemon, !daemon.isRunning else { return }
         sendLateAnswers()
         LibraryRefusals.withRunning(self) { daemon.runIfNeeded() }
     }
@@ -173,9 +173,17 @@ extension Engine: LoopDriver {
         deadlineTimer?.cancel()
     }
 
+    /// Never in the middle of the library's turn, from where a request that waits may run jobs: nobody may start, stop or
+    /// run the library there.
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            loop.post { continuation.resume(with: Result { try body() }) }
+            loop.post { [self] in
+                if daemon?.isRunning == true {
+                    loop.afterThisTurn { continuation.resume(with: Result { try body() }) }
+                } else {
+                    continuation.resume(with: Result { try body() })
+                }
+            }
         }
     }
 
