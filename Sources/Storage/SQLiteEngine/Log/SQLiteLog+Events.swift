@@ -35,7 +35,8 @@ extension SQLiteLog {
             case .entries(let commits):
                 seen += commits.reduce(0) { $0 + $1.events.count }
                 if seen > Self.glance, let names = channels.onlyNames {
-                    return lookUp(names, after: position, limit: limit, now: now) ?? page.toBeContinued
+                    if let found = lookUp(names, after: position, limit: limit, now: now) { return found }
+                    return page.position == position ? nil : page.toBeContinued
                 }
                 for commit in commits {
                     for event in commit.events[commit.events.index(after: page.position)...] {
