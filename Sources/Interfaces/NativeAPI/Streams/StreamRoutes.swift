@@ -101,6 +101,9 @@ extension NativeAPI {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await chat.resume(at: cursor)
+        // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
+        let known = try await chat.watermark()
+        if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
         let poll = HeldPoll(streams, caller, wanted.selection, limit: limit, after: resumption.from)
         let upTo = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }
         let missed: [Event]
