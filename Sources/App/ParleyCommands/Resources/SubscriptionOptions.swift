@@ -3,17 +3,7 @@ import JSON
 
 /// The settings of a subscription as options; only what is given is sent.
 struct SubscriptionOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
-    var type: [String] = []
-
-    @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
-    var channel: [String] = []
-
-    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
-    var filter: String?
-
-    @Option(help: "A note for people.")
-    var description: String?
+    @OptionGroup var told: ToldOptions
 
     @Option(help: ArgumentHelp("How long a delivery waits for its acknowledgement.", valueName: "seconds"))
     var ackDeadline: Int?
@@ -30,10 +20,10 @@ struct SubscriptionOptions: ParsableArguments {
     var document: JSONText {
         JSONText { writer in
             writer.beginObject()
-            if !type.isEmpty { writer.member("types", type) }
-            if !channel.isEmpty { writer.member("channels", channel) }
-            if let filter { writer.member("filter", filter) }
-            if let description { writer.member("description", description) }
+            for (name, value) in told.members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
             if let ackDeadline { writer.member("ack_deadline_seconds", ackDeadline) }
             if let maxOutstanding { writer.member("max_outstanding", maxOutstanding) }
             if let ordering { writer.member("ordering", ordering) }

@@ -3,17 +3,7 @@ import JSON
 
 /// The settings of a webhook as options: those that are asked for often. `--file` takes all of them.
 struct WebhookOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
-    var type: [String] = []
-
-    @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
-    var channel: [String] = []
-
-    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
-    var filter: String?
-
-    @Option(help: "A note for people.")
-    var description: String?
+    @OptionGroup var told: ToldOptions
 
     @Option(help: "envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
     var format: String?
@@ -80,28 +70,20 @@ struct WebhookOptions: ParsableArguments {
     }
 
     private func given(_ url: String?) throws -> [(name: String, value: JSONText)] {
-        func list(_ texts: [String]) -> JSONText? {
-            texts.isEmpty
-                ? nil
-                : JSONText { writer in
-                    writer.beginArray()
-                    for text in texts { writer.string(text) }
-                    writer.endArray()
-                }
-        }
         func text(_ text: String?) -> JSONText? { text.map { JSONText(string: $0) } }
         let all: [(String, JSONText?)] = [
-            ("url", text(url)), ("types", list(type)), ("channels", list(channel)), ("filter", text(filter)),
-            ("description", text(description)), ("format", text(format)),
+            ("format", text(format)),
             ("template", try template.map { try InputText.json($0, "the template") }), ("headers", try headers()),
-            ("auth", try authentication()), ("signatures", list(signature)), ("ordering", text(ordering)),
+            ("auth", try authentication()), ("signatures", signature.isEmpty ? nil : JSONText(strings: signature)),
+            ("ordering", text(ordering)),
             ("batch", batch.map { JSONText(trusted: Array(#"{"max_events":\#($0)}"#.utf8)) }),
             ("rate_per_second", rate.map { JSONText(trusted: Array("\($0)".utf8)) }),
             ("concurrency", concurrency.map(Self.number)), ("timeout_seconds", timeout.map(Self.number)),
             ("retry", try retrySchedule()),
             ("verification", text(verification)),
         ]
-        return all.compactMap { name, value in value.map { (name, $0) } }
+        let address = text(url).map { [("url", $0)] } ?? []
+        return address + told.members + all.compactMap { name, value in value.map { (name, $0) } }
     }
 
     private static func number(_ number: Int) -> JSONText { JSONText(trusted: Array(String(number).utf8)) }
