@@ -115,10 +115,10 @@ private final class EncryptedWire: @unchecked Sendable {
     }
 
     @Test("requests are answered and keep their connection") func requests() async throws {
-        try await withTLS { router, _ in
+        try await withTLS { router, loop in
             router.add(.get, "/secure") { .text("\($0.isSecure)") }
             router.add(.get, "/later") { _ in
-                try await Task.sleep(for: .milliseconds(1))
+                await withCheckedContinuation { continuation in loop.post { continuation.resume() } }
                 return .text("later")
             }
             router.add(.post, "/echo", body: .collected(limit: 200_000)) { request in
