@@ -31,8 +31,8 @@ public struct ServerOptions: Sendable {
         public var streamsPerAddress: Int?
         /// What may wait for one stream besides its broadcast's log; the stream is closed.
         public var streamBacklogBytes = 4 * 1024 * 1024
-        /// ``StreamConnection/sendPage(_:)`` returns when no more than this waits. None: what the kernel has taken keeps
-        /// the client busy until the next page.
+        /// ``StreamConnection/sendPage(_:)`` returns when no more than this waits, in bytes. None: the kernel's send
+        /// buffer keeps a client busy until the next page, and a client that does not read costs no memory of ours.
         public var streamLowMarkBytes = 0
 
         public init() {}
