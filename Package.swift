@@ -26,7 +26,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let package = Package(
     name: "parley",
     products: [
-        .library(name: "ChatKit", targets: ["ChatKit", "SQLiteEngine"]),
+        .library(name: "ChatCore", targets: ["ChatCore", "SQLiteEngine"]),
         .executable(name: "parley", targets: ["parley"]),
     ],
     dependencies: [
@@ -54,27 +54,27 @@ let package = Package(
         room("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
 
         room("Chat", "ChatModel", uses: ["JSON"]),
-        room("Chat", "ChatKit", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
+        room("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
         room(
             "Interfaces", "InboundHooks",
-            uses: ["ChatKit", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
+            uses: ["ChatCore", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
         room(
             "Interfaces", "Webhooks",
-            uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
+            uses: ["ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
         room(
             "Interfaces", "NativeAPI",
             uses: [
-                "ChatKit", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing", "Webhooks", logging,
+                "ChatCore", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing", "Webhooks", logging,
             ]),
         room("Interfaces", "Dashboard", uses: ["HTTPServer"]),
 
         room(
             "App", "Gateway",
             uses: [
-                "ChatKit", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
+                "ChatCore", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
@@ -93,14 +93,14 @@ let package = Package(
 
         tests("BenchTests", uses: ["Bench", "JSON", "Locking"]),
         tests(
-            "ChatKitTests",
+            "ChatCoreTests",
             uses: [
-                "ChatKit", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
+                "ChatCore", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
                 "TestReceiver", logging,
             ]),
         tests(
             "GatewayTests",
-            uses: ["ChatKit", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),
+            uses: ["ChatCore", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
@@ -112,7 +112,7 @@ let package = Package(
         tests(
             "NativeAPITests",
             uses: [
-                "ChatKit", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+                "ChatCore", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
                 "Locking",
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
             ]),
@@ -126,17 +126,17 @@ let package = Package(
         .target(
             name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
         .target(
-            name: "TestHouse", dependencies: ["ChatKit", "ChatModel", "SQLiteEngine", "TestReceiver", logging],
+            name: "TestHouse", dependencies: ["ChatCore", "ChatModel", "SQLiteEngine", "TestReceiver", logging],
             path: "Tests/Support/House", swiftSettings: strict),
         tests(
             "InboundHooksTests",
             uses: [
-                "ChatKit", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "ChatCore", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
             ]),
         tests(
             "WebhooksTests",
             uses: [
-                "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
                 "TestReceiver", "Webhooks", logging,
             ]),
         tests(

@@ -7,7 +7,7 @@ let package = Package(
     dependencies: [.package(name: "parley", path: "../..")],
     targets: [
         .executableTarget(
-            name: "Matching", dependencies: [.product(name: "ChatKit", package: "parley")],
+            name: "Matching", dependencies: [.product(name: "ChatCore", package: "parley")],
             // As the gateway has it: memory is half of what is measured.
             linkerSettings: [.linkedLibrary("jemalloc")])
     ]

@@ -13,19 +13,19 @@ private let acquaintances: [String: Set<String>] = [
     "Toolkit/HTTPServer": ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Logging"],
     "Toolkit/HTTPClient": ["CCurl", "CLinux", "Locking"],
     "Chat/ChatModel": ["JSON"],
-    "Chat/ChatKit": ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"],
+    "Chat/ChatCore": ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"],
     "Storage/SQLiteEngine": ["ChatModel", "JSON", "Locking", "Logging", "SQLite"],
-    "Interfaces/InboundHooks": ["ChatKit", "ChatModel", "JSON", "Locking", "Logging", "Signing", "Templates"],
+    "Interfaces/InboundHooks": ["ChatCore", "ChatModel", "JSON", "Locking", "Logging", "Signing", "Templates"],
     "Interfaces/Webhooks": [
-        "ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Logging", "Signing", "Templates",
+        "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Logging", "Signing", "Templates",
     ],
     "Interfaces/NativeAPI": [
-        "ChatKit", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing", "Webhooks",
+        "ChatCore", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing", "Webhooks",
     ],
     "Interfaces/Dashboard": ["HTTPServer"],
     "App/Bench": ["CLinux", "JSON", "Locking"],
     "App/Gateway": [
-        "ChatKit", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging",
+        "ChatCore", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging",
         "NativeAPI", "SQLiteEngine", "Signing", "UnixSignals", "Webhooks", "Yams",
     ],
     "App/ParleyCommands": [

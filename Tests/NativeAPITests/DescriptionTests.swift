@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import HTTPServer
 import JSON
 import Testing

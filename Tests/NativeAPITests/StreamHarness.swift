@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import EventStreamReader
 import HTTPClient
@@ -94,7 +94,7 @@ struct StreamHarness: Sendable {
 // MARK: - Doing things
 
 extension StreamHarness {
-    var chat: Chat {
+    var chat: ChatAccess {
         service.chat(for: Caller(space: Self.space, credential: "test", scopes: [.admin]))
     }
 

@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPClient
 import JSON
@@ -110,7 +110,7 @@ struct House: Sendable {
 }
 
 extension House {
-    var chat: Chat { service.chat(for: Self.owner) }
+    var chat: ChatAccess { service.chat(for: Self.owner) }
 
     /// A webhook on a receiver.
     @discardableResult

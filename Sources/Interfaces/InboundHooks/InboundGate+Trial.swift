@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 public import ChatModel
 public import JSON
 import Signing
@@ -77,7 +77,7 @@ extension InboundGate {
         }
     }
 
-    private static func outcome(_ emission: Emission, _ chat: Chat) -> InboundTrial.Outcome {
+    private static func outcome(_ emission: Emission, _ chat: ChatAccess) -> InboundTrial.Outcome {
         do throws(ChatError) {
             return InboundTrial.Outcome(emission: emission, draft: try chat.admit(emission), refusal: nil)
         } catch {

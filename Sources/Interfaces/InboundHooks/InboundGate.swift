@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 public import ChatModel
 import JSON
 import Locking
@@ -33,7 +33,7 @@ public final class InboundGate: Sendable {
     ///
     /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid`, whatever was wrong
     ///   with the signature, and nothing is stored; `.tooLarge`; `.malformed` for a body that cannot be read; `.invalid`
-    ///   with the slug `mapping_failed` and a fault for each reference without a value; what `Chat.emit` throws.
+    ///   with the slug `mapping_failed` and a fault for each reference without a value; what `ChatAccess.emit` throws.
     public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
         guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
         try checkSize(post)

@@ -1,4 +1,4 @@
-public import ChatKit
+public import ChatCore
 public import Logging
 
 /// Inbound hooks: posts of other services become events (`layout.md`, walk 1).

@@ -1,4 +1,4 @@
-public import ChatKit
+public import ChatCore
 import ChatModel
 public import HTTPServer
 public import InboundHooks

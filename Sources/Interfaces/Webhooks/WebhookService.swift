@@ -1,4 +1,4 @@
-public import ChatKit
+public import ChatCore
 import ChatModel
 public import HTTPClient
 import Locking

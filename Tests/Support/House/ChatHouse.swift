@@ -1,4 +1,4 @@
-public import ChatKit
+public import ChatCore
 public import ChatModel
 public import Logging
 public import SQLiteEngine

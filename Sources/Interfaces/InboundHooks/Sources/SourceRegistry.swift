@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 public import ChatModel
 public import JSON
 import Locking

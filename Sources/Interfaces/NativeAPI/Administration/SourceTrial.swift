@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import InboundHooks

@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -47,7 +47,7 @@ extension NativeAPI {
     }
 
     private static func admitted(
-        _ read: ReadEmission, _ element: BatchElements.Element, isAtomic: Bool, _ chat: Chat
+        _ read: ReadEmission, _ element: BatchElements.Element, isAtomic: Bool, _ chat: ChatAccess
     ) -> Result<EventDraft, ChatError> {
         read.flatMap { emission in
             do throws(ChatError) {
@@ -64,7 +64,7 @@ extension NativeAPI {
     }
 
     private func emitBatch(
-        _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: Chat
+        _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         let items = zip(read, elements).map { Self.admitted($0, $1, isAtomic: isAtomic, chat) }
         guard let key = try IdempotencyKey(request.headers) else {
@@ -82,7 +82,7 @@ extension NativeAPI {
     /// - Parameter claim: is given what the answer says beside the events' places: an array with the result of each
     ///   refused event and `null` in the place of each other; or `null` when none was refused.
     private func store(
-        _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: Chat,
+        _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: ChatAccess,
         _ claim: (JSONText) -> Claim?
     ) async throws -> Response {
         var drafts: [EventDraft] = []
@@ -100,7 +100,7 @@ extension NativeAPI {
     }
 
     /// The answer of an earlier request: the events that were accepted then are those without a refusal in its note.
-    private static func printed(_ earlier: EarlierAppend, _ read: [ReadEmission], _ chat: Chat) -> Response {
+    private static func printed(_ earlier: EarlierAppend, _ read: [ReadEmission], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let emissions = read.enumerated().compactMap { index, emission in
             places.map { index < $0.count && $0[index] == .null } ?? true ? try? emission.get() : nil

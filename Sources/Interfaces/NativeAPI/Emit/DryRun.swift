@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -84,7 +84,7 @@ extension NativeAPI {
 
     /// Says what an emit would do, and stores nothing. A request that cannot be read is refused as ever; an event that
     /// would be refused is an answer.
-    func dryRun(_ order: EmitOrder, _ chat: Chat) async throws -> Response {
+    func dryRun(_ order: EmitOrder, _ chat: ChatAccess) async throws -> Response {
         guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
         // Every webhook of the app is asked about the event: a thousand filters are more than others should wait for.
         return await Self.awayFromTheLoop(if: true) {
@@ -97,7 +97,7 @@ extension NativeAPI {
     ///
     /// - Throws: `.tooLarge` when that would explain more than `Limits.dryRunMatches` pairs of event and webhook: both
     ///   the work and the answer grow with their product.
-    func dryRun(_ emissions: [ReadEmission], _ chat: Chat) async throws -> Response {
+    func dryRun(_ emissions: [ReadEmission], _ chat: ChatAccess) async throws -> Response {
         try await Self.awayFromTheLoop(if: true) {
             var matches = 0
             var writer = JSONWriter(capacity: emissions.count * 160 + 32)
@@ -124,7 +124,7 @@ extension NativeAPI {
             slug: "too_many_events")
     }
 
-    private func forecast(_ read: ReadEmission, _ chat: Chat) async -> Forecast {
+    private func forecast(_ read: ReadEmission, _ chat: ChatAccess) async -> Forecast {
         let draft: EventDraft
         do throws(ChatError) {
             draft = try chat.admit(try read.get())
@@ -141,7 +141,7 @@ extension NativeAPI {
     }
 
     /// What the schema of a type in mode `warn` has against an event; nil when it accepts it or does not look.
-    func warning(about draft: EventDraft, _ chat: Chat) async -> Validation? {
+    func warning(about draft: EventDraft, _ chat: ChatAccess) async -> Validation? {
         // A type that is not declared has nothing to say, which is no error here.
         guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
             return nil

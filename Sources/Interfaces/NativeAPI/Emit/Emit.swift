@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -118,7 +118,7 @@ extension NativeAPI {
     }
 
     private func answer(
-        _ order: EmitOrder, once key: IdempotencyKey, to request: Request, _ chat: Chat
+        _ order: EmitOrder, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         try await claims.run(key, order.route, request, chat.caller) { claim in
             Self.printed(order, try await stored(order.emissions, claim(.null), chat))
@@ -126,7 +126,7 @@ extension NativeAPI {
     }
 
     /// Emits and counts.
-    func stored(_ emissions: [Emission], _ claim: Claim?, _ chat: Chat) async throws(ChatError) -> AppendOutcome {
+    func stored(_ emissions: [Emission], _ claim: Claim?, _ chat: ChatAccess) async throws(ChatError) -> AppendOutcome {
         let outcome = try await chat.emit(emissions, claim: claim)
         metrics.countEmitted(outcome)
         return outcome

@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -46,7 +46,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    private func demandedETag(_ request: Request, _ chat: Chat) async throws -> String? {
+    private func demandedETag(_ request: Request, _ chat: ChatAccess) async throws -> String? {
         try await Precondition(request.headers).etag { try chat.eventType(request.name("type")).etag }
     }
 

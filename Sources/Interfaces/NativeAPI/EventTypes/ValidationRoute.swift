@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -25,7 +25,7 @@ extension NativeAPI {
     func postInference(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["last", "closed"])
-        let last = try fields?.integer("last", in: 1...Chat.draftEventsMost) ?? 100
+        let last = try fields?.integer("last", in: 1...ChatAccess.draftEventsMost) ?? 100
         let isClosed = try fields?.boolean("closed") ?? false
         let draft = try await service.chat(for: caller)
             .draftSchema(of: request.name("type"), last: last, closesObjects: isClosed)

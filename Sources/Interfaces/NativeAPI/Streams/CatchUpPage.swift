@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 
 /// A stretch of the log as the streams of one feed get it: read and printed once, sent to each that needs it, from

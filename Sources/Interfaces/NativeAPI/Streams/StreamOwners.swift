@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 
 /// Whose streams and held polls there are, and how many of whom.

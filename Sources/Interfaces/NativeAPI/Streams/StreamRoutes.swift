@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -31,8 +31,8 @@ struct FollowRequest {
 
     static let parameterNames = ["channel", "type", "filter", "cursor"]
 
-    /// - Throws: `.malformed` and `.forbidden` as `Chat.selection` does.
-    init(_ request: Request, _ parameters: Parameters, _ chat: Chat) throws(ChatError) {
+    /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
+    init(_ request: Request, _ parameters: Parameters, _ chat: ChatAccess) throws(ChatError) {
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
         selection = try chat.selection(
@@ -132,7 +132,7 @@ extension NativeAPI {
 
     /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
     /// is work.
-    private func missed(by poll: HeldPoll, _ chat: Chat, upTo: Timetoken) async throws -> [Event] {
+    private func missed(by poll: HeldPoll, _ chat: ChatAccess, upTo: Timetoken) async throws -> [Event] {
         guard poll.after < upTo else { return [] }
         let isNear = upTo <= poll.after.adding(.milliseconds(200)) && poll.selection.filter == nil
         return try await Self.awayFromTheLoop(if: !isNear) {

@@ -1,4 +1,4 @@
-public import ChatKit
+public import ChatCore
 public import ChatModel
 
 /// Which deliveries a job is about.

@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 public import ChatModel
 import JSON
 import Locking

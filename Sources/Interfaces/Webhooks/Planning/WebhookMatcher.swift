@@ -1,4 +1,4 @@
-import ChatKit
+import ChatCore
 import ChatModel
 
 /// Finds the webhooks and subscriptions of one app that are told of an event, without asking each of them.

@@ -1,0 +1,53 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// Kept events of one channel or several; one page per request, see `EventLog.history`.
+    ///
+    /// - Throws: `.forbidden` when the caller may not read a channel, `.malformed` for a limit out of range.
+    public func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
+        try await log.history(try readable(requests))
+    }
+
+    /// How many kept events a history request would give in all.
+    public func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
+        try await log.counts(try readable(requests))
+    }
+
+    /// One event by its id.
+    ///
+    /// - Throws: `.notFound` when there is none in this app, or none the caller may read: it never tells which.
+    public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
+        try caller.demand(.read)
+        guard let event = try await log.event(at: timetoken, in: space), caller.reaches(channel: event.channel.name),
+            caller.types.match(event.type)
+        else { throw ChatError(.notFound, "no such event") }
+        return event
+    }
+
+    /// Hides the kept events strictly between the bounds, for good; needs `manage`.
+    public func deleteEvents(
+        after: Timetoken, before: Timetoken, in name: String
+    ) async throws(ChatError) -> Int {
+        try caller.demand(.manage)
+        try caller.demand(channel: name)
+        defer { service.noteDeletion() }
+        return try await log.delete(after: after, before: before, in: channel(name))
+    }
+
+    /// Where reading continues from now on.
+    public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: space) }
+
+    private func readable(_ requests: [HistoryRequest]) throws(ChatError) -> [HistoryRequest] {
+        try caller.demand(.read)
+        var permitted: [HistoryRequest] = []
+        for var request in requests {
+            try caller.demand(channel: request.channel.name)
+            guard (1...limits.pageMost).contains(request.limit) else {
+                throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")
+            }
+            request.types = try Selection.narrow(request.types, to: caller.types, what: "type")
+            permitted.append(request)
+        }
+        return permitted
+    }
+}

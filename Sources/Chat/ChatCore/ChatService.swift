@@ -1,0 +1,79 @@
+public import ChatModel
+public import JSON
+public import Signing
+import Synchronization
+
+/// The chat of one gateway process: what all apps share. Interfaces take a `ChatAccess` from it per request.
+public final class ChatService: Sendable {
+    public let engine: any Engine
+    public let limits: Limits
+    public let clock: WallClock
+    /// Seals the secrets that are stored; whoever stores one asks it.
+    public let vault: Vault
+    /// Where committed events meet their subscribers.
+    public let hub: Hub
+    /// Where tasks that follow the log run; nil: on the pool of the process.
+    public let tasks: (any TaskExecutor)?
+    /// Apps and API keys, readable without waiting.
+    public let keyring: Keyring
+    /// The event types of all apps, and the gate their payloads pass.
+    public let eventTypes: EventTypes
+    private let deletionCount = Atomic<UInt64>(0)
+
+    /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
+    /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
+    public init(
+        engine: any Engine, limits: Limits = Limits(), clock: WallClock = .system, vault: Vault = Vault(),
+        executor: any SerialExecutor, tasks: (any TaskExecutor)? = nil
+    ) {
+        self.engine = engine
+        self.limits = limits
+        self.clock = clock
+        self.vault = vault
+        hub = Hub(log: engine.log, executor: executor)
+        self.tasks = tasks
+        keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
+        eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
+    }
+
+    /// How often events were deleted here: who keeps events in memory for a moment looks whether that is still true.
+    public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
+
+    func noteDeletion() { deletionCount.add(1, ordering: .releasing) }
+
+    /// The app as `caller` may see it. Costs nothing.
+    public func chat(for caller: Caller) -> ChatAccess { ChatAccess(service: self, caller: caller) }
+
+    /// Brings the stored secrets under the vault's first key; before `run`.
+    ///
+    /// - Returns: how many records were written again.
+    /// - Throws: `.unavailable` when a secret was sealed with a key that is missing.
+    public func resealSecrets() async throws(ChatError) -> Int {
+        try await Resealing(directory: engine.directory, vault: vault).run()
+    }
+
+    /// Loads keys and event types and starts the hub; returns when cancelled or when the engine closes.
+    ///
+    /// - Parameter whenReady: called once, when committed events reach subscribers.
+    public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            let revision = try await keyring.load()
+            group.addTask { await self.keyring.follow(from: revision) }
+            let typesRevision = try await eventTypes.load()
+            group.addTask { await self.eventTypes.follow(from: typesRevision) }
+            group.addTask { await self.eventTypes.reportViolations() }
+            try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
+            group.cancelAll()
+        }
+    }
+
+    /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.
+    ///
+    /// - Throws: `.invalid` when the data is not what the catalogue says of the type; what `EventLog.append` throws.
+    public func report(_ type: String, data: JSONText, in space: SpaceID) async throws(ChatError) {
+        try eventTypes.admit(report: type, data)
+        let draft = EventDraft(
+            channel: ChannelID(ChannelID.systemName, in: space), type: type, kind: .other, data: data)
+        _ = try await engine.log.append([draft], claim: nil)
+    }
+}

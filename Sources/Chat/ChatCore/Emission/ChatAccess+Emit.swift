@@ -1,0 +1,118 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Puts events into their channels, all or none. When it returns, they are durable (ephemeral ones: visible).
+    ///
+    /// - Parameter claim: makes the whole call repeatable with one answer (`Idempotency-Key`): also when the repeat
+    ///   would be refused by rights or schemas that have changed since.
+    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what
+    ///   `EventLog.append` throws.
+    @discardableResult
+    public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
+        do throws(ChatError) {
+            return try await emit(admitted: try admit(emissions), claim: claim)
+        } catch {
+            guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
+            return outcome(of: earlier, asking: emissions)
+        }
+    }
+
+    /// The same for drafts that `admit(_:)` gave.
+    public func emit(admitted drafts: [EventDraft], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
+        service.eventTypes.seen(try await log.append(drafts, claim: claim))
+    }
+
+    /// What an emit with this claim stored; see `EventLog.earlier(_:)`.
+    public func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await log.earlier(claim) }
+
+    /// The outcome of that emit for who asks with the same emissions: they stand in for events that are gone.
+    public func outcome(of earlier: EarlierAppend, asking emissions: [Emission]) -> AppendOutcome {
+        var events: [Appended] = []
+        for (index, emission) in emissions.enumerated() where index < earlier.timetokens.count {
+            let draft = EventDraft(channel: channel(emission.channel), type: emission.type, data: emission.data)
+            let event = earlier.events[index] ?? Event(timetoken: earlier.timetokens[index], draft: draft)
+            events.append(Appended(event: event, isDuplicate: true))
+        }
+        return AppendOutcome(events: events, repeatedNote: earlier.note)
+    }
+
+    /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
+    /// drafts are large.
+    @inline(never)
+    private func admit(_ emissions: [Emission]) throws(ChatError) -> [EventDraft] {
+        var drafts: [EventDraft] = []
+        drafts.reserveCapacity(emissions.count)
+        for emission in emissions { drafts.append(try admit(emission)) }
+        return drafts
+    }
+
+    /// One event; see `emit(_:claim:)`.
+    @discardableResult
+    public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
+        try await emit(admitted: try admit([emission])).events[0]
+    }
+
+    /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type. Every way in
+    /// passes here.
+    public func admit(_ emission: Emission) throws(ChatError) -> EventDraft {
+        try caller.demand(.emit)
+        try Names.check(channel: emission.channel)
+        guard emission.channel != ChannelID.systemName else {
+            throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
+        }
+        try caller.demand(channel: emission.channel)
+        if !emission.allowsBuiltInType { try Names.check(customType: emission.type) }
+        try caller.demand(type: emission.type)
+        try check(sizesOf: emission)
+        var draft = EventDraft(
+            channel: channel(emission.channel), type: emission.type, kind: emission.kind,
+            retention: emission.retention, data: emission.data, user: try user(of: emission), meta: emission.meta)
+        draft.customType = emission.customType
+        draft.audience = emission.audience
+        draft.deduplicationKey = emission.deduplicationKey
+        draft.schema = try service.eventTypes.admit(emission, in: space)
+        if let life = emission.timeToLive { draft.expires = service.clock.now.adding(life) }
+        return draft
+    }
+
+    /// A credential of a user speaks for that user only; any other may name whom it likes, or nobody.
+    private func user(of emission: Emission) throws(ChatError) -> String? {
+        if let named = emission.user { try Names.check(user: named) }
+        guard let own = caller.user else { return emission.user }
+        guard emission.user.map({ ExactText($0) == ExactText(own) }) ?? true else {
+            throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+        }
+        return own
+    }
+
+    private func check(sizesOf emission: Emission) throws(ChatError) {
+        let dataLimit = emission.kind == .signal ? limits.signalDataBytes : limits.dataBytes
+        try Self.check(emission.data, "data", dataLimit)
+        if let meta = emission.meta { try Self.check(meta, "meta", limits.metaBytes) }
+        if let custom = emission.customType, !(1...64).contains(custom.utf8.count) {
+            throw ChatError(.malformed, "custom_type must be 1 to 64 bytes long")
+        }
+        if let key = emission.deduplicationKey, !(1...255).contains(key.utf8.count) {
+            throw ChatError(.malformed, "the deduplication key must be 1 to 255 bytes long")
+        }
+    }
+
+    private static func check(_ text: JSONText, _ what: String, _ limit: Int) throws(ChatError) {
+        guard text.count <= limit else {
+            throw ChatError(.tooLarge, "\(what) is \(text.count) bytes of JSON; at most \(limit) are accepted")
+        }
+    }
+}
+
+extension ChatError {
+    /// Whether the event itself was refused, before the log was asked.
+    fileprivate var isRefusal: Bool {
+        switch code {
+        case .malformed, .forbidden, .tooLarge, .invalid: true
+        case .unauthorized, .notFound, .conflict, .gone, .stale, .tooMany, .overloaded, .unavailable, .outcomeUnknown,
+            .storageFull:
+            false
+        }
+    }
+}

@@ -1,0 +1,98 @@
+public import ChatModel
+
+extension ChatAccess {
+    private var types: EventTypes { service.eventTypes }
+
+    /// The event types this caller may know of, the gateway's own among them, in the order of their names.
+    ///
+    /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
+    public func eventTypes() throws(ChatError) -> [EventType] {
+        try demandReading()
+        let all = BuiltInCatalogue.all.map { EventType($0) } + types.declared(in: space)
+        return all.filter { caller.types.match($0.name) }.sorted { ExactText($0.name) < ExactText($1.name) }
+    }
+
+    /// - Throws: `.forbidden`, `.notFound`.
+    public func eventType(_ name: String) throws(ChatError) -> EventType {
+        try demandReading(name)
+        return try types.type(name, in: space)
+    }
+
+    /// Declares an event type, or puts other settings in the place of its present ones. Counts at once on this node.
+    ///
+    /// A type that was removed is declared anew with the versions it had.
+    /// - Parameter etag: the demanded state (`If-Match`); nil takes any.
+    /// - Returns: the type, and whether it is new.
+    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.stale`; `.notFound` when `etag` is
+    ///   given and there is no such type; `.invalid` past `Limits.typesPerApp`.
+    public func declare(
+        _ name: String, _ settings: EventTypeSettings, ifMatch etag: String? = nil
+    ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
+        try demandManaging(name)
+        try Names.check(type: name)
+        return try await types.settling(ifMatch: etag, in: space) { [types, space] () async throws(ChatError) in
+            let old = try await types.stored(name, in: space)
+            if let etag, old?.etag != etag { throw old == nil ? EventTypes.unknown : EventTypes.stale }
+            let type = try await types.declaring(name, settings, origin: .api, over: old, in: space)
+            let change = try await types.change(type, from: old, in: space)
+            let record = try await types.write(change.records, change.prepared)[0]
+            return (EventType(record) ?? type, old == nil)
+        }
+    }
+
+    /// Removes a type: its events are no longer checked.
+    ///
+    /// A type without versions goes at once. Versions are named by stored events, so a type that has some goes only when
+    /// the caller shows by `etag` that it has seen them; they stay readable, and when the type is declared again their
+    /// numbers go on.
+    /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
+    public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
+        try demandManaging(name)
+        try await types.settling(ifMatch: etag, in: space) { [types, space] () async throws(ChatError) in
+            guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
+            if let etag, old.etag != etag { throw EventTypes.stale }
+            guard etag != nil || old.latestVersion == 0 else {
+                throw ChatError(
+                    .conflict,
+                    "'\(name)' has \(old.latestVersion) versions that stored events may name; set its mode to off, or "
+                        + "remove it with If-Match", slug: "event_type_in_use")
+            }
+            _ = try await types.write([
+                RecordChange(EventType.recordKey(name, in: space), body: nil, demand: .etag(old.etag)),
+                RecordChange(Candidate.recordKey(of: name, in: space), body: nil),
+            ])
+        }
+    }
+
+    /// Whether every event of the app must have a declared type. For its admins.
+    public func setRequiresDeclaredTypes(_ isRequired: Bool) async throws(ChatError) {
+        try caller.demand(.admin)
+        try await service.keyring.setRequiresDeclaredTypes(isRequired, of: space)
+    }
+
+    /// - Throws: `.notFound` when the app is gone.
+    public func requiresDeclaredTypes() throws(ChatError) -> Bool {
+        try demandReading()
+        return service.keyring.requiresDeclaredTypes(space)
+    }
+}
+
+extension ChatAccess {
+    /// Schemas are read by those who emit and by those who read what was emitted.
+    func demandReading(_ type: String? = nil) throws(ChatError) {
+        guard [Scopes.read, .emit, .manage].contains(where: caller.scopes.allow) else {
+            throw ChatError(.forbidden, "this credential lacks the scope 'read'")
+        }
+        if let type { try caller.demand(type: type) }
+    }
+
+    func demandManaging(_ type: String) throws(ChatError) {
+        try caller.demand(.manage)
+        try caller.demand(type: type)
+        guard !EventTypes.isBuiltIn(type) else {
+            throw ChatError(
+                .forbidden, "'\(type)' is one of the gateway's own types, or kept for one; it cannot be declared",
+                slug: "built_in_type")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    private var types: EventTypes { service.eventTypes }
+
+    /// The versions of a type's schema, oldest first.
+    ///
+    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for a cursor that is none of ours.
+    public func versions(
+        of name: String, limit: Int, cursor: String? = nil
+    ) async throws(ChatError) -> Page<SchemaVersion> {
+        try demandReading(name)
+        if let builtIn = BuiltInCatalogue.named(name) { return Page(items: [SchemaVersion(builtIn)]) }
+        _ = try types.type(name, in: space)
+        var query = RecordQuery(.schemaVersion, in: space, limit: limit)
+        query.parent = name
+        query.sort = [(.field("number"), true)]
+        query.cursor = cursor
+        let page = try await types.directory.list(query)
+        return Page(items: page.items.compactMap { SchemaVersion($0) }, hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    /// One version; also of a type that was removed, because events name it.
+    ///
+    /// - Throws: `.forbidden`, `.notFound`.
+    public func version(_ number: Int, of name: String) async throws(ChatError) -> SchemaVersion {
+        try demandReading(name)
+        if let builtIn = BuiltInCatalogue.named(name) {
+            guard number == 1 else { throw EventTypes.unknownVersion }
+            return SchemaVersion(builtIn)
+        }
+        guard let version = try await types.version(number, of: name, in: space) else {
+            throw EventTypes.unknownVersion
+        }
+        return version
+    }
+
+    /// Makes a schema the newest version of a type. Emits are held against it when this returns; on other nodes within a
+    /// second.
+    ///
+    /// - Returns: the version, and whether it is new: the newest one is given back when it has this very schema.
+    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
+    ///   slugs `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, the breaking places
+    ///   as faults and a `witness` among the members.
+    public func addVersion(
+        _ proposal: SchemaProposal, to name: String
+    ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
+        try demandManaging(name)
+        return try await add(proposal, to: name)
+    }
+
+    /// - Parameter candidate: ends in the same commit, if it is still there.
+    func add(
+        _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil
+    ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
+        if let reason = proposal.forced { try Self.check(reason: reason) }
+        return try await types.settling(ifMatch: nil, in: space) { [types, space] () async throws(ChatError) in
+            guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
+            let proposed = try await types.proposing(proposal, for: old, from: old, in: space)
+            var records = proposed.change.records
+            if let candidate { records += try await types.ending(candidate, of: name, in: space) }
+            do throws(ChatError) {
+                _ = try await types.write(records, proposed.change.prepared)
+            } catch {
+                // The type or the candidate went since it was read: another look.
+                throw error.code == .notFound ? EventTypes.stale : error
+            }
+            if let version = proposed.version { return (version, true) }
+            guard let newest = try await types.version(old.latestVersion, of: name, in: space) else {
+                throw EventTypes.unknownVersion
+            }
+            return (newest, false)
+        }
+    }
+
+    private static func check(reason: String) throws(ChatError) {
+        guard (1...1000).contains(reason.utf8.count) else {
+            throw ChatError(.malformed, "the reason for forcing a version must be 1 to 1000 bytes long")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+public import ChatModel
+public import JSON
+import JSONSchema
+
+/// What a schema says of a payload.
+public struct Validation: Sendable {
+    public var type: String
+    /// Nil when the type has no schema: then everything is valid.
+    public var version: Int?
+    public var isValid: Bool
+    public var faults: [ChatError.Fault] = []
+    /// Whether there are more faults than are listed.
+    public var isTruncated = false
+    private var violations: [Violation] = []
+
+    init(type: String, version: Int? = nil) {
+        self.type = type
+        self.version = version
+        isValid = true
+    }
+
+    init(type: String, version: Int, _ judgement: Judgement) {
+        self.init(type: type, version: version)
+        switch judgement {
+        case .valid: break
+        case .invalid(let report):
+            isValid = false
+            violations = report.violations
+            faults = report.violations.map { ChatError.Fault($0) }
+            isTruncated = report.isTruncated
+        case .exhausted(let budget):
+            isValid = false
+            faults = [ChatError.Fault(pointer: "#", keyword: "limit", detail: budget.sentence)]
+        }
+    }
+
+    /// Prints the standard's output of the form `basic` as the next value of `writer` (2020-12 core, 12.4.2).
+    public func printBasic(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("valid", isValid)
+        if !isValid {
+            writer.key("errors")
+            writer.beginArray()
+            for violation in violations {
+                writer.beginObject()
+                writer.member("keywordLocation", violation.keywordLocation)
+                writer.member("absoluteKeywordLocation", violation.absoluteKeywordLocation)
+                writer.member("instanceLocation", String(violation.pointer.dropFirst()))
+                writer.member("error", violation.detail)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        writer.endObject()
+    }
+}
+
+extension ChatAccess {
+    /// Holds a payload against a version of a type's schema, whatever the type's mode; nothing is stored.
+    ///
+    /// - Parameter number: nil for the newest, which is compiled; an older one is compiled for this call.
+    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for what the gate could not read.
+    public func validate(
+        _ data: JSONText, as name: String, version number: Int? = nil
+    ) async throws(ChatError) -> Validation {
+        try demandReading(name)
+        let types = service.eventTypes
+        let latest = try types.type(name, in: space).latestVersion
+        let value = try exactValue(of: data)
+        let wanted = number ?? latest
+        guard wanted > 0 || number != nil else { return Validation(type: name) }
+        if let gate = types.gate(of: name, in: space), gate.reference.version == wanted, let schema = gate.schema {
+            return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
+        }
+        let text = try await version(wanted, of: name).schema
+        return try await types.workshop.run(for: space) { () async throws(ChatError) in
+            let schema = try types.storedCheck.compile(text)
+            return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
+        }
+    }
+
+    private func exactValue(of data: JSONText) throws(ChatError) -> JSONValue {
+        do {
+            return try JSONDocument(data.bytes, limits: JSONLimits(depth: limits.jsonDepth)).root
+        } catch {
+            throw ChatError(error)
+        }
+    }
+}

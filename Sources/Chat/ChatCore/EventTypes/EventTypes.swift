@@ -1,0 +1,141 @@
+import ChatModel
+import JSON
+import JSONSchema
+import Locking
+
+/// The event types of all apps, with the newest schema of each compiled, so that an emit is checked without waiting.
+///
+/// The directory is the truth; this follows it. What is declared on this node counts when the call returns, on another
+/// within a second. Callers come through the verbs of `ChatAccess`.
+public final class EventTypes: Sendable {
+    struct Entry {
+        var type: EventType
+        /// The newest version that is compiled: on another node than its declaration's, for a moment the one before.
+        var compiled: CompiledVersion?
+        /// Nil while there is nothing to hold payloads against.
+        var gate: Gate?
+    }
+
+    struct CompiledVersion: Sendable {
+        let number: Int
+        /// Nil for a stored version that this gateway cannot compile.
+        let schema: Schema?
+    }
+
+    struct AppTypes {
+        var entries: [ExactText: Entry] = [:]
+        var candidates: [ExactText: Candidate] = [:]
+
+        /// Leaves the one that is there if it is the same: it has counts.
+        mutating func put(_ candidate: Candidate, for name: ExactText) {
+            if candidates[name]?.body != candidate.body { candidates[name] = candidate }
+        }
+    }
+
+    let directory: any Directory
+    let log: any EventLog
+    let keyring: Keyring
+    let limits: Limits
+    let clock: WallClock
+    let mirror: RecordMirror
+    let workshop = Workshop()
+    let contents = Lock<[SpaceID: AppTypes]>([:])
+    let violations = ViolationTally()
+    let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
+
+    init(engine: any Engine, keyring: Keyring, limits: Limits, clock: WallClock) {
+        directory = engine.directory
+        log = engine.log
+        self.keyring = keyring
+        self.limits = limits
+        self.clock = clock
+        mirror = RecordMirror([.app, .eventType, .setting], of: engine.directory)
+    }
+
+    /// For what is to be declared.
+    var check: SchemaCheck { SchemaCheck(limits: limits) }
+    /// For what was declared.
+    var storedCheck: SchemaCheck { SchemaCheck(limits: limits, isOfStored: true) }
+
+    // MARK: Reading
+
+    /// Whether a name is one of the gateway's own, or kept for one.
+    static func isBuiltIn(_ name: String) -> Bool {
+        BuiltInTypes.isReserved(name) || BuiltInCatalogue.named(name) != nil
+    }
+
+    /// - Throws: `.notFound`.
+    func type(_ name: String, in space: SpaceID) throws(ChatError) -> EventType {
+        if let builtIn = BuiltInCatalogue.named(name) { return EventType(builtIn) }
+        guard let entry = entry(name, in: space) else { throw Self.unknown }
+        return entry.type
+    }
+
+    func entry(_ name: String, in space: SpaceID) -> Entry? {
+        contents.withLock { $0[space]?.entries[ExactText(name)] }
+    }
+
+    /// The types an app has declared, in no order.
+    func declared(in space: SpaceID) -> [EventType] {
+        contents.withLock { contents in (contents[space]?.entries.values).map { $0.map(\.type) } ?? [] }
+    }
+
+    func gate(of name: String, in space: SpaceID) -> Gate? {
+        BuiltInGates.all[ExactText(name)] ?? entry(name, in: space)?.gate
+    }
+
+    static let unknown = ChatError(.notFound, "no such event type")
+    static let unknownVersion = ChatError(.notFound, "the event type has no such version")
+    static let stale = ChatError(.stale, "the event type has changed since it was read")
+}
+
+extension EventTypes {
+    // MARK: The gate
+
+    /// Holds a payload against the newest schema of its type. Every way in passes here (`product.md` 6).
+    ///
+    /// - Returns: what accepted it; nil when nothing was to be checked, or the mode lets it pass.
+    /// - Throws: as `Gate.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
+    func admit(_ emission: Emission, in space: SpaceID) throws(ChatError) -> SchemaReference? {
+        let type = emission.type
+        if emission.allowsBuiltInType, let gate = BuiltInGates.all[ExactText(type)] {
+            return try gate.admit(emission.data, parsed: emission.value)
+        }
+        guard let entry = entry(type, in: space) else {
+            // An event without a type has none that is declared.
+            guard keyring.requiresDeclaredTypes(space), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
+                return nil
+            }
+            throw ChatError(
+                .invalid, "the event type '\(type)' is not declared, and this app takes declared types only",
+                slug: "undeclared_type")
+        }
+        return try entry.gate?.admit(emission.data, parsed: emission.value)
+    }
+
+    /// Holds a report of the gateway's own against the catalogue.
+    func admit(report type: String, _ data: JSONText) throws(ChatError) {
+        _ = try BuiltInGates.all[ExactText(type)]?.admit(data, parsed: nil)
+    }
+
+    /// Looks at what was stored: shadows candidates, and notes for the operators what passed although it violates its
+    /// schema.
+    ///
+    /// - Returns: the same outcome.
+    @inline(never)  // As `ChatAccess.admit`: what a waiting task holds stays small.
+    func seen(_ outcome: AppendOutcome) -> AppendOutcome {
+        guard outcome.repeatedNote == nil else { return outcome }
+        for appended in outcome.events where !appended.isDuplicate { look(at: appended.event) }
+        return outcome
+    }
+
+    private func look(at event: Event) {
+        let name = ExactText(event.type)
+        let (candidate, gate) = contents.withLock { contents -> (Candidate?, Gate?) in
+            guard let app = contents[event.channel.space] else { return (nil, nil) }
+            return (app.candidates[name], app.entries[name]?.gate)
+        }
+        candidate?.look(at: event, depth: limits.jsonDepth)
+        if let gate, gate.mode == .warn, event.draft.schema == nil { violations.note(event) }
+    }
+}

@@ -1,0 +1,84 @@
+public import ChatModel
+
+/// The events of a selection between two positions, read from the store page by page.
+///
+/// History and live are joined by whoever owns the live side, in this order: attach to the hub, note in one turn the
+/// hub's position and the live side's mark, read with this up to that position, go live at the mark. Nothing is missing,
+/// because everything above the position is behind the mark; nothing comes twice, because nothing at or below it is.
+public struct CatchUp: Sendable {
+    private let log: any EventLog
+    public let selection: Selection
+    /// Where reading ends, inclusive.
+    public let upTo: Timetoken
+    /// Everything up to here has been read.
+    public private(set) var position: Timetoken
+
+    init(log: any EventLog, selection: Selection, after: Timetoken, upTo: Timetoken) {
+        self.log = log
+        self.selection = selection
+        self.upTo = upTo
+        position = after
+    }
+
+    /// Whether there is nothing left to read.
+    public var isOver: Bool { position >= upTo }
+
+    /// Reads on and looks at no more than `limit` events of the selection's channels.
+    ///
+    /// The page holds those that are wanted, oldest first; it may be empty though more are to come, so that a filter
+    /// that admits little costs a bounded step at a time.
+    public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
+        guard !isOver else { return [] }
+        let page = try await log.events(in: selection.channels, after: position, limit: limit)
+        // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
+        // the end, where its events are left out: so must their places be.
+        position = page.hasMore ? min(page.position, upTo) : upTo
+        return page.items.filter { $0.timetoken <= upTo && selection.admits(FilterSubject($0)) }
+    }
+}
+
+/// Where a resuming reader really starts, and whether events may be missing before that.
+public struct Resumption: Sendable, Equatable {
+    public var requested: String
+    public var from: Timetoken
+    /// True when the position lies before what is still kept, or in the future: the reader has a gap.
+    public var hasGap: Bool
+
+    public init(requested: String, from: Timetoken, hasGap: Bool) {
+        self.requested = requested
+        self.from = from
+        self.hasGap = hasGap
+    }
+}
+
+extension ChatAccess {
+    /// The events of a selection after one position up to another.
+    public func catchUp(_ selection: Selection, after: Timetoken, upTo: Timetoken) -> CatchUp {
+        CatchUp(log: log, selection: selection, after: after, upTo: upTo)
+    }
+
+    /// Reads a cursor as clients send it: a timetoken, `earliest`, or `latest`.
+    ///
+    /// A cursor below what retention has left resumes at the oldest position there is; one above the watermark (of
+    /// another installation, or of a restored copy) resumes now. Both are gaps, and are said.
+    /// - Throws: `.malformed` for anything else.
+    public func resume(at cursor: String) async throws(ChatError) -> Resumption {
+        switch cursor {
+        case "earliest":
+            return Resumption(requested: cursor, from: try await log.floor(of: space), hasGap: false)
+        case "latest":
+            return Resumption(requested: cursor, from: try await log.watermark(of: space), hasGap: false)
+        default:
+            guard let asked = Timetoken(text: cursor) else {
+                throw ChatError(
+                    .malformed, "the cursor must be one this gateway gave out, 'earliest' or 'latest'",
+                    slug: "bad_cursor")
+            }
+            // The floor first: it is never above a watermark that is read later.
+            let floor = try await log.floor(of: space)
+            let watermark = try await log.watermark(of: space)
+            let from = min(max(asked, floor), watermark)
+            return Resumption(requested: cursor, from: from, hasGap: from != asked)
+        }
+    }
+}

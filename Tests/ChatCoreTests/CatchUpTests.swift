@@ -1,0 +1,90 @@
+import ChatCore
+import ChatModel
+import Testing
+
+@Suite("Catching up") struct CatchUpTests {
+    private func all(_ catchUp: CatchUp, limit: Int) async throws -> (timetokens: [UInt64], pages: Int) {
+        var catchUp = catchUp
+        var timetokens: [UInt64] = []
+        var pages = 0
+        while !catchUp.isOver {
+            timetokens += try await catchUp.nextPage(limit: limit).map(\.timetoken.rawValue)
+            pages += 1
+        }
+        return (timetokens, pages)
+    }
+
+    @Test("reads everything between two positions, the second included", arguments: [1, 3, 250])
+    func bounds(_ limit: Int) async throws {
+        try await withScriptedService(stored: (1...10).map { event($0) }) { service, _ in
+            let read = try await all(
+                service.demoChat().catchUp(selection(["*"]), after: 2, upTo: 8), limit: limit)
+            #expect(read.timetokens == [3, 4, 5, 6, 7, 8])
+        }
+    }
+
+    @Test("claims nothing beyond its end to be read", arguments: [2, 250])
+    func end(_ limit: Int) async throws {
+        try await withScriptedService(stored: (1...10).map { event($0) }) { service, _ in
+            var catchUp = service.demoChat().catchUp(selection(["*"]), after: 0, upTo: 3)
+            while !catchUp.isOver { _ = try await catchUp.nextPage(limit: limit) }
+            #expect(catchUp.position == 3)
+        }
+    }
+
+    @Test("costs a bounded step at a time when little is wanted")
+    func sparse() async throws {
+        let stored = (1...100).map { event($0, type: $0 == 99 ? "rare" : "common") }
+        try await withScriptedService(stored: stored) { service, log in
+            let read = try await all(
+                service.demoChat().catchUp(selection(["*"], types: [.exact("rare")]), after: 0, upTo: 100), limit: 10)
+            #expect(read.timetokens == [99])
+            #expect(read.pages == 10)
+            #expect(log.limitsAsked == Array(repeating: 10, count: 10))
+        }
+    }
+
+    @Test("asks the log nothing when there is nothing between")
+    func empty() async throws {
+        try await withScriptedService(stored: [event(1)]) { service, log in
+            let read = try await all(service.demoChat().catchUp(selection(["*"]), after: 1, upTo: 1), limit: 10)
+            #expect(read.pages == 0)
+            #expect(log.limitsAsked.isEmpty)
+        }
+    }
+
+    @Test(
+        "starts where a cursor says",
+        arguments: [
+            ("earliest", 3, false), ("latest", 9, false), ("5", 5, false), ("3", 3, false), ("9", 9, false),
+            ("00000000000000005", 5, false),
+        ])
+    func cursors(_ cursor: String, _ from: UInt64, _ hasGap: Bool) async throws {
+        try await withScriptedService(stored: (1...9).map { event($0) }) { service, log in
+            log.setFloor(3)
+            let resumption = try await service.demoChat().resume(at: cursor)
+            #expect(resumption == Resumption(requested: cursor, from: Timetoken(from), hasGap: hasGap))
+        }
+    }
+
+    @Test(
+        "says a gap for a position that is gone, and for one that has not come yet", arguments: [("2", 3), ("10", 9)])
+    func gaps(_ cursor: String, _ from: UInt64) async throws {
+        try await withScriptedService(stored: (1...9).map { event($0) }) { service, log in
+            log.setFloor(3)
+            let resumption = try await service.demoChat().resume(at: cursor)
+            #expect(resumption.from == Timetoken(from))
+            #expect(resumption.hasGap)
+        }
+    }
+
+    @Test(
+        "refuses what is no cursor",
+        arguments: ["", "-1", "1.5", "evt_1", "Latest", "99999999999999999999", "1:7:42", "1\u{661}"])
+    func badCursors(_ cursor: String) async throws {
+        try await withScriptedService { service, _ in
+            let error = await #expect(throws: ChatError.self) { try await service.demoChat().resume(at: cursor) }
+            #expect(error?.slug == "bad_cursor")
+        }
+    }
+}

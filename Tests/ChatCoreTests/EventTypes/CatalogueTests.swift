@@ -1,0 +1,123 @@
+import ChatCore
+import ChatModel
+import JSON
+import JSONSchema
+import Testing
+
+/// The table of `events.md` 3, every name written out: `k` is kept in history, `e` is ephemeral. The last two rows are
+/// types that stand elsewhere: the custom event without a type, and the sample that a webhook is tried out with.
+private let table = """
+    k message.created message.updated message.deleted
+    e signal.sent
+    k reaction.added reaction.removed action.added action.removed thread.updated
+    e typing.started typing.stopped receipt.read receipt.delivered
+    k user.mentioned
+    k member.invited member.declined member.joined member.left membership.updated
+    e participant.entered participant.exited
+    e presence.joined presence.left presence.timed_out presence.state_changed presence.interval
+    k user.created user.updated user.deleted user.blocked user.unblocked
+    k user.muted user.unmuted user.banned user.unbanned
+    k channel.created channel.updated channel.deleted channel.frozen channel.unfrozen
+    e channel.hidden
+    k channel.metadata.created channel.metadata.updated channel.metadata.deleted
+    k channel.metacounter.created channel.metacounter.updated channel.metacounter.deleted
+    e channel.participant_count.updated channel.member_count.updated unread_count.updated
+    k report.created
+    e connection.opened connection.reconnecting connection.reconnected connection.failed connection.canceled
+    k webhook.failing webhook.disabled webhook.recovered source.rejected schema.violated key.expiring stream.lagged
+    k schema.unusable system.disk_low
+    k custom
+    e webhook.test
+    """
+
+private let everyName = BuiltInCatalogue.all.map(\.name)
+
+extension BuiltInType {
+    fileprivate func compiled() throws -> Schema { try Schema(JSONDocument(Array(schema.utf8))) }
+}
+
+private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array(text.utf8)).root }
+
+@Suite("The catalogue of built-in types") struct CatalogueTests {
+    @Test("has every type of the table, with its retention, once")
+    func complete() {
+        let rows = table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        let expected = rows.flatMap { row in row.dropFirst().map { "\(row[0]) \($0)" } }
+        let found = BuiltInCatalogue.all.map { "\($0.retention == .kept ? "k" : "e") \($0.name)" }
+        #expect(found.sorted() == expected.sorted())
+    }
+
+    @Test("gives only names that no sender can take", arguments: everyName)
+    func names(_ name: String) throws {
+        #expect(throws: Never.self) { try Names.check(type: name) }
+        #expect(BuiltInTypes.isReserved(name) == (name != BuiltInTypes.custom))
+    }
+
+    @Test("finds a type by its name")
+    func find() {
+        #expect(BuiltInCatalogue.named("typing.started")?.isChatty == true)
+        #expect(BuiltInCatalogue.named("message.created")?.isChatty == false)
+        #expect(BuiltInCatalogue.named("order.paid") == nil)
+    }
+
+    @Test("accepts its examples and refuses its counter-examples", arguments: everyName)
+    func examples(_ name: String) throws {
+        let type = try #require(BuiltInCatalogue.named(name))
+        let schema = try type.compiled()
+        #expect(schema.dialect == .draft202012)
+        #expect(!type.examples.isEmpty)
+        for example in type.examples {
+            let report = schema.report(on: try parsed(example))
+            #expect(report.violations.isEmpty, "\(example)")
+        }
+        for example in type.counterExamples {
+            var scratch = Scratch()
+            #expect(schema.verdict(on: try parsed(example), scratch: &scratch) == .invalid, "\(example)")
+        }
+    }
+
+    @Test("refuses something wherever not everything is accepted")
+    func counterExamples() {
+        let open = BuiltInCatalogue.all.filter(\.acceptsAnything).map(\.name)
+        #expect(Set(open) == [BuiltInTypes.messageCreated, BuiltInTypes.signalSent, BuiltInTypes.custom])
+        #expect(BuiltInCatalogue.all.allSatisfy { $0.counterExamples.isEmpty == $0.acceptsAnything })
+    }
+
+    @Test("leaves room for members of later days", arguments: everyName)
+    func openObjects(_ name: String) throws {
+        let type = try #require(BuiltInCatalogue.named(name))
+        let schema = try type.compiled()
+        for example in type.examples where example.hasPrefix("{") {
+            let longer = example.dropLast() + (example == "{}" ? "" : ",") + #""of_a_later_day":[{}]}"#
+            #expect(schema.report(on: try parsed(String(longer))).violations.isEmpty, "\(longer)")
+        }
+    }
+
+    @Test(
+        "describes its types and their members, those of the examples among them", arguments: everyName)
+    func descriptions(_ name: String) throws {
+        let type = try #require(BuiltInCatalogue.named(name))
+        let root = try parsed(type.schema)
+        #expect(root["title"]?.string == type.name)
+        #expect(root["description"]?.string == type.description)
+        #expect(root["$id"] == nil)
+        expectDescriptions(in: root, of: root)
+        guard let described = root["properties"] else { return }
+        for example in type.examples {
+            for member in try parsed(example).members ?? [] {
+                #expect(described[member.name] != nil, "\(member.name)")
+            }
+        }
+    }
+
+    /// Every member has a description, its own or that of the definition it refers to.
+    private func expectDescriptions(in schema: JSONValue, of root: JSONValue) {
+        for (name, member) in schema["properties"]?.members ?? [] {
+            let definition = member["$ref"]?.string.flatMap { root["$defs"]?[String($0.dropFirst("#/$defs/".count))] }
+            #expect((member["description"] ?? definition?["description"])?.string?.isEmpty == false, "\(name)")
+            expectDescriptions(in: member, of: root)
+        }
+        for (_, definition) in schema["$defs"]?.members ?? [] { expectDescriptions(in: definition, of: root) }
+        if let items = schema["items"] { expectDescriptions(in: items, of: root) }
+    }
+}

@@ -1,0 +1,284 @@
+import ChatModel
+import Foundation
+import JSON
+import Locking
+import SQLiteEngine
+import TestHouse
+import TestReceiver
+import Testing
+
+@testable import ChatCore
+
+@Suite("The event types of a gateway") struct EventTypesTests {
+    @Test("are there again after a restart, compiled before the first request")
+    func restart() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "types-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "parley.db").path
+        try await withChat(path: path) { chat in
+            try await chat.declareOrder()
+            _ = try await chat.declare("order.off", settings(.off))
+            _ = try await chat.setCandidate(json(#"{"required":["currency"]}"#), for: "order.paid")
+            try await chat.setRequiresDeclaredTypes(true)
+        }
+        try await withChat(path: path) { chat in
+            #expect(try chat.eventType("order.paid").latestVersion == 1)
+            #expect(try chat.eventType("order.off").settings.mode == .off)
+            let error = try await refusal { try await chat.emit(orderPaid(#"{"amount":"1"}"#)) }
+            #expect(error.slug == "schema_violation")
+            try await chat.emit(orderPaid(#"{"amount":1}"#))
+            #expect(try chat.candidateReport(of: "order.paid").refused == 1)
+            let undeclared = try await refusal { try await chat.emit(orderPaid("1", type: "order.other")) }
+            #expect(undeclared.slug == "undeclared_type")
+        }
+    }
+
+    @Test("are followed from another node: declared, changed, removed")
+    func otherNode() async throws {
+        try await withTwoNodes { here, there in
+            try await here.declareOrder()
+            try await there.until { try $0.eventType("order.paid").latestVersion == 1 }
+            try await there.until { $0.isRefused(#"{"amount":"1"}"#) }
+            _ = try await here.addVersion(proposal(#"{"type":"object"}"#), to: "order.paid")
+            try await there.until { !$0.isRefused(#"{"amount":"1"}"#) }
+            _ = try await here.addVersion(proposal("false", forced: "closed for good"), to: "order.paid")
+            try await there.until { $0.isRefused("{}") }
+            _ = try await here.declare("order.paid", settings(.off))
+            try await there.until { !$0.isRefused("{}") }
+            _ = try await here.setCandidate(json("false"), for: "order.paid")
+            try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
+            try await here.dropCandidate(of: "order.paid")
+            try await there.until { (try? $0.candidateReport(of: "order.paid")) == nil }
+            try await here.removeEventType("order.paid", ifMatch: here.eventType("order.paid").etag)
+            try await there.until { (try? $0.eventType("order.paid")) == nil }
+        }
+    }
+
+    @Test("count here although many others declare here", .timeLimit(.minutes(1)))
+    func busy() async throws {
+        try await withTwoNodes { here, there in
+            let door = Door()
+            async let held: Void = there.service.eventTypes.workshop.run(for: there.space) {
+                () async throws(ChatError) in await door.pass()
+            }
+            await door.arrival()
+            try await here.declareOrder()
+            try await there.until { $0.isRefused(#"{"amount":"1"}"#) }
+            _ = try await here.setCandidate(json("false"), for: "order.paid")
+            try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
+            door.open()
+            try await held
+        }
+    }
+
+    @Test("number their versions without gaps although two nodes declare at once")
+    func twoNodes() async throws {
+        try await withTwoNodes { here, there in
+            _ = try await here.declare("t", settings(rule: "none"))
+            try await there.until { (try? $0.eventType("t")) != nil }
+            let numbers = try await withThrowingTaskGroup { group in
+                for index in 1...20 {
+                    let chat = index.isMultiple(of: 2) ? here : there
+                    group.addTask {
+                        // Others were first eight times: as a client is asked to, it asks again.
+                        while true {
+                            do throws(ChatError) {
+                                return try await chat.addVersion(proposal(#"{"maxProperties":\#(index)}"#), to: "t")
+                                    .version.number
+                            } catch {
+                                guard error.retryAfter != nil else { throw error }
+                            }
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(numbers.sorted() == Array(1...20))
+            #expect(try await here.versions(of: "t", limit: 100).items.map(\.number) == Array(1...20))
+        }
+    }
+
+    @Test("are forgotten with their app")
+    func app() async throws {
+        try await withChat { chat in
+            let operators = chat.service.chat(
+                for: Caller(space: SpaceID("demo"), credential: "key_o", scopes: [.admin], isOperator: true))
+            let other = chat.with(.admin, in: "other")
+            _ = try await other.declare("t", settings())
+            try await chat.service.keyring.removeApp("other", by: operators.caller)
+            try await other.until { (try? $0.eventType("t")) == nil }
+        }
+    }
+}
+
+@Suite("A candidate") struct CandidateTests {
+    @Test("counts what it would do to stored events, and does nothing")
+    func counts() async throws {
+        try await withChat { chat in
+            _ = try await chat.declare("order.paid", settings())
+            let set = try await chat.setCandidate(json(orderSchema), for: "order.paid")
+            #expect(set.accepted == 0)
+            for data in [#"{"amount":1}"#, #"{"amount":"1"}"#, #"{"amount":null}"#, "{}"] {
+                try await chat.emit(orderPaid(data))
+            }
+            try await chat.emit(orderPaid("{}", type: "order.other"))
+            let report = try chat.candidateReport(of: "order.paid")
+            #expect(report.accepted == 1)
+            #expect(report.refused == 3)
+            #expect(report.samples.map(\.fault.keyword) == ["type", "required"])
+            #expect(report.samples.map(\.count) == [2, 1])
+            let first = try #require(try await chat.kept(on: "orders.eu").dropFirst().first)
+            #expect(report.samples.first?.event == first.id)
+            #expect(try await chat.kept(on: "orders.eu").allSatisfy { $0.draft.schema == nil })
+        }
+    }
+
+    @Test("becomes the newest version, under the type's rule")
+    func promoted() async throws {
+        try await withChat { chat in
+            try await chat.declareOrder()
+            _ = try await chat.setCandidate(json("false"), for: "order.paid")
+            let error = try await refusal { _ = try await chat.promoteCandidate(of: "order.paid") }
+            #expect(error.slug == "incompatible_schema")
+            #expect(try chat.candidateReport(of: "order.paid").schema == json("false"))
+            _ = try await chat.promoteCandidate(of: "order.paid", forced: "it is over")
+            #expect(try await chat.version(2, of: "order.paid").schema == json("false"))
+            try await expect(.notFound) { _ = try chat.candidateReport(of: "order.paid") }
+        }
+    }
+
+    @Test("is gone once it was promoted, while its node still hears of it")
+    func staysGone() async throws {
+        try await withChat { chat in
+            _ = try await chat.declare("t", settings(rule: "none"))
+            for n in 1...100 {
+                _ = try await chat.setCandidate(json(#"{"maximum":\#(n)}"#), for: "t")
+                _ = try await chat.promoteCandidate(of: "t")
+                for _ in 0..<20 {
+                    #expect(chat.service.eventTypes.candidate(of: "t", in: chat.space) == nil, "round \(n)")
+                    await Task.yield()
+                }
+            }
+        }
+    }
+
+    @Test("becomes a version and ends in one commit, unless it has ended or another one has its place")
+    func promotedOnce() async throws {
+        try await withChat { chat in
+            let types = chat.service.eventTypes
+            _ = try await chat.declare("t", settings(rule: "none"))
+            _ = try await chat.setCandidate(json(#"{"maximum":1}"#), for: "t")
+            let first = try #require(types.candidate(of: "t", in: chat.space))
+            let revision = try await types.directory.revision()
+            #expect(try await chat.promoteCandidate(of: "t").isNew)
+            #expect(try await types.directory.revision() == revision + 1)
+            try await expect(.notFound) { _ = try chat.candidateReport(of: "t") }
+            // Its node did not know yet that it had ended.
+            #expect(try await !chat.add(proposal(#"{"maximum":1}"#), to: "t", ending: first).isNew)
+            _ = try await chat.setCandidate(json(#"{"maximum":3}"#), for: "t")
+            #expect(try await chat.add(proposal(#"{"maximum":2}"#), to: "t", ending: first).version.number == 2)
+            #expect(try chat.candidateReport(of: "t").schema == json(#"{"maximum":3}"#))
+            let key = Candidate.recordKey(of: "t", in: chat.space)
+            #expect(try await types.directory.read(key) != nil)
+        }
+    }
+
+    @Test("must be a schema, of a declared type, and goes when it is dropped")
+    func lifetime() async throws {
+        try await withChat { chat in
+            try await expect(.notFound) { _ = try await chat.setCandidate(json("{}"), for: "t") }
+            _ = try await chat.declare("t", settings())
+            let error = try await refusal { _ = try await chat.setCandidate(json(#"{"type":1}"#), for: "t") }
+            #expect(error.slug == "schema_invalid")
+            try await expect(.notFound) { try await chat.dropCandidate(of: "t") }
+            _ = try await chat.setCandidate(json("{}"), for: "t")
+            try await chat.emit(orderPaid("1", type: "t"))
+            #expect(try await chat.setCandidate(json("true"), for: "t").accepted == 0)
+            try await expect(.forbidden) { _ = try await chat.with(.read).setCandidate(json("{}"), for: "t") }
+            // What others sent shows in it.
+            for scopes in [Scopes.emit, .read] {
+                try await expect(.forbidden) { _ = try chat.with(scopes).candidateReport(of: "t") }
+            }
+            #expect(try chat.with(.manage).candidateReport(of: "t").accepted == 0)
+            try await chat.dropCandidate(of: "t")
+            try await expect(.notFound) { _ = try chat.candidateReport(of: "t") }
+        }
+    }
+
+    @Test("remembers few kinds of fault, however many there are")
+    func bounded() async throws {
+        try await withChat { chat in
+            _ = try await chat.declare("t", settings())
+            let members = (1...40).map { #""m\#($0)":false"# }.joined(separator: ",")
+            _ = try await chat.setCandidate(json(#"{"properties":{\#(members)}}"#), for: "t")
+            for index in 1...40 { try await chat.emit(orderPaid(#"{"m\#(index)":1}"#, type: "t")) }
+            let report = try chat.candidateReport(of: "t")
+            #expect(report.refused == 40)
+            #expect(report.samples.count == Candidate.mostSamples)
+        }
+    }
+}
+
+@Suite("Validating") struct ValidationTests {
+    @Test("says what any version says, whatever the mode")
+    func versions() async throws {
+        try await withChat { chat in
+            _ = try await chat.declare("order.paid", settings(.off))
+            #expect(try await chat.validate(json("7"), as: "order.paid").version == nil)
+            _ = try await chat.addVersion(proposal(orderSchema), to: "order.paid")
+            _ = try await chat.addVersion(proposal(#"{"type":"object"}"#), to: "order.paid")
+            let data = json(#"{"amount":"1"}"#)
+            let newest = try await chat.validate(data, as: "order.paid")
+            #expect(newest.version == 2)
+            #expect(newest.isValid)
+            let first = try await chat.with(.emit).validate(data, as: "order.paid", version: 1)
+            #expect(!first.isValid)
+            #expect(first.version == 1)
+            #expect(first.faults.map(\.pointer) == ["#/amount"])
+            let basic = try JSONDocument(JSONText { first.printBasic(to: &$0) }).root
+            #expect(basic["valid"]?.boolean == false)
+            #expect(basic["errors"]?[0]?["instanceLocation"]?.string == "/amount")
+            #expect(basic["errors"]?[0]?["keywordLocation"]?.string == "/properties/amount/type")
+            for number in [0, 3] {
+                try await expect(.notFound) {
+                    _ = try await chat.validate(data, as: "order.paid", version: number)
+                }
+            }
+            try await expect(.malformed) { _ = try await chat.validate(json("9223372036854775808"), as: "order.paid") }
+        }
+    }
+
+    @Test("knows the gateway's own types")
+    func builtIn() async throws {
+        try await withChat { chat in
+            let lagged = try await chat.validate(json(#"{"count":0}"#), as: "stream.lagged")
+            #expect(lagged.version == 1)
+            #expect(!lagged.isValid)
+            #expect(try await chat.validate(json("7"), as: "message.created").isValid)
+        }
+    }
+}
+
+extension ChatAccess {
+    fileprivate func isRefused(_ data: String) -> Bool { (try? admit(orderPaid(data))) == nil }
+
+    /// Waits for what another node, or the follower, brings about.
+    fileprivate func until(_ condition: (ChatAccess) throws -> Bool) async throws {
+        while !((try? condition(self)) ?? false) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}
+
+/// Two services over one engine, each with a registry of its own, as two nodes have.
+private func withTwoNodes(_ body: @Sendable (_ here: ChatAccess, _ there: ChatAccess) async throws -> Void) async throws {
+    let engine = try await SQLiteEngine(
+        SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatHouse.quiet))
+    let house = try await ChatHouse(on: engine, clock: .system)
+    let other = ChatService(engine: engine, executor: HubThread())
+    try await house.run([{ try await other.run(whenReady: $0) }]) {
+        try await body(house.service.chat(for: ChatHouse.owner), other.chat(for: ChatHouse.owner))
+    }
+}

@@ -1,0 +1,77 @@
+import ChatModel
+import JSON
+import Locking
+import SQLiteEngine
+import TestHouse
+import Testing
+
+@testable import ChatCore
+
+let orderSchema = #"{"type":"object","required":["amount"],"properties":{"amount":{"type":"integer"}}}"#
+
+func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
+
+func proposal(_ schema: String, rule: String? = nil, forced: String? = nil) -> SchemaProposal {
+    var proposal = SchemaProposal(schema: json(schema))
+    proposal.compatibility = rule.flatMap(CompatibilityRule.init)
+    proposal.forced = forced
+    return proposal
+}
+
+func settings(_ mode: EventType.Mode = .enforce, rule: String = "backward") -> EventTypeSettings {
+    var settings = EventTypeSettings()
+    settings.mode = mode
+    settings.compatibility = CompatibilityRule(rule) ?? CompatibilityRule()
+    return settings
+}
+
+func orderPaid(_ data: String, type: String = "order.paid") -> Emission {
+    Emission(channel: "orders.eu", type: type, data: json(data))
+}
+
+/// Runs `body` with a chat over an engine of its own, as its app's admin sees it.
+func withChat(
+    path: String = ":memory:", limits: Limits = Limits(), _ body: @Sendable (ChatAccess) async throws -> Void
+) async throws {
+    let engine = try await SQLiteEngine(
+        SQLiteEngineSettings(path: path, limits: limits, clock: .system, logger: ChatHouse.quiet))
+    let house = try await ChatHouse(on: engine, limits: limits, clock: .system, apps: ["demo", "other"])
+    try await house.run { try await body(house.service.chat(for: ChatHouse.owner)) }
+}
+
+extension ChatAccess {
+    func with(_ scopes: Scopes, types: [NamePattern] = [.all], in app: String = "demo") -> ChatAccess {
+        service.chat(for: Caller(space: SpaceID(app), credential: "key_x", scopes: scopes, types: types))
+    }
+
+    /// Declares `order.paid` with one version.
+    func declareOrder(_ mode: EventType.Mode = .enforce, rule: String = "backward") async throws {
+        _ = try await declare("order.paid", settings(mode, rule: rule))
+        _ = try await addVersion(proposal(orderSchema), to: "order.paid")
+    }
+
+    /// What is kept on a channel, oldest first.
+    func kept(on channel: String) async throws -> [Event] {
+        try await log.history([HistoryRequest(channel: self.channel(channel), limit: 1000)])[0].items
+    }
+}
+
+/// Runs `body` and returns the error it must throw.
+func refusal(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async throws -> ChatError {
+    do {
+        try await body()
+    } catch let error as ChatError {
+        return error
+    }
+    return try #require(nil, "nothing was thrown", sourceLocation: sourceLocation)
+}
+
+/// Expects a refusal with that code. (A closure inside `#expect` itself may end up being another one of its function.)
+func expect(
+    _ code: ChatError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async throws {
+    let error = try await refusal(sourceLocation: sourceLocation, body)
+    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,71 @@
+import ChatModel
+import JSON
+import Locking
+import TestReceiver
+import Testing
+
+@testable import ChatCore
+
+@Suite("The workshop") struct WorkshopTests {
+    private let workshop = Workshop()
+    private let done = Ledger<String>()
+
+    @Test("lets apps take turns, each in the order it asked")
+    func turns() async throws {
+        try await withThrowingTaskGroup { group in
+            let door = try await occupy(&group)
+            for (index, name) in ["a1", "a2", "a3", "b1", "b2", "c1"].enumerated() {
+                group.addTask { try await work(name) }
+                while workshop.waitingCount <= index { await Task.yield() }
+            }
+            door.open()
+            try await group.waitForAll()
+        }
+        #expect(done.entries == ["a1", "b1", "c1", "a2", "b2", "a3"])
+        #expect(workshop.waitingCount == 0)
+        try await work("d1")
+        #expect(done.entries.last == "d1")
+    }
+
+    @Test("does not begin with what was given up meanwhile")
+    func abandoned() async throws {
+        try await withThrowingTaskGroup { group in
+            let door = try await occupy(&group)
+            let waiting = Task { try await work("a1") }
+            while workshop.waitingCount == 0 { await Task.yield() }
+            waiting.cancel()
+            door.open()
+            try await expect(.unavailable) { try await waiting.value }
+            try await group.waitForAll()
+        }
+        #expect(done.entries.isEmpty)
+    }
+
+    private func work(_ name: String) async throws {
+        try await workshop.run(for: SpaceID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name) }
+    }
+
+    /// Something that keeps the workshop busy until its door is opened.
+    private func occupy(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws -> Door {
+        let door = Door()
+        group.addTask { [workshop] in
+            try await workshop.run(for: SpaceID("a")) { () async throws(ChatError) in await door.pass() }
+        }
+        await door.arrival()
+        return door
+    }
+}
+
+/// Holds whoever comes until it is opened.
+final class Door: Sendable {
+    private let arrivals = Ledger<Void>()
+    private let openings = Ledger<Void>()
+
+    func pass() async {
+        arrivals.append(())
+        await openings.wait(count: 1)
+    }
+
+    func arrival() async { await arrivals.wait(count: 1) }
+    func open() { openings.append(()) }
+}

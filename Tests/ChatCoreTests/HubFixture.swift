@@ -1,0 +1,186 @@
+import ChatCore
+import ChatModel
+import JSON
+import Locking
+import TestReceiver
+
+let demo = SpaceID("demo")
+
+/// An event at a place of the test's choice.
+func event(
+    _ timetoken: UInt64, on channel: String = "orders.eu", type: String = "order.paid", data: String = "{}",
+    audience: Audience = .subscribers, space: SpaceID = demo
+) -> Event {
+    var draft = EventDraft(
+        channel: ChannelID(channel, in: space), type: type, data: JSONText(trusted: Array(data.utf8)))
+    draft.audience = audience
+    return Event(timetoken: Timetoken(timetoken), draft: draft)
+}
+
+func selection(_ channels: [String], types: [NamePattern] = [.all], filter: Filter? = nil) -> Selection {
+    Selection(
+        channels: ChannelSet(space: demo, patterns: channels.compactMap { NamePattern($0) }), types: types,
+        filter: filter)
+}
+
+/// A log whose commits reach the hub when the test says so: what a real one does too fast to be seen.
+final class ScriptedLog: EventLog {
+    private struct State {
+        var events: [Event] = []
+        var watermark = Timetoken.zero
+        var floor = Timetoken.zero
+        var limits: [Int] = []
+        var failure: ChatError?
+    }
+
+    private let state = Lock(State())
+    private let commits = AsyncStream.makeStream(of: Commit.self)
+
+    /// Stores events without telling the hub; readers of the log see them.
+    func store(_ events: [Event], watermark: Timetoken? = nil) {
+        state.withLock { state in
+            state.events += events
+            state.watermark = max(state.watermark, watermark ?? events.last?.timetoken ?? .zero)
+        }
+    }
+
+    /// Tells the hub about stored events.
+    func tell(_ events: [Event], watermark: Timetoken? = nil) {
+        commits.continuation.yield(Commit(events: events, watermark: watermark ?? events.last?.timetoken ?? .zero))
+    }
+
+    func commit(_ events: [Event]) {
+        store(events)
+        tell(events)
+    }
+
+    func end() { commits.continuation.finish() }
+    func setFloor(_ floor: Timetoken) { state.withLock { $0.floor = floor } }
+    func fail(with error: ChatError) { state.withLock { $0.failure = error } }
+    /// The page sizes readers asked for.
+    var limitsAsked: [Int] { state.withLock { $0.limits } }
+
+    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { state.withLock { $0.watermark } }
+    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { state.withLock { $0.floor } }
+
+    func events(
+        in channels: ChannelSet, after position: Timetoken, limit: Int
+    ) async throws(ChatError) -> Page<Event> {
+        let failure = state.withLock { $0.failure }
+        if let failure { throw failure }
+        return state.withLock { state in
+            state.limits.append(limit)
+            let found = state.events.filter { $0.timetoken > position && channels.contains($0.channel) }
+            let items = Array(found.prefix(limit))
+            let hasMore = found.count > limit
+            return Page(items: items, hasMore: hasMore, position: hasMore ? items.last!.timetoken : state.watermark)
+        }
+    }
+
+    func committed() async -> CommitSequence {
+        let stream = Lock(commits.stream.makeAsyncIterator())
+        return CommitSequence {
+            var iterator = stream.withLock { $0 }
+            return await iterator.next()
+        }
+    }
+
+    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome { throw .unscripted }
+    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { throw .unscripted }
+    func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }
+    func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { throw .unscripted }
+    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? { throw .unscripted }
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
+        throw .unscripted
+    }
+    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) { throw .unscripted }
+}
+
+extension ChatError {
+    static let unscripted = ChatError(.unavailable, "this test's engine does not do that")
+}
+
+/// An engine of a scripted log, with an empty directory.
+struct ScriptedEngine: Engine {
+    let scripted: ScriptedLog
+    var log: any EventLog { scripted }
+    let directory: any Directory = EmptyDirectory()
+    let deliveries: any DeliveryQueue = NoDeliveries()
+    func health() async -> EngineHealth { .ready }
+    func close() async { scripted.end() }
+}
+
+struct EmptyDirectory: Directory {
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] { keys.map { _ in nil } }
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
+        throw .unscripted
+    }
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { Page(items: []) }
+    func changes(after revision: Revision) async -> RecordChangeSequence { RecordChangeSequence { nil } }
+    func revision() async throws(ChatError) -> Revision { 0 }
+}
+
+struct NoDeliveries: DeliveryQueue {
+    func plan(_ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken) async throws(ChatError) {
+        throw .unscripted
+    }
+    func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { throw .unscripted }
+    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
+    func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
+        throw .unscripted
+    }
+    func take(
+        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+    ) async throws(ChatError) -> [Lease] {
+        throw .unscripted
+    }
+    func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] { throw .unscripted }
+    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) { throw .unscripted }
+    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}
+    func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
+    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int { throw .unscripted }
+    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
+    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int { throw .unscripted }
+    func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
+        throw .unscripted
+    }
+    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int { throw .unscripted }
+}
+
+/// A chat service over a scripted log, running while `body` does.
+func withScriptedService(
+    limits: Limits = Limits(), stored: [Event] = [],
+    _ body: (ChatService, ScriptedLog) async throws -> Void
+) async throws {
+    let log = ScriptedLog()
+    log.store(stored)
+    let service = ChatService(
+        engine: ScriptedEngine(scripted: log), limits: limits,
+        executor: HubThread())
+    try await withThrowingTaskGroup { group in
+        let (ready, signal) = AsyncStream.makeStream(of: Never.self)
+        group.addTask { try await service.run(whenReady: { signal.finish() }) }
+        for await _ in ready {}
+        try await body(service, log)
+        log.end()
+        try await group.waitForAll()
+    }
+}
+
+extension ChatService {
+    /// The app `demo` as somebody with these rights sees it.
+    func demoChat(
+        scopes: Scopes = [.read], channels: [NamePattern] = [.all], types: [NamePattern] = [.all]
+    ) -> ChatAccess {
+        chat(for: Caller(space: demo, credential: "key_test", scopes: scopes, channels: channels, types: types))
+    }
+}
+
+/// Collects what a feed hands it, turn by turn.
+final class RecordingSink: FeedSink {
+    private let turns = Lock<[[UInt64]]>([])
+    func take(_ events: [Event]) { turns.withLock { $0.append(events.map(\.timetoken.rawValue)) } }
+    var timetokens: [UInt64] { turns.withLock { $0.flatMap(\.self) } }
+    var turnCount: Int { turns.withLock { $0.count } }
+}

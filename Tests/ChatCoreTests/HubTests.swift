@@ -1,0 +1,155 @@
+import ChatCore
+import ChatModel
+import Testing
+
+@Suite("The hub") struct HubTests {
+    @Test("hands each event to every feed that wants it, in log order")
+    func fanOut() async throws {
+        try await withScriptedService { service, log in
+            let exact = RecordingSink()
+            let below = RecordingSink()
+            let all = RecordingSink()
+            let other = RecordingSink()
+            await service.hub.attach(exact, to: selection(["orders.eu"]))
+            await service.hub.attach(below, to: selection(["orders.*"]))
+            await service.hub.attach(all, to: selection(["*"]))
+            await service.hub.attach(other, to: selection(["orders", "orders.eu.north"]))
+            log.commit([event(1), event(2, on: "orders.us"), event(3, on: "chat")])
+            log.commit([event(4), event(5, on: "orders.eu.north")])
+            #expect(await service.hub.reach(5))
+            #expect(exact.timetokens == [1, 4])
+            #expect(below.timetokens == [1, 2, 4, 5])
+            #expect(all.timetokens == [1, 2, 3, 4, 5])
+            #expect(other.timetokens == [5])
+        }
+    }
+
+    @Test("keeps apps, audiences, types and filters apart")
+    func matching() async throws {
+        try await withScriptedService { service, log in
+            let typed = RecordingSink()
+            let filtered = RecordingSink()
+            await service.hub.attach(typed, to: selection(["*"], types: [.below("order.")]))
+            await service.hub.attach(filtered, to: selection(["*"], filter: try Filter("data.n > 1")))
+            log.commit([
+                event(1, space: SpaceID("other")), event(2, audience: .webhooks), event(3, type: "chat.said"),
+                event(4, data: #"{"n":2}"#), event(5, on: ChannelID.systemName),
+            ])
+            #expect(await service.hub.reach(5))
+            #expect(typed.timetokens == [4])
+            #expect(filtered.timetokens == [4])
+        }
+    }
+
+    @Test("finds a prefix whose dot carries a combining mark, as patterns do")
+    func combiningMark() async throws {
+        try await withScriptedService { service, log in
+            let sink = RecordingSink()
+            let below = selection(["a.*"])
+            await service.hub.attach(sink, to: below)
+            let marked = event(1, on: "a.\u{301}b")
+            #expect(below.admits(FilterSubject(marked)))
+            log.commit([marked])
+            #expect(await service.hub.reach(1))
+            #expect(sink.timetokens == [1])
+        }
+    }
+
+    @Test("hands an event once to a selection with several ways to its channel")
+    func severalWays() async throws {
+        try await withScriptedService { service, log in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["a.b.c", "a.*", "a.b.*", "*"]))
+            await service.hub.attach(sink, to: selection(["a.b.c", "a.*", "a.b.*"]))
+            log.commit([event(1, on: "a.b.c")])
+            #expect(await service.hub.reach(1))
+            #expect(sink.timetokens == [1, 1])
+        }
+    }
+
+    @Test("shares one feed among equal selections and drops it with the last sink")
+    func sharing() async throws {
+        try await withScriptedService { service, log in
+            let sinks = (0..<3).map { _ in RecordingSink() }
+            for sink in sinks { await service.hub.attach(sink, to: selection(["b", "a"])) }
+            #expect(await service.hub.feedCount == 1)
+            await service.hub.detach(sinks[0], from: selection(["a", "b"]))
+            log.commit([event(1, on: "a")])
+            #expect(await service.hub.reach(1))
+            #expect(sinks.map(\.timetokens) == [[], [1], [1]])
+            for sink in sinks { await service.hub.detach(sink, from: selection(["a", "b"])) }
+            #expect(await service.hub.feedCount == 0)
+        }
+    }
+
+    @Test("hands out nothing at or below the position it starts from")
+    func start() async throws {
+        try await withScriptedService(stored: [event(10)]) { service, log in
+            #expect(await service.hub.position == 10)
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["*"]))
+            // A commit of before the start, as it comes when it was under way meanwhile.
+            log.tell([event(9), event(10)])
+            log.commit([event(11)])
+            #expect(await service.hub.reach(11))
+            #expect(sink.timetokens == [11])
+        }
+    }
+
+    @Test("hands a large commit out in several turns, its position moving with each")
+    func largeCommit() async throws {
+        try await withScriptedService { service, log in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["*"]))
+            log.commit((1...1000).map { event($0) })
+            #expect(await service.hub.reach(1000))
+            #expect(sink.timetokens == Array(1...1000))
+            #expect(sink.turnCount == 4)
+        }
+    }
+
+    @Test("hands out heavy events few at a time")
+    func heavyCommit() async throws {
+        try await withScriptedService { service, log in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["*"]))
+            let heavy = "\"" + String(repeating: "x", count: 60_000) + "\""
+            log.commit((1...20).map { event($0, data: heavy) })
+            #expect(await service.hub.reach(20))
+            #expect(sink.timetokens == Array(1...20))
+            #expect(sink.turnCount == 4)
+        }
+    }
+
+    @Test("moves its position with commits that concern nobody")
+    func emptyCommit() async throws {
+        try await withScriptedService { service, log in
+            log.tell([], watermark: 7)
+            #expect(await service.hub.reach(7))
+            #expect(await service.hub.position == 7)
+        }
+    }
+
+    @Test("lets those who wait for a position go when it stops")
+    func stop() async throws {
+        try await withScriptedService { service, log in
+            async let reached = service.hub.reach(100)
+            log.end()
+            #expect(await !reached)
+            #expect(await !service.hub.isRunning)
+            #expect(await !service.hub.reach(0))
+        }
+    }
+
+    @Test("tells whom an event would reach")
+    func dryRun() async throws {
+        try await withScriptedService { service, _ in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["orders.*", "orders.eu"]))
+            #expect(await service.hub.reach(of: event(1)).count == 1)
+            #expect(await service.hub.reach(of: event(1, on: "chat")).isEmpty)
+            #expect(await service.hub.reach(of: event(1, audience: .webhooks)).isEmpty)
+            #expect(sink.timetokens.isEmpty)
+        }
+    }
+}

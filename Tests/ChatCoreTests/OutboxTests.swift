@@ -1,0 +1,57 @@
+import ChatCore
+import ChatModel
+import TestReceiver
+import Testing
+
+@Suite("An outbox") struct OutboxTests {
+    @Test("gives what is waiting in one batch, then waits for more")
+    func batches() async {
+        let outbox = Outbox(capacity: 10)
+        outbox.take([event(1), event(2)])
+        outbox.take([event(3)])
+        #expect(await outbox.batch()?.map(\.timetoken) == [1, 2, 3])
+        async let next = outbox.batch()
+        outbox.take([event(4)])
+        #expect(await next?.map(\.timetoken) == [4])
+    }
+
+    @Test("ends after what was waiting when it is closed")
+    func close() async {
+        let outbox = Outbox(capacity: 10)
+        outbox.take([event(1)])
+        outbox.close()
+        outbox.take([event(2)])
+        #expect(await outbox.batch()?.map(\.timetoken) == [1])
+        #expect(await outbox.batch() == nil)
+        #expect(!outbox.hasOverflown)
+    }
+
+    @Test("takes no more than it has room for, and never a part of a turn")
+    func overflow() async {
+        let outbox = Outbox(capacity: 3)
+        outbox.take([event(1), event(2)])
+        outbox.take([event(3), event(4)])
+        outbox.take([event(5)])
+        #expect(outbox.hasOverflown)
+        #expect(await outbox.batch()?.map(\.timetoken) == [1, 2])
+        #expect(await outbox.batch() == nil)
+    }
+
+    @Test("lets its reader go when the task is cancelled, also when that came first")
+    func cancellation() async {
+        let outbox = Outbox(capacity: 3)
+        let reader = Task { await outbox.batch() }
+        reader.cancel()
+        #expect(await reader.value == nil)
+        #expect(await outbox.batch() == nil)
+    }
+
+    @Test("wakes a reader that waits when it overflows at once")
+    func overflowWhileWaiting() async {
+        let outbox = Outbox(capacity: 1)
+        async let batch = outbox.batch()
+        outbox.take([event(1), event(2)])
+        #expect(await batch == nil)
+        #expect(outbox.hasOverflown)
+    }
+}

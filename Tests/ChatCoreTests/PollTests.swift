@@ -1,0 +1,48 @@
+import ChatCore
+import ChatModel
+import Testing
+
+@Suite("What a poll has missed") struct PollTests {
+    @Test("is read from the log, from its position up to where the hub was")
+    func missed() async throws {
+        try await withScriptedService(stored: (1...5).map { event($0) }) { service, _ in
+            let events = try await service.demoChat().missed(selection(["*"]), after: 2, upTo: 4)
+            #expect(events.map(\.timetoken) == [3, 4])
+        }
+    }
+
+    @Test("is looked for behind whole pages of what it does not want")
+    func pages() async throws {
+        var limits = Limits()
+        limits.pageMost = 2
+        let stored = (1...7).map { event($0, type: $0 == 6 ? "order.lost" : "order.paid") }
+        try await withScriptedService(limits: limits, stored: stored) { service, _ in
+            let chat = service.demoChat()
+            let lost = selection(["*"], types: [.exact("order.lost")])
+            let found = try await chat.missed(lost, after: 0, upTo: 7)
+            let more = try await chat.missed(lost, after: 6, upTo: 7)
+            #expect(found.map(\.timetoken) == [6])
+            #expect(more.isEmpty)
+        }
+    }
+
+    @Test("fails as the log does")
+    func failure() async throws {
+        try await withScriptedService(stored: [event(1)]) { service, log in
+            log.fail(with: ChatError(.unavailable, "no store"))
+            await #expect(throws: ChatError.self) {
+                try await service.demoChat().missed(selection(["*"]), after: 0, upTo: 1)
+            }
+        }
+    }
+
+    @Test("is given in batches whose cursor passes nothing that was left out")
+    func batches() {
+        let events = (3...5).map { event($0) }
+        let first = PollBatch(events, limit: 2, upTo: 9)
+        #expect(first.events.map(\.timetoken) == [3, 4])
+        #expect(first.cursor == 4)
+        #expect(PollBatch(events, limit: 3, upTo: 9).cursor == 5)
+        #expect(PollBatch([], limit: 3, upTo: 9).cursor == 9)
+    }
+}
