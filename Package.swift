@@ -67,7 +67,8 @@ let package = Package(
         room(
             "Interfaces", "NativeAPI",
             uses: [
-                "ChatCore", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing", "Webhooks", logging,
+                "ChatCore", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing", "Webhooks",
+                logging,
             ]),
         room("Interfaces", "Dashboard", uses: ["HTTPServer"]),
 

@@ -273,7 +273,8 @@ extension ChatAccess {
 }
 
 /// Two services over one engine, each with a registry of its own, as two nodes have.
-private func withTwoNodes(_ body: @Sendable (_ here: ChatAccess, _ there: ChatAccess) async throws -> Void) async throws {
+private func withTwoNodes(_ body: @Sendable (_ here: ChatAccess, _ there: ChatAccess) async throws -> Void) async throws
+{
     let engine = try await SQLiteEngine(
         SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatHouse.quiet))
     let house = try await ChatHouse(on: engine, clock: .system)
