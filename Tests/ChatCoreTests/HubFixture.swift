@@ -115,6 +115,11 @@ struct EmptyDirectory: Directory {
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
         throw .unscripted
     }
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        throw .unscripted
+    }
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { Page(items: []) }
     func changes(after revision: Revision) async -> RecordChangeSequence { RecordChangeSequence { nil } }
     func revision() async throws(ChatError) -> Revision { 0 }

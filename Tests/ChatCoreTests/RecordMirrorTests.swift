@@ -221,6 +221,16 @@ private final class ScriptedDirectory: Directory {
     }
 
     /// One record a page, so that there are several.
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        var records: [RecordKey: Record] = [:]
+        for (key, record) in zip(keys, try await read(keys)) { records[key] = record }
+        let decision = try decide(Situation(now: .zero, records: records))
+        let written = try await write(decision.changes, events: decision.events)
+        return Decided(value: decision.value, records: written, events: [], changes: decision.changes)
+    }
+
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
         let ids = state.withLock { $0.records.keys.filter { $0.space == query.space && $0.kind == query.kind } }
             .map(\.id).sorted()

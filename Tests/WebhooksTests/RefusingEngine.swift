@@ -105,6 +105,12 @@ struct RefusingDirectory: Directory {
         return try await real.write(changes, events: events)
     }
 
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        try await real.decide(keys, decide)
+    }
+
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
         try refusals.check(query)
         return try await real.list(query)

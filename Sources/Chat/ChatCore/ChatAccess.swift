@@ -6,6 +6,11 @@ public import ChatModel
 public struct ChatAccess: Sendable {
     public let service: ChatService
     public let caller: Caller
+    /// The device the request came from, if it named one: its own streams are spared what it did itself
+    /// (`sendbird.md` 1.2).
+    public var device: String?
+    /// What the events of one call share: the request's id.
+    public var cause: String?
 
     init(service: ChatService, caller: Caller) {
         self.service = service
@@ -15,6 +20,7 @@ public struct ChatAccess: Sendable {
     public var space: SpaceID { caller.space }
     public var limits: Limits { service.limits }
     var log: any EventLog { service.engine.log }
+    var directory: any Directory { service.engine.directory }
 
     func channel(_ name: String) -> ChannelID { ChannelID(name, in: space) }
 }

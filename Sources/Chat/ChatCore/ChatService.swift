@@ -42,7 +42,16 @@ public final class ChatService: Sendable {
     func noteDeletion() { deletionCount.add(1, ordering: .releasing) }
 
     /// The app as `caller` may see it. Costs nothing.
-    public func chat(for caller: Caller) -> ChatAccess { ChatAccess(service: self, caller: caller) }
+    ///
+    /// - Parameters:
+    ///   - device: the device the request came from, if it names one.
+    ///   - cause: the request's id.
+    public func chat(for caller: Caller, device: String? = nil, cause: String? = nil) -> ChatAccess {
+        var chat = ChatAccess(service: self, caller: caller)
+        chat.device = device
+        chat.cause = cause
+        return chat
+    }
 
     /// Brings the stored secrets under the vault's first key; before `run`.
     ///
@@ -65,6 +74,14 @@ public final class ChatService: Sendable {
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
             group.cancelAll()
         }
+    }
+
+    /// Reads records, decides and writes in one step; see `Directory.decide`.
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey],
+        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        try await engine.directory.decide(keys, body)
     }
 
     /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.

@@ -13,16 +13,6 @@ public enum Retention: Sendable {
     case passing
 }
 
-/// Who may see an event on a live stream (`events.md` 4). Kept with the event, never printed.
-public enum Audience: Hashable, Sendable {
-    /// Everyone allowed on the channel.
-    case subscribers
-    /// No stream, poll or listener; webhooks do (fire).
-    case webhooks
-    /// A rule of `sendbird.md` 1.2, by its name.
-    case rule(String)
-}
-
 /// The declared schema that accepted an event.
 public struct SchemaReference: Hashable, Sendable {
     public var type: String

@@ -85,6 +85,62 @@ extension Behaviour {
             var told = sequence.makeAsyncIterator()
             #expect(await told.next()?.events.texts == ["both", "too"])
         },
+        Behaviour("decisions about one record are made one after the other, wherever they are made") { trial in
+            let nodes = await trial.subject.nodes
+            let key = RecordKey(.channelCounters, "room", in: trial.space)
+            try await concurrently(200) { number in
+                let space = trial.space
+                _ = try await nodes[number % nodes.count].directory.decide([key]) { situation throws(ChatError) in
+                    let count = (situation[key].flatMap { Int($0.body.description) } ?? 0) + 1
+                    let body = JSONText { $0.integer(count) }
+                    let draft = EventDraft(channel: ChannelID("room", in: space), type: "counted", data: body)
+                    return Decision(count, changes: [RecordChange(key, body: body)], events: [draft])
+                }
+            }
+            #expect(try await trial.directory.read(key)?.body.description == "200")
+            #expect(try await trial.readAll(trial.names("room")).texts == (1...200).map(String.init))
+        },
+        Behaviour("what a decision refuses has not happened, and it may look at what it asked for alone") { trial in
+            let key = RecordKey(.user, "ana", in: trial.space)
+            let other = RecordKey(.user, "ben", in: trial.space)
+            _ = try await trial.directory.write([
+                RecordChange(key, body: trial.json("1")), RecordChange(other, body: trial.json("2")),
+            ])
+            let never = trial.draft("room", "never")
+            let bad = trial.draft("", "never")
+            await trial.refusal(.forbidden) {
+                _ = try await trial.directory.decide([key]) { situation throws(ChatError) -> Decision<Void> in
+                    #expect(situation[key]?.body.description == "1" && situation[other] == nil)
+                    throw ChatError(.forbidden, "no")
+                }
+            }
+            await trial.refusal(.malformed) {
+                _ = try await trial.directory.decide([key]) { _ in
+                    Decision((), changes: [RecordChange(key, body: nil)], events: [never, bad])
+                }
+            }
+            await trial.refusal(.stale) {
+                _ = try await trial.directory.decide([]) { _ in
+                    Decision((), changes: [RecordChange(key, body: nil, demand: .etag("0"))], events: [never])
+                }
+            }
+            #expect(try await trial.directory.read([key, other]).map { $0?.body.description } == ["1", "2"])
+            #expect(try await trial.readAll(trial.everything).isEmpty)
+        },
+        Behaviour("a decision's records are updated at the timetoken of its first event") { trial in
+            let keys = [
+                RecordKey(.message, parts: ["a/b", "c"], in: trial.space), RecordKey(.user, "u", in: trial.space),
+            ]
+            #expect(keys[0].id == "a%2Fb/c")
+            let drafts = [trial.draft("room", "first"), trial.draft("room", "second")]
+            let body = trial.json("{}")
+            let decided = try await trial.directory.decide(keys) { _ in
+                Decision("done", changes: keys.map { RecordChange($0, body: body) }, events: drafts)
+            }
+            #expect(decided.value == "done" && decided.events.texts == ["first", "second"])
+            #expect(decided.records.map(\.updated) == [decided.events[0].timetoken, decided.events[0].timetoken])
+            #expect(try await trial.directory.read(keys).map { $0?.updated } == decided.records.map(\.updated))
+        },
         Behaviour("records of another space, kind or id are never met") { trial in
             let key = RecordKey(.user, "a", in: trial.space)
             _ = try await trial.directory.write([RecordChange(key, body: trial.json("1"))])

@@ -11,7 +11,7 @@ extension Behaviour {
             draft.customType = "label"
             draft.schema = SchemaReference(type: "order.paid", version: 3)
             draft.cause = "req-1"
-            draft.audience = .rule("members")
+            draft.audience = .rule(.mentioned, subjects: ["ana", "ben"])
             draft.originDevice = "phone"
             draft.wire = trial.json(#""wire""#)
             draft.expires = trial.clock.now.adding(.seconds(60))
@@ -28,7 +28,7 @@ extension Behaviour {
                 #expect(found.data == draft.data && found.meta == draft.meta && found.draft.wire == draft.wire)
                 #expect(found.type == "order.paid" && found.kind == .message && found.user == "ana")
                 #expect(found.customType == "label" && found.draft.schema == draft.schema)
-                #expect(found.draft.cause == "req-1" && found.audience == .rule("members"))
+                #expect(found.draft.cause == "req-1" && found.audience == .rule(.mentioned, subjects: ["ana", "ben"]))
                 #expect(found.draft.originDevice == "phone" && found.draft.expires == draft.expires)
                 #expect(found.channel == draft.channel && found.retention == .kept)
             }

@@ -13,6 +13,21 @@ public protocol Directory: Sendable {
     ///   another etag, `.notFound` when it demanded presence.
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record]
 
+    /// Reads records, lets `decide` make up its mind, and does what it says, in one step: nobody changes those records in
+    /// between, and its events commit with its changes. For everything that depends on what is there: counters, joins,
+    /// bans.
+    ///
+    /// The records that change, or that events come of, are `updated` at the first event's timetoken, which is theirs
+    /// alone; without an event, when the step was taken.
+    /// - Parameters:
+    ///   - keys: everything `decide` may look at.
+    ///   - decide: runs where the store works, perhaps more than once: quick, and without effects of its own.
+    /// - Throws: what `decide` throws, and as `write`; then nothing has happened.
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey],
+        _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value>
+
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
 
     /// Which records changed after `revision`; never skips a committed change, may repeat one. Ends on `close()`.
@@ -38,6 +53,8 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     case app = 1, key = 2, webhook = 3, source = 4, sourceName = 5, subscription = 6, job = 7
     case sourceMapping = 8
     case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
+    /// How many members a channel has; its texts and its counters by key; what became of a message; who blocks whom.
+    case memberCounts = 16, channelMetadata = 17, channelCounters = 18, message = 19, block = 23
     case eventType = 20, schemaVersion = 21
     case setting = 30
 }
@@ -52,6 +69,71 @@ public struct RecordKey: Hashable, Sendable {
         self.space = space
         self.kind = kind
         self.id = id
+    }
+
+    /// A compound id. A `/` in any part but the last is escaped, so that two lists of parts never make the same id.
+    public init(_ kind: RecordKind, parts: [String], in space: SpaceID) {
+        self.init(kind, Self.prefix(parts.dropLast()) + (parts.last ?? ""), in: space)
+    }
+
+    /// What the ids begin with whose first parts are these; a `/` behind each.
+    public static func prefix(_ parts: some Sequence<String>) -> String {
+        parts.reduce(into: "") { prefix, part in
+            for scalar in part.unicodeScalars {
+                switch scalar {
+                case "%": prefix += "%25"
+                case "/": prefix += "%2F"
+                default: prefix.unicodeScalars.append(scalar)
+                }
+            }
+            prefix += "/"
+        }
+    }
+}
+
+/// What a decision is made of.
+public struct Situation: Sendable {
+    /// No later than any timetoken the decision's events get.
+    public let now: Timetoken
+    private let records: [RecordKey: Record]
+
+    public init(now: Timetoken, records: [RecordKey: Record]) {
+        self.now = now
+        self.records = records
+    }
+
+    /// The record as it is; nil when there is none.
+    public subscript(key: RecordKey) -> Record? { records[key] }
+}
+
+/// What is to happen, all or nothing.
+public struct Decision<Value: Sendable>: Sendable {
+    public var changes: [RecordChange]
+    public var events: [EventDraft]
+    /// For whoever asked.
+    public var value: Value
+
+    public init(_ value: Value, changes: [RecordChange] = [], events: [EventDraft] = []) {
+        self.value = value
+        self.changes = changes
+        self.events = events
+    }
+}
+
+/// What has happened.
+public struct Decided<Value: Sendable>: Sendable {
+    public var value: Value
+    /// In the order of the changes, as `Directory.write` returns them.
+    public var records: [Record]
+    /// In the order of the drafts.
+    public var events: [Event]
+    public var changes: [RecordChange]
+
+    public init(value: Value, records: [Record], events: [Event], changes: [RecordChange]) {
+        self.value = value
+        self.records = records
+        self.events = events
+        self.changes = changes
     }
 }
 

@@ -59,20 +59,28 @@ extension Statement {
 }
 
 extension Audience {
-    /// NULL for everyone; a rule's name behind a colon, so that no rule can be taken for a word of ours.
+    /// NULL for everyone; a rule's name behind a colon, so that no rule can be taken for a word of ours, and its subjects,
+    /// each on a line of its own (names have no line ends).
     fileprivate var stored: String? {
         switch self {
         case .subscribers: nil
         case .webhooks: "webhooks"
-        case .rule(let name): ":" + name
+        case .rule(let rule, let subjects): ([":" + rule.rawValue] + subjects).joined(separator: "\n")
         }
     }
 
+    /// A rule of a later version is one that admits nobody here: better unseen than seen by the wrong ones.
     fileprivate init(stored: String?) {
-        switch stored {
-        case nil: self = .subscribers
-        case "webhooks": self = .webhooks
-        case let rule?: self = .rule(String(rule.dropFirst()))
+        guard let stored else {
+            self = .subscribers
+            return
         }
+        let lines = stored.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let name = lines.first, name.first == ":", let rule = AudienceRule(rawValue: String(name.dropFirst()))
+        else {
+            self = .webhooks
+            return
+        }
+        self = .rule(rule, subjects: lines.dropFirst().map(String.init))
     }
 }

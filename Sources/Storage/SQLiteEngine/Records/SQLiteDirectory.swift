@@ -26,7 +26,16 @@ struct SQLiteDirectory: Directory {
             + events.reduce(0) { $0 + $1.weight }
         return try await writing.run(drafts: changes.count + events.count, bytes: bytes) {
             (writer) throws(SQLiteFailure) in
-            try writer.write(changes, events: events)
+            try writer.write(changes, events: events).map(\.records)
+        }
+    }
+
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        // What it comes to is not known before; about a record for each it looks at.
+        try await writing.run(drafts: keys.count, bytes: keys.count * 1024) { (writer) throws(SQLiteFailure) in
+            try writer.decide(keys, decide)
         }
     }
 

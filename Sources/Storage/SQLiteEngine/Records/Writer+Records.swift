@@ -3,16 +3,76 @@ import JSON
 import SQLite
 
 extension Writer {
+    /// What a write has made.
+    struct Written: Sendable {
+        let records: [Record]
+        let events: [Event]
+    }
+
     /// What becomes of one record.
     private enum Step {
         case put(Record)
         case remove(Record)
     }
 
+    private struct Plan {
+        var steps: [Step]
+        var results: [Record]
+        /// Of the records that are new or altered.
+        let etag: String
+
+        /// With the moment that counts as theirs in the altered records.
+        func stamped(_ moment: Timetoken) -> Plan {
+            var plan = self
+            for index in steps.indices {
+                guard case .put(var record) = steps[index] else { continue }
+                record.updated = moment
+                plan.steps[index] = .put(record)
+            }
+            for index in results.indices where results[index].etag == etag { plan.results[index].updated = moment }
+            return plan
+        }
+    }
+
     /// All the changes and all the events, or nothing. Every demand is checked before the first row is touched.
     func write(
         _ changes: [RecordChange], events drafts: [EventDraft]
-    ) throws(SQLiteFailure) -> Result<[Record], ChatError> {
+    ) throws(SQLiteFailure) -> Result<Written, ChatError> {
+        let plan: Plan
+        switch try planned(changes) {
+        case .success(let made): plan = made
+        case .failure(let refusal): return .failure(refusal)
+        }
+        var events: [Event] = []
+        // Without a claim nothing speaks against it.
+        if !drafts.isEmpty, case .success(let appended) = try append(drafts, claim: nil) {
+            events = appended.events.map(\.event)
+        }
+        let written = plan.stamped(events.first?.timetoken ?? now)
+        if !written.steps.isEmpty { try apply(written.steps, revision + 1) }
+        return .success(Written(records: written.results, events: events))
+    }
+
+    /// Lets `body` look at the records and does what it says.
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey], _ body: (Situation) throws(ChatError) -> Decision<Value>
+    ) throws(SQLiteFailure) -> Result<Decided<Value>, ChatError> {
+        var records: [RecordKey: Record] = [:]
+        for key in keys { records[key] = try statements.findRecord.record(key) }
+        let decision: Decision<Value>
+        do throws(ChatError) {
+            decision = try body(Situation(now: now, records: records))
+            for draft in decision.events { try draft.check() }
+        } catch {
+            return .failure(error)
+        }
+        return try write(decision.changes, events: decision.events).map {
+            Decided(value: decision.value, records: $0.records, events: $0.events, changes: decision.changes)
+        }
+    }
+
+    /// Every demand held against what is there; nothing is touched.
+    private func planned(_ changes: [RecordChange]) throws(SQLiteFailure) -> Result<Plan, ChatError> {
         let next = revision + 1
         var results: [Record] = []
         var steps: [Step] = []
@@ -38,9 +98,7 @@ extension Writer {
             made[change.key] = record
             results.append(record)
         }
-        if !steps.isEmpty { try apply(steps, next) }
-        if !drafts.isEmpty { _ = try append(drafts, claim: nil) }  // without a claim nothing speaks against it
-        return .success(results)
+        return .success(Plan(steps: steps, results: results, etag: String(next)))
     }
 
     private func apply(_ steps: [Step], _ next: Revision) throws(SQLiteFailure) {

@@ -1,3 +1,5 @@
+import ChatModel
+
 /// Every event type that the gateway gives of its own accord (`events.md` 3), grouped by subject in the files beside.
 ///
 /// Fields of `data` have the names under which the interfaces know them, in snake case. Moments that come from a call in
@@ -11,6 +13,9 @@ public enum BuiltInCatalogue {
 
     /// The type with this name; nil when the gateway has none.
     public static func named(_ name: String) -> BuiltInType? { byName[name] }
+
+    /// Whether events of the type are kept; those it does not know are.
+    static func retention(of name: String) -> Retention { named(name)?.retention ?? .kept }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 }

@@ -1,0 +1,45 @@
+import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Decides about records and says what has happened, as one call: its events share a cause where there are several,
+    /// and know the device it came from.
+    ///
+    /// - Parameter body: see `Directory.decide`; rights that do not depend on the records are checked before.
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey],
+        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        let (cause, device) = (cause, device)
+        return try await service.decide(keys) { situation throws(ChatError) in
+            var decision = try body(situation)
+            for index in decision.events.indices {
+                if decision.events.count > 1 { decision.events[index].cause = cause }
+                decision.events[index].originDevice = device
+            }
+            return decision
+        }
+    }
+
+    /// A draft of an event of the catalogue on a channel of this app, of the class and retention that the catalogue says.
+    ///
+    /// - Parameter user: who caused it; nil when an operator of the app did.
+    func draft(
+        _ type: String, on channel: String, kind: EventKind = .other, by user: String?,
+        audience: Audience = .subscribers,
+        _ print: (inout JSONWriter) -> Void
+    ) -> EventDraft {
+        let data = JSONText { writer in
+            writer.beginObject()
+            print(&writer)
+            writer.endObject()
+        }
+        var draft = EventDraft(
+            channel: self.channel(channel), type: type, kind: kind,
+            retention: BuiltInCatalogue.retention(of: type), data: data, user: user)
+        draft.audience = audience
+        return draft
+    }
+
+    func key(_ kind: RecordKind, _ parts: String...) -> RecordKey { RecordKey(kind, parts: parts, in: space) }
+}

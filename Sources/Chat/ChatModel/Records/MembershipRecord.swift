@@ -1,0 +1,117 @@
+public import JSON
+
+public enum MemberState: String, Sendable, CaseIterable { case invited, joined }
+
+/// What a member may do in its channel beside writing.
+public enum MemberRole: String, Sendable, CaseIterable { case member = "none", `operator` }
+
+/// A user in a channel with members: one record, seen from both sides.
+///
+/// Its id is `user/channel` and its parent the channel, so that both sides list theirs.
+public struct MembershipRecord: Sendable, Equatable {
+    /// The channel does not stand in the user's list.
+    public struct Hiding: Sendable, Equatable {
+        public var since: Timetoken
+        /// Messages up to `since` are not shown again.
+        public var hidesHistory: Bool
+        /// A message after `since` brings the channel back.
+        public var endsWithMessage: Bool
+
+        public init(since: Timetoken, hidesHistory: Bool, endsWithMessage: Bool) {
+            self.since = since
+            self.hidesHistory = hidesHistory
+            self.endsWithMessage = endsWithMessage
+        }
+    }
+
+    public var user: String
+    public var channel: String
+    public var state: MemberState
+    public var role = MemberRole.member
+    public var inviter: String?
+    public var invited: Timetoken = .zero
+    /// Zero while invited.
+    public var joined: Timetoken = .zero
+    /// A kind and a state, in the app's own words.
+    public var type: String?
+    public var status: String?
+    public var custom: JSONText?
+    /// The newest message the user has read, and that has reached a device of the user.
+    public var read: Timetoken = .zero
+    public var delivered: Timetoken = .zero
+    public var hiding: Hiding?
+    public var updated: Timetoken = .zero
+    public var etag = ""
+
+    public init(user: String, channel: String, state: MemberState) {
+        self.user = user
+        self.channel = channel
+        self.state = state
+    }
+
+    public static func key(_ user: String, _ channel: String, in space: SpaceID) -> RecordKey {
+        RecordKey(.membership, parts: [user, channel], in: space)
+    }
+
+    /// What the ids of a user's memberships begin with.
+    public static func prefix(of user: String) -> String { RecordKey.prefix([user]) }
+
+    public func printMembers(to writer: inout JSONWriter) {
+        writer.member("user", user)
+        writer.member("channel", channel)
+        writer.member("state", state.rawValue)
+        writer.member("role", role.rawValue)
+        writer.nullable("inviter", inviter)
+        writer.nullable("invited_timetoken", invited)
+        writer.nullable("joined_timetoken", joined)
+        writer.nullable("type", type)
+        writer.nullable("status", status)
+        writer.nullable("custom", custom)
+        writer.nullable("read_timetoken", read)
+        writer.nullable("delivered_timetoken", delivered)
+        guard let hiding else { return writer.nullMember("hidden") }
+        writer.key("hidden")
+        writer.beginObject()
+        writer.member("since_timetoken", hiding.since.description)
+        writer.member("hide_previous_messages", hiding.hidesHistory)
+        writer.member("allow_auto_unhide", hiding.endsWithMessage)
+        writer.endObject()
+    }
+
+    public var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
+
+    /// Reads what `printMembers` printed, from the store or from the native API.
+    public init?(_ value: JSONValue, _ text: JSONText) {
+        guard let user = value.text("user"), let channel = value.text("channel"),
+            let state = value.text("state").flatMap(MemberState.init(rawValue:))
+        else { return nil }
+        self.init(user: user, channel: channel, state: state)
+        role = value.text("role").flatMap(MemberRole.init(rawValue:)) ?? .member
+        inviter = value.text("inviter")
+        invited = value.timetoken("invited_timetoken")
+        joined = value.timetoken("joined_timetoken")
+        type = value.text("type")
+        status = value.text("status")
+        custom = text.part("custom")
+        read = value.timetoken("read_timetoken")
+        delivered = value.timetoken("delivered_timetoken")
+        guard let hidden = value["hidden"], hidden.kind == .object else { return }
+        hiding = Hiding(
+            since: hidden.timetoken("since_timetoken"), hidesHistory: hidden.flag("hide_previous_messages"),
+            endsWithMessage: hidden.flag("allow_auto_unhide"))
+    }
+
+    /// Nil for a record that is none of ours.
+    public init?(_ record: Record) {
+        guard let root = try? JSONDocument(record.body).root else { return nil }
+        self.init(root, record.body)
+        updated = record.updated
+        etag = record.etag
+    }
+}

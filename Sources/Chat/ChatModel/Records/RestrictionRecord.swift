@@ -1,0 +1,73 @@
+public import JSON
+
+/// What a user may not do in a channel. Its id is `user/channel` and its parent the channel.
+///
+/// One that is over (`until`) counts no more, whether or not somebody has removed it yet.
+public struct RestrictionRecord: Sendable, Equatable {
+    public var user: String
+    public var channel: String
+    /// Neither writes nor hears.
+    public var isBanned: Bool
+    /// Does not write.
+    public var isMuted: Bool
+    public var reason: String?
+    /// Who set it; nil for an operator of the app.
+    public var moderator: String?
+    public var since: Timetoken = .zero
+    /// Nil: until it is lifted.
+    public var until: Timetoken?
+    public var updated: Timetoken = .zero
+    public var etag = ""
+
+    public init(user: String, channel: String, isBanned: Bool, isMuted: Bool) {
+        self.user = user
+        self.channel = channel
+        self.isBanned = isBanned
+        self.isMuted = isMuted
+    }
+
+    public static func key(_ user: String, _ channel: String, in space: SpaceID) -> RecordKey {
+        RecordKey(.restriction, parts: [user, channel], in: space)
+    }
+
+    /// Whether it is over at a moment.
+    public func isOver(at now: Timetoken) -> Bool { until.map { $0 <= now } ?? false }
+
+    public func printMembers(to writer: inout JSONWriter) {
+        writer.member("user", user)
+        writer.member("channel", channel)
+        writer.member("ban", isBanned)
+        writer.member("mute", isMuted)
+        writer.nullable("reason", reason)
+        writer.nullable("moderator", moderator)
+        writer.member("since_timetoken", since.description)
+        writer.nullable("until_timetoken", until ?? .zero)
+    }
+
+    public var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
+
+    /// Reads what `printMembers` printed, from the store or from the native API.
+    public init?(_ value: JSONValue) {
+        guard let user = value.text("user"), let channel = value.text("channel") else { return nil }
+        self.init(user: user, channel: channel, isBanned: value.flag("ban"), isMuted: value.flag("mute"))
+        reason = value.text("reason")
+        moderator = value.text("moderator")
+        since = value.timetoken("since_timetoken")
+        let end = value.timetoken("until_timetoken")
+        until = end == .zero ? nil : end
+    }
+
+    /// Nil for a record that is none of ours.
+    public init?(_ record: Record) {
+        guard let root = try? JSONDocument(record.body).root else { return nil }
+        self.init(root)
+        updated = record.updated
+        etag = record.etag
+    }
+}
