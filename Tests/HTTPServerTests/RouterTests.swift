@@ -136,6 +136,18 @@ import Testing
         #expect(foreign["Vary"] == "Origin")
     }
 
+    @Test("names whatever this machine serves, and nothing that only looks like it") func loopbackOrigin() async {
+        let policy = CORSPolicy(origins: .loopback)
+        for origin in ["http://127.0.0.1:8000", "http://localhost", "http://[::1]:3"] {
+            #expect(await respond(policy, .get, [("Origin", origin)])["Access-Control-Allow-Origin"] == origin)
+        }
+        for origin in [
+            "http://127.0.0.1.evil", "http://localhost:80.evil", "https://app.example", "null", "http://127.0.0.10",
+        ] {
+            #expect(await respond(policy, .get, [("Origin", origin)])["Access-Control-Allow-Origin"] == nil)
+        }
+    }
+
     @Test("answers a preflight with methods, headers and age") func preflight() async {
         let fields = [("Origin", "https://app.example"), ("Access-Control-Request-Method", "PUT")]
         let response = await respond(Self.listed, .options, fields)

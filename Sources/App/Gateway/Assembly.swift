@@ -78,7 +78,7 @@ struct Assembly: Sendable {
 
     private var corsPolicy: CORSPolicy {
         let origins = configuration.corsOrigins
-        if origins.isEmpty { return CORSPolicy() }
+        if origins.isEmpty { return CORSPolicy(origins: configuration.isDevelopment ? .loopback : .none) }
         return CORSPolicy(origins: origins.contains("*") ? .any : .listed(Set(origins)))
     }
 

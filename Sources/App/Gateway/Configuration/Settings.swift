@@ -30,7 +30,9 @@ public enum Settings {
         .text("secrets_key_file", \.secretsKeyFile, "file with what secrets_key would hold, in its place"),
         .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
         webhookVerification,
-        .list("cors.origins", \.corsOrigins, "browser origins that may call the API; * is any"),
+        .list(
+            "cors.origins", \.corsOrigins,
+            "browser origins that may call the API; * is any; with --dev and none, those of this machine"),
         .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
         .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
         logLevel,

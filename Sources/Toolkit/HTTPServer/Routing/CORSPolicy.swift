@@ -5,6 +5,9 @@ public struct CORSPolicy: Sendable {
         case none
         /// Exactly these, as a browser writes them: scheme, host, port, no slash at the end.
         case listed(Set<String>)
+        /// Whatever this machine serves, on any port: for development, where `any` would let every page that is looked at
+        /// meanwhile in.
+        case loopback
         /// `*`: only for what is public anyway.
         case any
     }
@@ -44,11 +47,27 @@ public struct CORSPolicy: Sendable {
         case .any:
             guard request.contains("Origin") else { return [] }
             return [("Access-Control-Allow-Origin", "*"), exposed]
-        case .listed(let allowed):
-            let vary = ("Vary", "Origin")
-            guard let origin = request["Origin"], allowed.contains(origin) else { return [vary] }
-            return [("Access-Control-Allow-Origin", origin), exposed, vary]
+        case .listed(let allowed): return headers(for: request) { allowed.contains($0) }
+        case .loopback: return headers(for: request, where: Self.isLoopback)
         }
+    }
+
+    private func headers(
+        for request: Headers, where isAllowed: (String) -> Bool
+    ) -> [(name: String, value: String)] {
+        let vary = ("Vary", "Origin")
+        guard let origin = request["Origin"], isAllowed(origin) else { return [vary] }
+        return [("Access-Control-Allow-Origin", origin), exposed, vary]
+    }
+
+    /// An origin is scheme, host and port (RFC 6454, 6.2): behind the host there is a colon and digits, or nothing.
+    private static func isLoopback(_ origin: String) -> Bool {
+        for host in ["http://127.0.0.1", "http://localhost", "http://[::1]"] where origin.hasPrefix(host) {
+            let rest = origin.utf8.dropFirst(host.utf8.count)
+            if rest.isEmpty { return true }
+            return rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+        }
+        return false
     }
 
     private var exposed: (name: String, value: String) {
