@@ -27,6 +27,7 @@ let package = Package(
     name: "parley",
     products: [
         .library(name: "ChatCore", targets: ["ChatCore", "SQLiteEngine"]),
+        .library(name: "ChatKit", targets: ["ChatKit", "ChatRemote", "SQLiteEngine"]),
         .executable(name: "parley", targets: ["parley"]),
     ],
     dependencies: [
@@ -55,6 +56,9 @@ let package = Package(
 
         room("Chat", "ChatModel", uses: ["JSON"]),
         room("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
+
+        room("Chat", "ChatKit", uses: ["ChatCore", "ChatModel", "JSON", "Locking"]),
+        room("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"]),
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
@@ -99,6 +103,9 @@ let package = Package(
                 "ChatCore", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
                 "TestReceiver", logging,
             ]),
+        tests(
+            "ChatKitTests",
+            uses: ["ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine"]),
         tests(
             "GatewayTests",
             uses: ["ChatCore", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),

@@ -14,6 +14,8 @@ private let acquaintances: [String: Set<String>] = [
     "Toolkit/HTTPClient": ["CCurl", "CLinux", "Locking"],
     "Chat/ChatModel": ["JSON"],
     "Chat/ChatCore": ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"],
+    "Chat/ChatKit": ["ChatCore", "ChatModel", "JSON", "Locking"],
+    "Chat/ChatRemote": ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"],
     "Storage/SQLiteEngine": ["ChatModel", "JSON", "Locking", "Logging", "SQLite"],
     "Interfaces/InboundHooks": ["ChatCore", "ChatModel", "JSON", "Locking", "Logging", "Signing", "Templates"],
     "Interfaces/Webhooks": [

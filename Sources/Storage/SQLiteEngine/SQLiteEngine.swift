@@ -17,6 +17,13 @@ public final class SQLiteEngine: Engine {
     private let condition: StoreCondition
     private let closing: Closing
 
+    /// Opens a file with the usual settings; see ``init(_:)``.
+    ///
+    /// - Parameter path: the database file, or `:memory:`.
+    public convenience init(path: String) async throws(SQLiteEngineFailure) {
+        try await self.init(SQLiteEngineSettings(path: path))
+    }
+
     /// Opens the file, makes or migrates its tables, and starts the threads.
     ///
     /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator: the file is in use, of a newer program, or unusable.

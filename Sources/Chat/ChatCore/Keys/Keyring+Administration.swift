@@ -58,12 +58,28 @@ extension Keyring {
         guard (1...200).contains(name.utf8.count) else {
             throw ChatError(.malformed, "name must be 1 to 200 bytes long")
         }
+        let space = SpaceID(SystemRandomSource().identifier(prefix: "app_"))
+        return try await establish(newApp(space, name: name, retention: retention), keyText: nil)
+    }
+
+    /// Makes an app when it is not there, for a program that has the chat inside: it needs no key.
+    public func ensure(_ space: SpaceID) async throws(ChatError) {
+        guard app(space) == nil else { return }
+        guard (1...200).contains(space.name.utf8.count) else {
+            throw ChatError(.malformed, "an app's id must be 1 to 200 bytes long")
+        }
+        let app = newApp(space, name: space.name, isFirst: apps.isEmpty)
+        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent)])
+    }
+
+    private func newApp(
+        _ space: SpaceID, name: String, isFirst: Bool = false, retention: Duration? = nil
+    ) -> AppRecord {
         let random = SystemRandomSource()
-        let app = AppRecord(
-            space: SpaceID(random.identifier(prefix: "app_")), name: name,
-            publishKey: random.identifier(prefix: "pub-c-"), subscribeKey: random.identifier(prefix: "sub-c-"),
-            secretKey: random.token(prefix: "sec-c-"), retention: retention, created: clock.now)
-        return try await establish(app, keyText: nil)
+        return AppRecord(
+            space: space, name: name, publishKey: random.identifier(prefix: "pub-c-"),
+            subscribeKey: random.identifier(prefix: "sub-c-"), secretKey: random.token(prefix: "sec-c-"),
+            isFirst: isFirst, retention: retention, created: clock.now)
     }
 
     public func removeApp(_ id: String, by caller: Caller) async throws(ChatError) {

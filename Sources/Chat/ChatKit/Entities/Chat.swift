@@ -1,0 +1,57 @@
+public import ChatModel
+
+/// The chat of one user: where everything begins.
+///
+/// ```swift
+/// let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")
+/// try await chat.channel("room.1").sendText("hello")
+/// await chat.close()
+/// ```
+///
+/// With a gateway's address in the place of the engine (`ChatRemote`) everything else stays as it is.
+public final class Chat: Sendable {
+    let backend: any ChatBackend
+    let states = ConnectionStates()
+    let subscriptions = BegunSubscriptions()
+
+    /// A chat over any backend.
+    public init(_ backend: any ChatBackend) { self.backend = backend }
+
+    /// A chat in this process, on an engine that belongs to it from now on: ``close()`` closes it.
+    ///
+    /// - Parameter app: the app whose chat it is; made when it is not there.
+    public convenience init(
+        engine: any Engine, app: String = "default", user: String, limits: Limits = Limits()
+    ) async throws(ChatError) {
+        self.init(try await EngineBackend(engine, app: app, user: user, limits: limits))
+    }
+
+    /// The id of the user whose chat it is.
+    public var userId: String { backend.user }
+
+    /// The same chat as another user has it. Closing either closes both.
+    public func acting(as user: String) throws(ChatError) -> Chat {
+        try Names.check(user: user)
+        return Chat(backend.acting(as: user))
+    }
+
+    /// Ends every listener and stream, and the chat itself. Idempotent.
+    public func close() async {
+        await backend.close()
+        states.tell(.closed)
+    }
+
+    /// A channel by its id, without asking whether it has a record: a channel exists by being used.
+    public func channel(_ id: String) -> Channel { Channel(chat: self, id: id) }
+
+    /// Calls back when the connection of live events is made, lost, made again, or cannot be made.
+    public func onConnectionStateChange(
+        _ callback: @escaping @Sendable (ConnectionState) -> Void
+    ) -> AutoCloseable {
+        let states = states.follow()
+        return AutoCloseable { opened in
+            opened()
+            for await state in states { callback(state) }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+public import ChatModel
+
+/// A message was reported to the moderators of its channel.
+public struct Report: EventContent, Equatable {
+    public let reason: String
+    public let text: String?
+    public let messageTimetoken: Timetoken?
+    public let reportedMessageChannelId: String?
+    public let reportedUserId: String?
+    /// The rule, when one reported by itself.
+    public let autoModerationId: String?
+
+    init(_ data: AnyJSON) {
+        reason = data.text("reason") ?? ""
+        text = data.text("text")
+        messageTimetoken = data.timetoken("message_timetoken")
+        reportedMessageChannelId = data.text("reported_message_channel_id")
+        reportedUserId = data.text("reported_user_id")
+        autoModerationId = data.text("auto_moderation_id")
+    }
+}
+
+/// A message mentions the user.
+public struct Mention: EventContent, Equatable {
+    public let messageTimetoken: Timetoken
+    /// Where the message is: a channel or a thread.
+    public let channelId: String
+    /// The channel of the thread, when it is in one.
+    public let parentChannelId: String?
+    public let mentionedByUserId: String
+
+    init(_ event: Event, _ data: AnyJSON) {
+        messageTimetoken = data.timetoken("message_timetoken") ?? .zero
+        channelId = data.text("channel_id") ?? event.channel.name
+        parentChannelId = data.text("parent_channel_id")
+        mentionedByUserId = data.text("mentioned_by_user_id") ?? event.user ?? ""
+    }
+}
+
+/// A user has read up to a message.
+public struct ReadReceipt: EventContent, Equatable {
+    public let userId: String
+    public let lastReadTimetoken: Timetoken
+
+    init(_ event: Event, _ data: AnyJSON) {
+        userId = data.text("user_id") ?? event.user ?? ""
+        lastReadTimetoken = data.timetoken("last_read_timetoken") ?? .zero
+    }
+}
+
+/// The user was invited to a channel.
+public struct Invite: EventContent, Equatable {
+    public let channelId: String
+    public let channelType: ChannelType
+    public let invitedByUserId: String
+    public let invitationTimetoken: Timetoken
+
+    init(_ event: Event, _ data: AnyJSON) {
+        channelId = data.text("channel_id") ?? event.channel.name
+        channelType = ChannelType(data.text("channel_type"))
+        invitedByUserId = data.text("invited_by_user_id") ?? event.user ?? ""
+        invitationTimetoken = data.timetoken("invitation_timetoken") ?? event.timetoken
+    }
+}
+
+/// A user was muted or banned in a channel, or is no longer.
+public struct Restriction: EventContent, Equatable {
+    public let userId: String
+    public let channelId: String
+    public let ban: Bool
+    public let mute: Bool
+    public let reason: String?
+
+    init(_ event: Event, _ data: AnyJSON) {
+        userId = data.text("user_id") ?? ""
+        channelId = data.text("channel_id") ?? event.channel.name
+        ban = data.flag("ban")
+        mute = data.flag("mute")
+        reason = data.text("reason")
+    }
+}
+
+/// A user began to type, or stopped.
+public struct Typing: EventContent, Equatable {
+    public let userId: String
+    public let isTyping: Bool
+
+    init(_ event: Event, _ data: AnyJSON) {
+        userId = data["user"]?.text("user_id") ?? event.user ?? ""
+        isTyping = data.flag("is_typing")
+    }
+}
+
+/// A message was sent.
+public struct TextMessageContent: EventContent, Equatable {
+    /// Empty when the message is no text.
+    public let text: String
+    /// All of what was sent.
+    public let content: AnyJSON
+
+    init(_ data: AnyJSON) {
+        text = data.messageText
+        content = data
+    }
+}
+
+/// What a channel is.
+public enum ChannelType: String, Sendable, CaseIterable {
+    case direct, group, `public`, open
+    /// It has no record.
+    case unknown
+
+    init(_ name: String?) { self = name.flatMap { ChannelType(rawValue: $0) } ?? .unknown }
+}
+
+extension AnyJSON {
+    func text(_ name: String) -> String? { self[name]?.string }
+
+    func timetoken(_ name: String) -> Timetoken? { text(name).flatMap { Timetoken(text: $0) } }
+
+    func flag(_ name: String) -> Bool { self[name] == .boolean(true) }
+
+    /// The text of a message: its member `text`, or itself when it is a bare string.
+    var messageText: String { text("text") ?? string ?? "" }
+}

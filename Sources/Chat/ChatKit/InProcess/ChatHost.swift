@@ -1,0 +1,53 @@
+import ChatCore
+import ChatModel
+import Locking
+
+/// A chat service on an engine, run for the chats of one program.
+final class ChatHost: Sendable {
+    let service: ChatService
+    private let engine: any Engine
+    private let running: Task<Void, Never>
+    private let readers = Lock<[ObjectIdentifier: Outbox]>([:])
+
+    /// Runs the service; returns when it can be followed. The engine is the host's from now on, also when this fails.
+    ///
+    /// - Parameter app: made when it is not there.
+    init(_ engine: any Engine, app: SpaceID, limits: Limits, clock: WallClock) async throws(ChatError) {
+        self.engine = engine
+        let thread: ChatThread
+        do { thread = try ChatThread() } catch {
+            await engine.close()
+            throw error
+        }
+        let service = ChatService(engine: engine, limits: limits, clock: clock, executor: thread)
+        self.service = service
+        let (started, signal) = AsyncStream.makeStream(of: Bool.self)
+        running = Task {
+            // Why it ended is told by the verbs, which fail from then on.
+            try? await service.run { signal.yield(true) }
+            signal.finish()
+        }
+        do throws(ChatError) {
+            var states = started.makeAsyncIterator()
+            guard await states.next(isolation: nil) == true else {
+                throw ChatError(.unavailable, "the chat could not be started on this engine")
+            }
+            try await service.keyring.ensure(app)
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    /// A reader that `close` ends.
+    func add(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = outbox } }
+
+    func remove(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = nil } }
+
+    func close() async {
+        running.cancel()
+        await running.value
+        for outbox in readers.withLock({ Array($0.values) }) { outbox.close() }
+        await engine.close()
+    }
+}

@@ -1,0 +1,144 @@
+public import ChatModel
+import Locking
+
+/// Events of channels, patterns of channels and channel groups.
+///
+/// Either a sequence:
+/// ```swift
+/// for await event in chat.subscription(channels: ["orders.*"]) { print(event.type) }
+/// ```
+/// or closures, called in the order of the events once it is subscribed:
+/// ```swift
+/// let subscription = chat.subscription(channels: ["room.1"])
+/// subscription.onMessage = { print($0.data) }
+/// subscription.subscribe()
+/// ```
+/// Both may be used at once. Releasing it unsubscribes.
+public final class Subscription: AsyncSequence, Sendable {
+    public typealias Element = Event
+    public typealias Failure = Never
+    public typealias Callback = @Sendable (Event) -> Void
+
+    struct Callbacks {
+        var event: Callback?
+        var message: Callback?
+        var signal: Callback?
+        var presence: Callback?
+        var messageAction: Callback?
+        var appContext: Callback?
+        var file: Callback?
+    }
+
+    let chat: Chat
+    let selection: EventSelection
+    let callbacks = Lock(Callbacks())
+    private let listener = Lock<AutoCloseable?>(nil)
+
+    init(_ chat: Chat, _ selection: EventSelection) {
+        self.chat = chat
+        self.selection = selection
+    }
+
+    /// Reads events from now on, or from behind the position the subscription begins with.
+    public func makeAsyncIterator() -> ChatStream<Event>.Iterator { events(since: selection.since).makeAsyncIterator() }
+
+    private func events(since position: Timetoken?) -> ChatStream<Event> {
+        var selection = selection
+        selection.since = position
+        return ChatStream(chat: chat, selection: selection, transform: { [$0] })
+    }
+
+    /// Begins to call the closures; does nothing when it has begun already.
+    ///
+    /// - Parameter timetoken: begin behind this position; nil: with what happens from now on.
+    public func subscribe(with timetoken: Timetoken? = nil) {
+        let events = events(since: timetoken ?? selection.since)
+        let isNew = listener.withLock { listener in
+            guard listener == nil else { return false }
+            listener = events.listen { [weak self] event in self?.hand(out: event) }
+            return true
+        }
+        if isNew { chat.subscriptions.add(self) }
+    }
+
+    /// Calls the closures no more. Iterators go on.
+    public func unsubscribe() {
+        let ended = listener.withLock { listener in
+            defer { listener = nil }
+            return listener
+        }
+        ended?.close()
+        chat.subscriptions.remove(self)
+    }
+
+    /// Returns when it is subscribed and everything that happens from now on will be told; at once without `subscribe`.
+    public func ready() async { await listener.withLock { $0 }?.ready() }
+
+    /// The same channels, neither subscribed nor with closures.
+    public func clone() -> Subscription { Subscription(chat, selection) }
+
+    private func hand(out event: Event) {
+        let callbacks = callbacks.withLock { $0 }
+        callbacks.event?(event)
+        callbacks[event.kind, event.type]?(event)
+    }
+
+    deinit { listener.withLock { $0 }?.close() }
+}
+
+extension Subscription.Callbacks {
+    /// Who is told of events of a kind beside those who want all.
+    fileprivate subscript(kind: EventKind, type: String) -> Subscription.Callback? {
+        switch kind {
+        case .message: message
+        case .signal: signal
+        case .file: file
+        case .presence, .recordChange, .action, .other: self[type]
+        }
+    }
+
+    /// The gateway's envelope has no kind: the type's subject tells.
+    private subscript(type: String) -> Subscription.Callback? {
+        switch type.prefix(while: { $0 != "." }) {
+        case "presence": presence
+        case "reaction", "action": messageAction
+        case "user", "channel", "membership", "member": appContext
+        default: nil
+        }
+    }
+}
+
+extension Subscription {
+    /// Called with every event; the others below in addition.
+    public var onEvent: Callback? {
+        get { callbacks.withLock { $0.event } }
+        set { callbacks.withLock { $0.event = newValue } }
+    }
+    public var onMessage: Callback? {
+        get { callbacks.withLock { $0.message } }
+        set { callbacks.withLock { $0.message = newValue } }
+    }
+    public var onSignal: Callback? {
+        get { callbacks.withLock { $0.signal } }
+        set { callbacks.withLock { $0.signal = newValue } }
+    }
+    /// Who comes and goes; only when the subscription was made with presence.
+    public var onPresence: Callback? {
+        get { callbacks.withLock { $0.presence } }
+        set { callbacks.withLock { $0.presence = newValue } }
+    }
+    /// Reactions and other actions.
+    public var onMessageAction: Callback? {
+        get { callbacks.withLock { $0.messageAction } }
+        set { callbacks.withLock { $0.messageAction = newValue } }
+    }
+    /// Records of users, channels and memberships.
+    public var onAppContext: Callback? {
+        get { callbacks.withLock { $0.appContext } }
+        set { callbacks.withLock { $0.appContext = newValue } }
+    }
+    public var onFileEvent: Callback? {
+        get { callbacks.withLock { $0.file } }
+        set { callbacks.withLock { $0.file = newValue } }
+    }
+}

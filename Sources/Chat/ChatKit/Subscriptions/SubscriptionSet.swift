@@ -1,0 +1,40 @@
+public import ChatModel
+import Locking
+
+/// Several subscriptions, begun and ended together.
+public final class SubscriptionSet: Sendable {
+    private let members: Lock<[Subscription]>
+
+    public init(_ subscriptions: [Subscription] = []) { members = Lock(subscriptions) }
+
+    public var subscriptions: [Subscription] { members.withLock { $0 } }
+
+    /// Adds one; it is not begun by that.
+    public func add(_ subscription: Subscription) {
+        members.withLock { members in
+            if !members.contains(where: { $0 === subscription }) { members.append(subscription) }
+        }
+    }
+
+    /// Takes one out and ends it.
+    public func remove(_ subscription: Subscription) {
+        members.withLock { members in members.removeAll { $0 === subscription } }
+        subscription.unsubscribe()
+    }
+
+    public func subscribe(with timetoken: Timetoken? = nil) {
+        for subscription in subscriptions { subscription.subscribe(with: timetoken) }
+    }
+
+    public func unsubscribe() {
+        for subscription in subscriptions { subscription.unsubscribe() }
+    }
+
+    /// Returns when each of them is ready.
+    public func ready() async {
+        for subscription in subscriptions { await subscription.ready() }
+    }
+
+    /// The same subscriptions again, neither begun nor with closures.
+    public func clone() -> SubscriptionSet { SubscriptionSet(subscriptions.map { $0.clone() }) }
+}

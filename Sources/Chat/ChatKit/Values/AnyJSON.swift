@@ -1,0 +1,93 @@
+public import JSON
+
+/// A JSON value of any kind, as a value of Swift.
+///
+/// ```swift
+/// let order: AnyJSON = ["amount": 4200, "items": ["tea", "cups"], "paid": true]
+/// ```
+public enum AnyJSON: Sendable, Hashable {
+    case null
+    case boolean(Bool)
+    /// A number written without fraction and exponent, within 64 bits.
+    case integer(Int64)
+    case double(Double)
+    case string(String)
+    case array([AnyJSON])
+    case object([String: AnyJSON])
+}
+
+extension AnyJSON {
+    public init(_ value: JSONValue) {
+        switch value.kind {
+        case .null: self = .null
+        case .boolean: self = .boolean(value.boolean ?? false)
+        case .integer: self = .integer(value.integer ?? 0)
+        case .real: self = .double(value.double ?? 0)
+        case .string: self = .string(value.string ?? "")
+        case .array: self = .array((value.elements ?? []).map { AnyJSON($0) })
+        case .object:
+            self = .object(
+                Dictionary((value.members ?? []).map { ($0.name, AnyJSON($0.value)) }, uniquingKeysWith: { $1 }))
+        }
+    }
+
+    /// What a text holds that was checked before; null when it cannot be read after all.
+    public init(_ text: JSONText) {
+        guard let root = try? JSONDocument(text).root else {
+            self = .null
+            return
+        }
+        self.init(root)
+    }
+
+    /// The value printed; members in the order of their names, so that equal values print equal texts. Numbers that JSON
+    /// does not know (NaN, infinities) are null.
+    public var text: JSONText { JSONText { print(to: &$0) } }
+
+    func print(to writer: inout JSONWriter) {
+        switch self {
+        case .null: writer.null()
+        case .boolean(let value): writer.boolean(value)
+        case .integer(let value): writer.integer(value)
+        case .double(let value):
+            if value.isFinite { writer.raw(JSONText(trusted: Array("\(value)".utf8))) } else { writer.null() }
+        case .string(let value): writer.string(value)
+        case .array(let values):
+            writer.beginArray()
+            for value in values { value.print(to: &writer) }
+            writer.endArray()
+        case .object(let members):
+            writer.beginObject()
+            for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+                writer.key(text: name)
+                value.print(to: &writer)
+            }
+            writer.endObject()
+        }
+    }
+
+    /// The member of an object; nil when there is none.
+    public subscript(name: String) -> AnyJSON? {
+        if case .object(let members) = self { members[name] } else { nil }
+    }
+
+    /// The text of a string; nil for anything else.
+    public var string: String? { if case .string(let value) = self { value } else { nil } }
+
+    /// The members of an object; none of anything else.
+    public var members: [String: AnyJSON] { if case .object(let members) = self { members } else { [:] } }
+}
+
+extension AnyJSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: AnyJSON...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, AnyJSON)...) {
+        self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
+    }
+}

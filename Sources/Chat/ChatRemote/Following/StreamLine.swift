@@ -1,0 +1,51 @@
+import ChatModel
+import JSON
+
+/// A line of an NDJSON stream.
+enum StreamLine: Sendable {
+    case heartbeat
+    case event(Event)
+    /// `{"event":"stream.ready","data":{…}}`: about the stream, not of the log.
+    case control(String, JSONValue)
+    /// Nothing we know: from a newer gateway, or from something else.
+    case unknown
+
+    init(_ bytes: [UInt8]) {
+        if bytes.isEmpty {
+            self = .heartbeat
+            return
+        }
+        guard let document = try? JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: .lenient) else {
+            self = .unknown
+            return
+        }
+        if let event = Event(envelope: document.text) {
+            self = .event(event)
+        } else if let name = document.root["event"]?.string, let data = document.root["data"] {
+            self = .control(name, data)
+        } else {
+            self = .unknown
+        }
+    }
+}
+
+/// Cuts a stream of bytes into lines.
+struct LineSplitter: Sendable {
+    /// The largest event with room; a longer line is no line of a gateway.
+    private static let limit = 32 * 1024 * 1024
+    private var rest: [UInt8] = []
+
+    /// The lines that are complete now, without their ends.
+    mutating func lines(in bytes: [UInt8]) throws(ChatError) -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        var start = bytes.startIndex
+        while let end = bytes[start...].firstIndex(of: 0x0A) {
+            lines.append(rest + bytes[start..<end])
+            rest = []
+            start = end + 1
+        }
+        rest += bytes[start...]
+        guard rest.count <= Self.limit else { throw .foreignAnswer }
+        return lines
+    }
+}

@@ -1,0 +1,93 @@
+public import ChatKit
+public import ChatModel
+import JSON
+
+extension GatewayBackend {
+    public func post(_ posting: Posting) async throws(ChatError) -> Timetoken {
+        var call = Call("POST", RequestPath("channels", posting.channel, posting.form.path), body: body(of: posting))
+        call.repeatKey = Call.freshKey()
+        return try await gateway.send(call).timetoken("timetoken")
+    }
+
+    private func body(of posting: Posting) -> JSONText {
+        JSONText(capacity: posting.data.count + 128) { writer in
+            writer.beginObject()
+            if case .event(let type?) = posting.form { writer.member("type", type) }
+            writer.member("data", posting.data)
+            writer.member("user", user)
+            if let meta = posting.meta { writer.member("meta", meta) }
+            if let customType = posting.customType { writer.member("custom_type", customType) }
+            if !posting.isStored { writer.member("store", false) }
+            if let hours = posting.hours { writer.member("ttl_hours", hours) }
+            writer.endObject()
+        }
+    }
+
+    public func history(_ query: EventQuery) async throws(ChatError) -> Page<Event> {
+        let path = range(of: query, RequestPath("channels", query.channel, "events"))
+            .adding("order", query.order == .newestFirst ? "desc" : "asc").adding("limit", "\(query.limit)")
+        let answer = try await gateway.send(Call("GET", path))
+        let envelopes = answer.text.rawMember("data")?.rawElements() ?? []
+        return Page(
+            items: envelopes.compactMap { Event(envelope: $0) }, hasMore: answer["has_more"]?.boolean ?? false)
+    }
+
+    public func count(_ query: EventQuery) async throws(ChatError) -> Int {
+        let path = range(of: query, RequestPath("channels", query.channel, "events", "count"))
+        guard let count = try await gateway.send(Call("GET", path))["count"]?.integer else { throw .foreignAnswer }
+        return Int(count)
+    }
+
+    private func range(of query: EventQuery, _ path: RequestPath) -> RequestPath {
+        path.adding("type", each: query.types)
+            .adding("after", query.after == .zero ? nil : query.after.description)
+            .adding("before", query.before == .distantFuture ? nil : query.before.description)
+    }
+
+    public func events(_ selection: EventSelection) -> LiveEvents {
+        LiveEvents {
+            let reader = StreamReader(gateway, selection, user: user)
+            return { () async throws(ChatError) -> LiveNews? in try await reader.next() }
+        }
+    }
+}
+
+extension Posting.Form {
+    fileprivate var path: String {
+        switch self {
+        case .message: "messages"
+        case .event: "events"
+        case .signal: "signals"
+        case .fire: "fire"
+        }
+    }
+}
+
+extension Event {
+    /// Reads an envelope; nil for something else. The app is the key's, and unknown here.
+    convenience init?(envelope text: JSONText) {
+        guard let root = try? JSONDocument(text).root, let type = root["type"]?.string,
+            let timetoken = root["timetoken"]?.string.flatMap({ Timetoken(text: $0) }),
+            let channel = root["channel"]?.string, let data = text.rawMember("data")
+        else { return nil }
+        var draft = EventDraft(
+            channel: ChannelID(channel, in: SpaceID("")), type: type, kind: EventKind(type: type),
+            retention: root["ephemeral"]?.boolean == true ? .passing : .kept, data: data, user: root["user"]?.string,
+            meta: text.rawMember("meta"))
+        draft.customType = root["custom_type"]?.string
+        draft.cause = root["cause"]?.string
+        self.init(timetoken: timetoken, draft: draft)
+    }
+}
+
+extension EventKind {
+    /// As the gateway classes the types that are its own.
+    fileprivate init(type: String) {
+        self =
+            switch type {
+            case BuiltInTypes.messageCreated: .message
+            case BuiltInTypes.signalSent: .signal
+            default: .other
+            }
+    }
+}

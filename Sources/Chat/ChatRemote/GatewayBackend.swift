@@ -1,0 +1,25 @@
+public import ChatKit
+public import ChatModel
+import JSON
+
+/// A chat on a gateway, over its native API.
+public struct GatewayBackend: ChatBackend {
+    public let user: String
+    let gateway: GatewayConnection
+
+    /// - Parameter url: `http://host:port` or `https://host`, with a path when the gateway stands under one.
+    public init(url: String, key: String, user: String) throws(ChatError) {
+        try Names.check(user: user)
+        self.user = user
+        gateway = try GatewayConnection(url: url, key: key)
+    }
+
+    private init(_ gateway: GatewayConnection, user: String) {
+        self.gateway = gateway
+        self.user = user
+    }
+
+    public func acting(as user: String) -> any ChatBackend { GatewayBackend(gateway, user: user) }
+
+    public func close() async { await gateway.close() }
+}

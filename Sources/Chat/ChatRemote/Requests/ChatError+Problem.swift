@@ -1,0 +1,81 @@
+import ChatModel
+import HTTPClient
+import JSON
+
+extension ChatError {
+    /// The refusal that a problem document (RFC 9457) tells; what is no such document is told by its status.
+    init(problem body: [UInt8], status: Int, retryAfter: String?) {
+        let code = Code(status: status)
+        guard let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root,
+            let title = problem["title"]?.string
+        else {
+            self.init(code, "the gateway answered \(status) without saying why")
+            return
+        }
+        self.init(code, problem["detail"]?.string ?? title, slug: problem["code"]?.string)
+        faults = (problem["errors"]?.elements ?? []).map { Fault($0) }
+        self.retryAfter = retryAfter.flatMap { Int($0) }.map { .seconds(max(0, min($0, 60))) }
+    }
+
+    /// Why there is no answer.
+    init(_ failure: OutboundFailure, url: String, mayBeDone: Bool) {
+        let (code, sentence): (Code, String) =
+            switch failure.reason {
+            case .connectRefused: (.unavailable, "nothing answers at \(url)")
+            case .dns: (.unavailable, "the host of \(url) has no address")
+            case .connectTimeout: (.unavailable, "\(url) did not accept the connection in time")
+            case .timeout: (mayBeDone ? .outcomeUnknown : .unavailable, "\(url) did not answer in time")
+            case .reset:
+                (
+                    mayBeDone ? .outcomeUnknown : .unavailable,
+                    "\(url) closed the connection before its answer was complete"
+                )
+            case .tls: (.unauthorized, "no trusted connection to \(url): \(failure.detail)")
+            case .responseInvalid: (.unavailable, "what answers at \(url) does not speak HTTP")
+            case .requestInvalid: (.malformed, "the request to \(url) cannot be sent: \(failure.detail)")
+            case .blockedAddress: (.forbidden, "connections to \(url) are not allowed")
+            case .cancelled: (.gone, "the chat was closed, or its task cancelled")
+            case .overloaded: (.overloaded, "too many requests are waiting in this process")
+            }
+        self.init(code, sentence)
+    }
+
+    /// Whether it may go by itself.
+    var isPassing: Bool {
+        switch code {
+        case .tooMany, .overloaded, .unavailable, .outcomeUnknown: true
+        case .conflict: retryAfter != nil
+        case .malformed, .unauthorized, .forbidden, .notFound, .gone, .stale, .tooLarge, .invalid, .storageFull: false
+        }
+    }
+}
+
+extension ChatError.Code {
+    /// The inverse of the gateway's own table.
+    fileprivate init(status: Int) {
+        self =
+            switch status {
+            case 401: .unauthorized
+            case 403: .forbidden
+            case 404: .notFound
+            case 409: .conflict
+            case 410: .gone
+            case 412: .stale
+            case 413: .tooLarge
+            case 422: .invalid
+            case 429: .tooMany
+            case 507: .storageFull
+            case 500...: .unavailable
+            default: .malformed
+            }
+    }
+}
+
+extension ChatError.Fault {
+    fileprivate init(_ value: JSONValue) {
+        self.init(
+            pointer: value["pointer"]?.string ?? "#", keyword: value["keyword"]?.string ?? "",
+            detail: value["detail"]?.string ?? "", expected: value["expected"]?.string,
+            schema: value["schema"]?.string)
+    }
+}

@@ -1,0 +1,77 @@
+import ChatKit
+import ChatRemote
+import SQLiteEngine
+import Testing
+
+@Suite("The connection of a chat") struct ConnectionTests {
+    @Test("tells that it is made", arguments: Way.allCases)
+    func connected(way: Way) async throws {
+        try await way.withChat { chat in
+            let heard = Heard<String>()
+            let watch = chat.onConnectionStateChange { heard($0.word) }
+            await watch.ready()
+            var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
+            await events.open()
+            #expect(await heard.next() == ["connected"])
+        }
+    }
+
+    @Test("tells why it cannot be made, and the sequence ends", arguments: Way.allCases)
+    func failed(way: Way) async throws {
+        try await way.withChat { chat in
+            let heard = Heard<String>()
+            let watch = chat.onConnectionStateChange { heard($0.word) }
+            await watch.ready()
+            var events = chat.subscription(channels: ["a"], filter: "data.amount >").makeAsyncIterator()
+            #expect(await events.next() == nil)
+            #expect(await heard.next() == ["failed malformed"])
+        }
+    }
+
+    @Test("ends every sequence and listener when the chat is closed", arguments: Way.allCases)
+    func closed(way: Way) async throws {
+        try await way.withChat { chat in
+            var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
+            await events.open()
+            await chat.close()
+            #expect(await events.next() == nil)
+            await #expect(throws: ChatError.self) { try await chat.channel("a").publish(1) }
+        }
+    }
+
+    @Test("is made again after the gateway was gone, and nothing is missing")
+    func resumed() async throws {
+        try await withGatewayRestarts { gateway in
+            let url = try await gateway.start()
+            let chat = try await Chat(url: url, key: "dev", user: "ana")
+            var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
+            await events.open()
+            try await chat.channel("a").publish(1)
+            #expect(AnyJSON(try #require(await events.next()).data) == 1)
+            try await gateway.stop()
+            _ = try await gateway.start()
+            try await chat.channel("a").publish(2)
+            #expect(AnyJSON(try #require(await events.next()).data) == 2)
+            await chat.close()
+        }
+    }
+
+    @Test("is refused with words for an address that cannot be one")
+    func badAddress() async throws {
+        let error = await #expect(throws: ChatError.self) {
+            _ = try await Chat(url: "chat.example.com", key: "k", user: "ana")
+        }
+        #expect(error?.code == .malformed)
+    }
+}
+
+extension ConnectionState {
+    var word: String {
+        switch self {
+        case .connected(let hasGap): hasGap ? "gap" : "connected"
+        case .reconnecting: "reconnecting"
+        case .failed(let error): "failed \(error.code)"
+        case .closed: "closed"
+        }
+    }
+}

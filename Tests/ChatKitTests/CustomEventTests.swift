@@ -1,0 +1,65 @@
+import ChatKit
+import Testing
+
+@Suite("Custom events") struct CustomEventTests {
+    @Test("reach a listener with their type, sender and payload", arguments: Way.allCases)
+    func listener(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("support.42")
+            let heard = Heard<CustomEvent>()
+            let listener = channel.onCustomEvent(messageType: "customer-satisfaction") { heard($0) }
+            await listener.ready()
+            try await channel.emitCustomEvent(payload: ["other": true], messageType: "something-else")
+            let timetoken = try await channel.emitCustomEvent(
+                payload: ["chatID": "42", "stars": 5, "open": nil as String?], messageType: "customer-satisfaction")
+            let event = try #require(await heard.next().first)
+            #expect(event.timetoken == timetoken)
+            #expect(event.userId == "ana")
+            #expect(event.type == "customer-satisfaction")
+            #expect(event.payload["chatID"]?.rawValue as? String == "42")
+            #expect(event.payload["stars"]?.rawValue as? Int64 == 5)
+            #expect(event.payload["open"]?.rawValue == nil)
+            listener.close()
+        }
+    }
+
+    @Test("are called custom when they are sent without a type", arguments: Way.allCases)
+    func withoutType(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            var events = channel.stream.customEvents().makeAsyncIterator()
+            await events.open()
+            try await channel.publish("no custom event")
+            try await channel.emitCustomEvent(payload: ["a": ["b": 1.5]])
+            let event = try #require(await events.next())
+            #expect(event.type == "custom")
+            #expect(event.payload["a"]?.json == ["b": 1.5])
+        }
+    }
+
+    @Test("stay out of history when they are not to be stored, and are heard all the same", arguments: Way.allCases)
+    func passing(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            var events = channel.stream.customEvents().makeAsyncIterator()
+            await events.open()
+            try await channel.emitCustomEvent(payload: [:], messageType: "kept")
+            try await channel.emitCustomEvent(payload: [:], messageType: "passing", storeInHistory: false)
+            #expect(await events.next()?.type == "kept")
+            #expect(await events.next()?.type == "passing")
+            let history = try await chat.getEventsHistory(channelId: "room.1")
+            #expect(history.events.map { ($0.event.payload as? CustomEvent)?.type } == ["kept"])
+        }
+    }
+
+    @Test("cannot take a type of the gateway's own", arguments: Way.allCases)
+    func reserved(way: Way) async throws {
+        try await way.withChat { chat in
+            let error = await #expect(throws: ChatError.self) {
+                try await chat.channel("room.1").emitCustomEvent(payload: [:], messageType: "message.created")
+            }
+            #expect(error?.code == .malformed)
+            #expect(error?.message.contains("reserved") == true)
+        }
+    }
+}

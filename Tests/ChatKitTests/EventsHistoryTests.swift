@@ -1,0 +1,62 @@
+import ChatKit
+import Testing
+
+@Suite("The history of events") struct EventsHistoryTests {
+    private func fill(_ chat: Chat) async throws -> [Timetoken] {
+        var timetokens: [Timetoken] = []
+        for number in 0..<5 {
+            timetokens.append(
+                try await chat.channel("room.1").emitCustomEvent(payload: ["n": number], messageType: "counted"))
+        }
+        return timetokens
+    }
+
+    @Test("begins before its start and ends with its end, oldest first", arguments: Way.allCases)
+    func bounds(way: Way) async throws {
+        try await way.withChat { chat in
+            let timetokens = try await fill(chat)
+            let (events, isMore) = try await chat.getEventsHistory(
+                channelId: "room.1", startTimetoken: timetokens[4], endTimetoken: timetokens[1])
+            #expect(events.map(\.event.timetoken) == Array(timetokens[1...3]))
+            #expect(!isMore)
+        }
+    }
+
+    @Test("gives the newest and says that there are more", arguments: Way.allCases)
+    func more(way: Way) async throws {
+        try await way.withChat { chat in
+            let timetokens = try await fill(chat)
+            let (events, isMore) = try await chat.getEventsHistory(channelId: "room.1", count: 2)
+            #expect(events.map(\.event.timetoken) == Array(timetokens[3...4]))
+            #expect(isMore)
+            let older = try await chat.getEventsHistory(channelId: "room.1", startTimetoken: timetokens[3], count: 3)
+            #expect(older.events.map(\.event.timetoken) == Array(timetokens[0...2]))
+            #expect(!older.isMore)
+        }
+    }
+
+    @Test("knows messages, and takes whatever it does not know for a custom event", arguments: Way.allCases)
+    func contents(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            try await channel.publish(["type": "text", "text": "hello"])
+            try await channel.publish(42)
+            try await channel.emitCustomEvent(payload: ["type": "unheard-of"], messageType: "order.paid")
+            let events = try await chat.getEventsHistory(channelId: "room.1").events.map(\.event)
+            #expect((events[0].payload as? TextMessageContent)?.text == "hello")
+            #expect((events[1].payload as? TextMessageContent)?.content == 42)
+            #expect((events[2].payload as? CustomEvent)?.type == "order.paid")
+            #expect(events.map(\.userId) == ["ana", "ana", "ana"])
+        }
+    }
+
+    @Test("refuses a count out of range", arguments: Way.allCases)
+    func count(way: Way) async throws {
+        try await way.withChat { chat in
+            let error = await #expect(throws: ChatError.self) {
+                _ = try await chat.getEventsHistory(channelId: "room.1", count: 251)
+            }
+            #expect(error?.code == .malformed)
+        }
+    }
+}

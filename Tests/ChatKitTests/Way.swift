@@ -1,0 +1,77 @@
+import ChatKit
+import ChatRemote
+import FoundationEssentials
+import Gateway
+import Locking
+import SQLiteEngine
+import Testing
+
+/// Where a chat does its work: every behaviour of the library is the same in both places.
+enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case inProcess = "in process"
+    case gateway = "over a gateway"
+
+    var testDescription: String { rawValue }
+
+    /// Runs `body` with the chat of the user `ana` on an empty store.
+    func withChat(_ body: @escaping @Sendable (Chat) async throws -> Void) async throws {
+        switch self {
+        case .inProcess:
+            let chat = try await Chat(engine: SQLiteEngine(path: ":memory:"), app: "demo", user: "ana")
+            try await Self.closing(chat, body)
+        case .gateway:
+            try await withGateway { url in
+                try await Self.closing(try await Chat(url: url, key: "dev", user: "ana"), body)
+            }
+        }
+    }
+
+    private static func closing(_ chat: Chat, _ body: (Chat) async throws -> Void) async throws {
+        do { try await body(chat) } catch {
+            await chat.close()
+            throw error
+        }
+        await chat.close()
+    }
+}
+
+/// Runs a gateway on a port of its own while `body` does; the key of its app `demo` is `dev`.
+func withGateway(_ body: @escaping @Sendable (_ url: String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("chatkit-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var configuration = Configuration()
+    configuration.listenPort = 0
+    configuration.isDevelopment = true
+    configuration.dataDirectory = folder.path
+    let (addresses, heard) = AsyncStream.makeStream(of: String.self)
+    let failure = Lock<(any Error)?>(nil)
+    try await GatewayServer(configuration).run(
+        whenListening: { heard.yield($0) },
+        until: {
+            for await url in addresses {
+                do { try await body(url) } catch { failure.withLock { $0 = error } }
+                return
+            }
+        })
+    if let error = failure.withLock({ $0 }) { throw error }
+}
+
+/// What callbacks told, and a way to wait for it.
+final class Heard<Value: Sendable>: Sendable {
+    private let values: AsyncStream<Value>
+    private let told: AsyncStream<Value>.Continuation
+
+    init() { (values, told) = AsyncStream.makeStream() }
+
+    @Sendable func callAsFunction(_ value: Value) { told.yield(value) }
+
+    /// The next `count` values.
+    func next(_ count: Int = 1) async -> [Value] {
+        var heard: [Value] = []
+        for await value in values {
+            heard.append(value)
+            if heard.count == count { break }
+        }
+        return heard
+    }
+}
