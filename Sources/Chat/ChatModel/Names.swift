@@ -17,6 +17,9 @@ public enum Names {
     /// A channel group: 1..92 bytes.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }
 
+    /// A device of a user: 1..128 bytes.
+    public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
+
     /// An event type of a sender's own: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64, not built in, no reserved subject.
     public static func check(customType name: String) throws(ChatError) {
         try check(type: name)

@@ -8,14 +8,16 @@ public import ChatModel
 public struct CatchUp: Sendable {
     private let log: any EventLog
     public let selection: Selection
+    private let hearing: Hearing?
     /// Where reading ends, inclusive.
     public let upTo: Timetoken
     /// Everything up to here has been read.
     public private(set) var position: Timetoken
 
-    init(log: any EventLog, selection: Selection, after: Timetoken, upTo: Timetoken) {
+    init(log: any EventLog, selection: Selection, hearing: Hearing?, after: Timetoken, upTo: Timetoken) {
         self.log = log
         self.selection = selection
+        self.hearing = hearing
         self.upTo = upTo
         position = after
     }
@@ -29,11 +31,16 @@ public struct CatchUp: Sendable {
     /// that admits little costs a bounded step at a time.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
-        let page = try await log.events(in: selection.channels, after: position, limit: limit)
+        let page = try await log.events(in: hearing?.channels ?? selection.channels, after: position, limit: limit)
         // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
         // the end, where its events are left out: so must their places be.
         position = page.hasMore ? min(page.position, upTo) : upTo
-        return page.items.filter { $0.timetoken <= upTo && selection.admits(FilterSubject($0)) }
+        return page.items.filter { $0.timetoken <= upTo && isWanted($0) }
+    }
+
+    private func isWanted(_ event: Event) -> Bool {
+        guard let hearing else { return selection.viewer == nil && selection.admits(FilterSubject(event)) }
+        return hearing.admits(event) && selection.admitsBesideChannel(FilterSubject(event))
     }
 }
 
@@ -53,8 +60,13 @@ public struct Resumption: Sendable, Equatable {
 
 extension ChatAccess {
     /// The events of a selection after one position up to another.
-    public func catchUp(_ selection: Selection, after: Timetoken, upTo: Timetoken) -> CatchUp {
-        CatchUp(log: log, selection: selection, after: after, upTo: upTo)
+    ///
+    /// - Parameter hearing: of a selection with a viewer, taken in the turn in which the hub was at `upTo`; nothing is
+    ///   admitted without.
+    public func catchUp(
+        _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken
+    ) -> CatchUp {
+        CatchUp(log: log, selection: selection, hearing: hearing, after: after, upTo: upTo)
     }
 
     /// Reads a cursor as clients send it: a timetoken, `earliest`, or `latest`.

@@ -19,9 +19,9 @@ extension ChatAccess {
     /// A poll hangs a sink on the hub first and reads with this up to the hub's position then: what is not here comes to
     /// the sink.
     public func missed(
-        _ selection: Selection, after: Timetoken, upTo: Timetoken
+        _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken
     ) async throws(ChatError) -> [Event] {
-        var catchUp = catchUp(selection, after: after, upTo: upTo)
+        var catchUp = catchUp(selection, hearing: hearing, after: after, upTo: upTo)
         while !catchUp.isOver {
             let page = try await catchUp.nextPage(limit: limits.pageMost)
             if !page.isEmpty { return page }

@@ -11,6 +11,8 @@ final class Feed {
     let selection: Selection
     /// What the index knows it by.
     var number: UInt32 = 0
+    /// For a device's stream, the channels on which the index finds it; they change with where its user stands.
+    var heard: Set<ExactText> = []
     /// The first to come. Of many feeds there is no other, and a table for one would be most of what a feed takes.
     private var first: (any FeedSink)?
     /// By identity, because thousands of polls may hang on one feed and leave it in the same moment.

@@ -12,7 +12,7 @@ public actor Hub {
         static let weight = 256 * 1024
     }
 
-    private let log: any EventLog
+    let log: any EventLog
     private let executor: any SerialExecutor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -23,7 +23,9 @@ public actor Hub {
     public private(set) var isRunning = false
 
     private var feeds: [Selection: Feed] = [:]
-    private var index = FeedIndex()
+    var index = FeedIndex()
+    /// The users as whom streams listen.
+    var roster = Roster()
     /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
@@ -66,6 +68,7 @@ extension Hub {
         guard feed.isEmpty else { return }
         feeds[selection] = nil
         index.remove(feed)
+        if let viewer = selection.viewer { leave(feed, viewer) }
     }
 
     /// Returns true once `position` has come to `target`, false when the hub is not running or stops before.
@@ -91,6 +94,7 @@ extension Hub {
         if let known = feeds[selection] { return known }
         let feed = Feed(selection)
         feeds[selection] = feed
+        selection.viewer?.attendance.attach(feed)
         index.insert(feed)
         return feed
     }
@@ -122,7 +126,8 @@ extension Hub {
 
     private func handOut(_ events: ArraySlice<Event>, upTo: Timetoken) {
         let seen = position
-        if !feeds.isEmpty {
+        // Without a feed there may be a viewer for whom one is being made.
+        if !feeds.isEmpty || !roster.isEmpty {
             for event in events where event.timetoken > seen { match(event) }
         }
         position = max(seen, upTo)
@@ -132,9 +137,13 @@ extension Hub {
     }
 
     private func match(_ event: Event) {
-        index.visit(event) { feed in
-            if feed.add(event) { touched.append(feed) }
-        }
+        if roster.isEmpty { distribute(event) } else { distributeAmongViewers(event) }
+    }
+
+    func distribute(_ event: Event) { index.visit(event) { give(event, to: $0) } }
+
+    func give(_ event: Event, to feed: Feed) {
+        if feed.add(event) { touched.append(feed) }
     }
 
     private func wake() {

@@ -10,17 +10,20 @@ public struct Selection: Sendable {
         let channels: ChannelSet
         let types: [NamePattern]
         let filter: Filter?
+        let viewer: Viewer?
         /// Hashed once: there may be hundreds of channels, and a table asks each time it grows.
         let hash: Int
 
-        init(_ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?) {
+        init(_ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?, _ viewer: Viewer?) {
             self.channels = channels
             self.types = types
             self.filter = filter
+            self.viewer = viewer
             var hasher = Hasher()
             hasher.combine(channels)
             hasher.combine(types)
             hasher.combine(filter)
+            hasher.combine(viewer)
             hash = hasher.finalize()
         }
     }
@@ -33,10 +36,20 @@ public struct Selection: Sendable {
     /// Sorted, never empty.
     public var types: [NamePattern] { parts.types }
     public var filter: Filter? { parts.filter }
+    /// As whom the subscriber listens: it hears what the audience of each event allows, and nothing else. Nil: everything.
+    public var viewer: Viewer? { parts.viewer }
 
     /// - Parameter types: empty means every type.
-    public init(channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil) {
-        parts = Parts(channels.normalized, Self.normalized(types), filter)
+    public init(
+        channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil
+    ) {
+        // A viewer's names subscribe and its patterns do not, so neither covers the other.
+        parts = Parts(viewer == nil ? channels.normalized : channels, Self.normalized(types), filter, viewer)
+    }
+
+    /// The same, as somebody hears it.
+    public func heard(by viewer: Viewer) -> Selection {
+        Selection(channels: channels, types: types, filter: filter, viewer: viewer)
     }
 
     /// Whether the event is wanted. Events for webhooks only are nobody's here (`events.md` 4).
@@ -63,7 +76,7 @@ extension Selection: Hashable {
         let (left, right) = (left.parts, right.parts)
         if left === right { return true }
         return left.hash == right.hash && left.channels == right.channels && left.types == right.types
-            && left.filter == right.filter
+            && left.filter == right.filter && left.viewer == right.viewer
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
@@ -129,7 +142,8 @@ extension ChatAccess {
             ChannelSet(space: space, patterns: try channelPatterns(texts))
         }
         let types = try types.map { texts throws(ChatError) in try typePatterns(texts) }
-        return Selection(channels: channels ?? old.channels, types: types ?? old.types, filter: old.filter)
+        return Selection(
+            channels: channels ?? old.channels, types: types ?? old.types, filter: old.filter, viewer: old.viewer)
     }
 
     private func channelPatterns(_ texts: [String]) throws(ChatError) -> [NamePattern] {

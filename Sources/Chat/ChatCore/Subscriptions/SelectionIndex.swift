@@ -36,6 +36,17 @@ public struct SelectionIndex: Sendable {
         }
     }
 
+    /// Inserts it on these channels only, whatever it selects.
+    mutating func insert(_ member: UInt32, _ selection: Selection, on names: Set<ExactText>) {
+        let requirement = selection.requirement
+        for name in names { indexes.insert(member, requirement, into: &named[name, default: Crowd()]) }
+    }
+
+    mutating func remove(_ member: UInt32, _ selection: Selection, on names: Set<ExactText>) {
+        let requirement = selection.requirement
+        for name in names { indexes.remove(member, requirement, from: &named[name]) }
+    }
+
     /// Calls `body` with each member that may want the event: once, because a selection holds no channel that another
     /// part of it covers already.
     public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {

@@ -348,6 +348,11 @@ enum OpenAPIText {
 
                 A ticket stands for a key: it opens one stream, once, within 60 seconds; with `Last-Event-ID` it resumes that
                 stream until 120 seconds after it broke. Needs the scope `read`.
+
+                With `user`, it is the stream of that user's device, and hears what is meant for it: of the channels the user has
+                a place in (all, or those that patterns among `channel` pick), of the user's own channel, and of channels that
+                are named and not for members only, each event whose audience the device belongs to. It follows the user into
+                channels and out of them.
               security: [{apiKey: []}, {ticket: []}]
               parameters:
                 - {$ref: '#/components/parameters/channels'}
@@ -355,6 +360,8 @@ enum OpenAPIText {
                 - {$ref: '#/components/parameters/filter'}
                 - {$ref: '#/components/parameters/streamCursor'}
                 - {$ref: '#/components/parameters/lastEventID'}
+                - {$ref: '#/components/parameters/listener'}
+                - {$ref: '#/components/parameters/device'}
               responses:
                 '200':
                   description: A live stream
@@ -385,6 +392,8 @@ enum OpenAPIText {
                 - {$ref: '#/components/parameters/filter'}
                 - {$ref: '#/components/parameters/streamCursor'}
                 - {$ref: '#/components/parameters/lastEventID'}
+                - {$ref: '#/components/parameters/listener'}
+                - {$ref: '#/components/parameters/device'}
                 - {$ref: '#/components/parameters/limit'}
               responses:
                 '200':
@@ -2090,6 +2099,18 @@ enum OpenAPIText {
               in: query
               description: 'Where to continue: a cursor of an earlier answer, `earliest` or `latest`.'
               schema: {type: string}
+            listener:
+              name: user
+              in: query
+              description: Listen as this user. A credential of a user's own names nobody else.
+              schema: {$ref: '#/components/schemas/UserName'}
+            device:
+              name: device
+              in: query
+              description: |
+                The user's device that listens, in words of its own. It is spared what it did itself, where requests name it in
+                the header `X-Device-Id`.
+              schema: {type: string, minLength: 1, maxLength: 128}
             lastEventID:
               name: Last-Event-ID
               in: header
@@ -2542,6 +2563,7 @@ enum OpenAPIText {
                 types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
                 filter: {type: string}
                 user: {type: string}
+                device: {type: string, description: The user's device it was opened for.}
                 key: {type: string, description: The id of the API key it belongs to.}
                 format: {type: string, enum: [sse, ndjson]}
                 state: {type: string, enum: [catching_up, live]}

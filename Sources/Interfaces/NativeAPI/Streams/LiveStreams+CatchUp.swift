@@ -67,11 +67,16 @@ extension LiveStreams {
         // One turn: up to where the log is read, and where in the feed's own log that is.
         let mark = feed.log.head
         let deletions = service.deletions
-        let reading = service.chat(for: stream.owner.caller)
-            .catchUp(feed.selection, after: stream.position, upTo: hubPosition)
+        let reading = reading(feed, for: stream)
         counters.pagesRead += 1
         let page = try await CatchUpPage.read(reading, format: feed.format, limit: limit)
         return PageShelf.Entry(page: page, mark: mark, deletions: deletions)
+    }
+
+    private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
+        let hearing = service.hub.assumeIsolated { $0.hearing(of: feed.selection) }
+        return service.chat(for: stream.owner.caller)
+            .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: hubPosition)
     }
 
     private func send(_ entry: PageShelf.Entry, to stream: LiveStream) {

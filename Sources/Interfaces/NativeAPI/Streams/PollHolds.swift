@@ -30,19 +30,19 @@ struct PollHolds {
 }
 
 extension LiveStreams {
-    /// Hangs a poll on the hub. Returns where the hub was then: the poll is handed everything above, and has to read the
-    /// log itself up to there.
+    /// Hangs a poll on the hub. Returns where the hub was then, and what the poll's viewer may hear, if it has one: the
+    /// poll is handed everything above, and has to read the log itself up to there.
     ///
     /// - Throws: `.tooMany` past a limit, `.unavailable` while the gateway starts or stops.
-    func attach(_ poll: HeldPoll) throws(ChatError) -> Timetoken {
+    func attach(_ poll: HeldPoll) throws(ChatError) -> (position: Timetoken, hearing: Hearing?) {
         try admit(poll.caller)
-        let position = service.hub.assumeIsolated { hub -> Timetoken? in
+        let place = service.hub.assumeIsolated { hub -> (position: Timetoken, hearing: Hearing?)? in
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.selection)
-            return hub.position
+            return (hub.position, hub.hearing(of: poll.selection))
         }
-        guard let position else { throw ChatError.notListening }
-        return position
+        guard let place else { throw ChatError.notListening }
+        return place
     }
 
     /// The poll's client waits from now on.

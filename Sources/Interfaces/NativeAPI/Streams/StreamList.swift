@@ -25,6 +25,7 @@ struct StreamReport: Sendable {
         writer.member("types", selection.types.map(\.description))
         if let filter = selection.filter { writer.member("filter", filter.text) }
         if let user { writer.member("user", user) }
+        if let device = selection.viewer?.device { writer.member("device", device) }
         writer.member("key", credential)
         writer.member("format", format.name)
         writer.member("state", isCatchingUp ? "catching_up" : "live")
@@ -114,6 +115,12 @@ extension LiveStreams {
         if !stream.isCatchingUp { follow(stream) }
     }
 
+    /// As whom a stream listens, and with what rights; nil for one that is no device's.
+    func viewer(of id: String, for caller: Caller) throws(ChatError) -> (owner: Caller, viewer: Viewer)? {
+        let stream = try stream(id, for: caller)
+        return stream.feed.selection.viewer.map { (stream.owner.caller, $0) }
+    }
+
     func remove(_ id: String, for caller: Caller) throws(ChatError) {
         close(try stream(id, for: caller), .deleted)
     }
@@ -143,10 +150,18 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types"])
         let channels = try fields.patterns("channels")
         let types = try fields.patterns("types")
+        let id = request.parameters["id"] ?? ""
+        if let channels { try await prepare(id, for: channels, caller) }
         try await settle(caller)
-        let report = try await streams.change(
-            request.parameters["id"] ?? "", channels: channels, types: types, for: caller)
+        let report = try await streams.change(id, channels: channels, types: types, for: caller)
         return .json(JSONText { report.print(to: &$0) }.bytes)
+    }
+
+    /// A device's stream has to know of the channels it names whether they are for members only.
+    private func prepare(_ id: String, for channels: [String], _ caller: Caller) async throws(ChatError) {
+        guard let (owner, viewer) = try await streams.viewer(of: id, for: caller) else { return }
+        let chat = service.chat(for: owner)
+        _ = try await chat.selection(chat.selection(channels: channels), heardBy: viewer.user, on: viewer.device)
     }
 
     /// Lets streams have what was emitted before the request, so that a change concerns what comes after it.

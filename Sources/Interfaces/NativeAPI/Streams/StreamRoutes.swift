@@ -23,25 +23,6 @@ extension NativeAPI {
     public var streamMetrics: StreamMetrics { get async { await streams.metrics } }
 }
 
-/// What `GET /v1/stream` and `GET /v1/poll` have in common.
-struct FollowRequest {
-    let selection: Selection
-    /// As the client sent it; nil when it starts from now.
-    let cursor: String?
-
-    static let parameterNames = ["channel", "type", "filter", "cursor"]
-
-    /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
-    init(_ request: Request, _ parameters: Parameters, _ chat: ChatAccess) throws(ChatError) {
-        var filter: Filter?
-        if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
-        selection = try chat.selection(
-            channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter)
-        let cursor = try parameters.text("cursor")
-        self.cursor = request.lastEventID ?? cursor
-    }
-}
-
 extension Request {
     /// What a reconnecting EventSource sends; it goes before what the URL says, because the URL stays the same. Some
     /// clients send it empty when they have none.
@@ -51,24 +32,25 @@ extension Request {
 // MARK: - GET /v1/stream
 
 extension NativeAPI {
-    /// `GET /v1/stream?channel=&type=&filter=&cursor=`: events as they come, as SSE or as lines.
+    /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: events as they come, as SSE or as lines.
     func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
         let (caller, ticket) = try streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
-        let wanted = try FollowRequest(request, parameters, chat)
+        let wanted = try await FollowRequest(request, parameters, chat)
         let resumption = try await chat.resume(at: wanted.cursor ?? "latest")
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
-        try await streams.admit(caller)
+        try await streams.admit(wanted.caller)
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
             return .empty(status: 204)
         }
         let order = StreamOrder(
-            caller: caller, selection: wanted.selection, format: format, resumption: resumption, ticket: ticket?.nonce)
+            caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
+            ticket: ticket?.nonce)
         return .stream(
             StreamOpening(headers: headers) { [streams] connection in
                 streams.assumeIsolated { $0.open(connection, order) }
@@ -91,12 +73,12 @@ extension NativeAPI {
 // MARK: - GET /v1/poll
 
 extension NativeAPI {
-    /// `GET /v1/poll?channel=&type=&filter=&cursor=&limit=`: the next events, waited for if there are none.
+    /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: the next events, waited for if there are none.
     func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
-        let wanted = try FollowRequest(request, parameters, chat)
+        let wanted = try await FollowRequest(request, parameters, chat)
         guard let cursor = wanted.cursor else {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
@@ -104,11 +86,11 @@ extension NativeAPI {
         // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
         let known = try await chat.watermark()
         if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
-        let poll = HeldPoll(streams, caller, wanted.selection, limit: limit, after: resumption.from)
-        let upTo = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }
+        let poll = HeldPoll(streams, wanted.caller, wanted.selection, limit: limit, after: resumption.from)
+        let (upTo, hearing) = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }
         let missed: [Event]
         do {
-            missed = try await self.missed(by: poll, chat, upTo: upTo)
+            missed = try await self.missed(by: poll, chat, hearing, upTo: upTo)
         } catch {
             await onLoop { _ in poll.assumeIsolated { $0.leave() } }
             throw error
@@ -132,11 +114,13 @@ extension NativeAPI {
 
     /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
     /// is work.
-    private func missed(by poll: HeldPoll, _ chat: ChatAccess, upTo: Timetoken) async throws -> [Event] {
+    private func missed(
+        by poll: HeldPoll, _ chat: ChatAccess, _ hearing: Hearing?, upTo: Timetoken
+    ) async throws -> [Event] {
         guard poll.after < upTo else { return [] }
         let isNear = upTo <= poll.after.adding(.milliseconds(200)) && poll.selection.filter == nil
         return try await Self.awayFromTheLoop(if: !isNear) {
-            try await chat.missed(poll.selection, after: poll.after, upTo: upTo)
+            try await chat.missed(poll.selection, hearing: hearing, after: poll.after, upTo: upTo)
         }
     }
 

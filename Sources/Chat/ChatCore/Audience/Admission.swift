@@ -1,0 +1,71 @@
+import ChatModel
+
+/// The question a device's stream asks of each event on a channel: is it for this device?
+struct Admission {
+    let viewer: Viewer
+    /// What its user is to the channel.
+    let standing: Standing
+    /// Whether the stream has named the channel, and it is open to those who are no members.
+    let isSubscribed: Bool
+
+    /// The answer, by the event's audience alone (`sendbird.md` 1.2).
+    func admits(_ event: Event) -> Bool {
+        switch event.audience {
+        case .webhooks: false
+        case .subscribers: !isBanned && (isSubscribed || isThere)
+        case .rule(let rule, let subjects):
+            admits(rule, isSubject: subjects.contains { ExactText($0) == ExactText(viewer.user) }, event)
+        }
+    }
+
+    private var isBanned: Bool { standing.contains(.banned) }
+    private var isJoined: Bool { standing.contains(.joined) }
+    private var isInside: Bool { standing.contains(.inside) }
+    private var isMember: Bool { !standing.isDisjoint(with: .member) }
+    private var isThere: Bool { isJoined || isInside }
+
+    private func admits(_ rule: AudienceRule, isSubject: Bool, _ event: Event) -> Bool {
+        // Who is banned hears of that alone.
+        if isBanned, !(isSubject && Self.ofBans.contains(event.type)) { return false }
+        return switch rule {
+        case .participants: isInside
+        case .participantsButOrigin: isInside && !viewer.isOrigin(of: event)
+        case .participantsAndSubjects: isInside || isSubject
+        case .joined: isJoined
+        case .joinedButOrigin: isJoined && !viewer.isOrigin(of: event)
+        case .joinedAndSubjects: isJoined || isSubject
+        case .joinedButSubjects: isJoined && !isSubject
+        case .joinedAndThreadButOrigin: (isJoined || isSubject) && !viewer.isOrigin(of: event)
+        case .members: isMember
+        case .membersButOrigin: isMember && !viewer.isOrigin(of: event)
+        case .mentioned: isSubject && (isMember || isInside)
+        case .mentionedButOrigin: isSubject && (isMember || isInside) && !viewer.isOrigin(of: event)
+        case .user: isSubject
+        case .device: viewer.isOrigin(of: event)
+        case .channelList: isMember || isInside || isSubscribed
+        }
+    }
+
+    private static let ofBans: Set<String> = ["user.banned", "user.unbanned"]
+}
+
+extension Selection {
+    /// Whether a device's stream is to look at what happens on a channel: a name subscribes to the channel, a pattern
+    /// picks among those in which the user has a place.
+    func covers(_ channel: ExactText) -> Bool {
+        channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.space))
+    }
+
+    /// Whether the event is for the viewer of this selection; true without one.
+    func isForViewer(_ event: Event) -> Bool {
+        guard let viewer else { return true }
+        let channel = ExactText(event.channel.name)
+        return admission(viewer, viewer.attendance.place(in: channel)?.standing ?? [], channel).admits(event)
+    }
+
+    func admission(_ viewer: Viewer, _ standing: Standing, _ channel: ExactText) -> Admission {
+        Admission(
+            viewer: viewer, standing: standing,
+            isSubscribed: channels.names.contains(channel) && viewer.attendance.named[channel] == false)
+    }
+}

@@ -1,0 +1,87 @@
+import ChatModel
+
+/// Where one user stands in every channel, as of the hub's position; there while a stream listens as that user.
+///
+/// Read from the store once, then kept up by the events themselves in the order in which they are handed out, so that no
+/// event is shown to whoever was not there when it happened, and none is kept from whoever was.
+/// Safe to share: it is read and changed on the hub's executor only.
+final class Attendance: @unchecked Sendable {
+    let user: UserID
+    private(set) var places: [ExactText: Place] = [:]
+    /// Channels that streams of the user have named, and whether each is for its members only.
+    private(set) var named: [ExactText: Bool] = [:]
+    /// False until what the store had was taken in.
+    private(set) var isLoaded = false
+    /// The user's feeds that hang on the hub.
+    private(set) var feeds: [Feed] = []
+    private let own: ExactText
+
+    init(_ user: UserID) {
+        self.user = user
+        own = ExactText(user.name)
+    }
+
+    /// A user is always at home in the channel named after the user.
+    func place(in channel: ExactText) -> Place? {
+        channel == own ? Place(standing: [.joined, .inside], since: .zero) : places[channel]
+    }
+
+    /// Every channel the user has a place in.
+    var channels: [ExactText] { [own] + places.keys }
+
+    func attach(_ feed: Feed) { feeds.append(feed) }
+    func detach(_ feed: Feed) { feeds.removeAll { $0 === feed } }
+}
+
+// MARK: - Change
+
+extension Attendance {
+    /// Takes the step, but keeps what the user was as well, until `settle`.
+    func begin(_ step: RosterStep, in channel: ExactText, at timetoken: Timetoken) {
+        guard isLoaded else { return }
+        let before = places[channel] ?? Place(standing: [], since: timetoken)
+        // Who was only banned, or was nothing, comes now.
+        let since = before.standing.subtracting(.banned).isEmpty ? timetoken : before.since
+        places[channel] = Place(standing: before.standing.union(before.standing.after(step)), since: since)
+    }
+
+    /// The step is done: the user is what it leads to, and nothing else.
+    func settle(_ step: RosterStep, in channel: ExactText) {
+        guard isLoaded, let standing = places[channel]?.standing.after(step) else { return }
+        if standing.isEmpty { places[channel] = nil } else { places[channel]?.standing = standing }
+    }
+
+    func leaveDeleted(_ channel: ExactText) {
+        places[channel] = nil
+        if named[channel] != nil { named[channel] = false }
+    }
+
+    func note(_ channel: ExactText, isPrivate: Bool) {
+        if named[channel] != nil { named[channel] = isPrivate }
+    }
+}
+
+// MARK: - Loading
+
+extension Attendance {
+    /// Takes in what was read of the store, and what has happened since then.
+    func take(_ reading: RosterReading, _ recent: [RosterChange]) {
+        let isFirst = !isLoaded
+        named.merge(reading.named) { known, _ in known }
+        if isFirst { places = reading.places }
+        isLoaded = true
+        // In their order, so that the last one counts, whichever of them the reading knew of already.
+        for change in recent where isFirst || reading.named[change.channel] != nil { replay(change) }
+    }
+
+    private func replay(_ change: RosterChange) {
+        switch change.matter {
+        case .step(let step, let users):
+            guard users.contains(own) else { return }
+            begin(step, in: change.channel, at: change.timetoken)
+            settle(step, in: change.channel)
+        case .created(let isPrivate): note(change.channel, isPrivate: isPrivate)
+        case .deleted: leaveDeleted(change.channel)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// A selection as a user hears it, on a device if one is named.
+    ///
+    /// Names among its channels subscribe to these channels as well; patterns pick among those in which the user has a
+    /// place. Ask for it before the selection is attached to the hub: it needs to know where the user stands.
+    /// - Throws: `.forbidden` when the credential speaks for somebody else; what the store throws.
+    public func selection(
+        _ selection: Selection, heardBy user: String, on device: String?
+    ) async throws(ChatError) -> Selection {
+        try Names.check(user: user)
+        if let device { try Names.check(device: device) }
+        if let own = caller.user, ExactText(own) != ExactText(user) {
+            throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+        }
+        try caller.demand(.read)
+        let viewer = try await service.hub.viewer(
+            of: UserID(user, in: space), on: device, naming: selection.channels.names, reading: directory,
+            now: service.clock.now)
+        return selection.heard(by: viewer)
+    }
+}

@@ -1,0 +1,107 @@
+public import ChatModel
+
+extension Hub {
+    /// As whom a stream may listen, once the hub knows where the user stands.
+    ///
+    /// - Parameters:
+    ///   - names: the channels the stream will name.
+    ///   - directory: where memberships and restrictions are read.
+    /// - Throws: what the store throws; `.unavailable` when the hub stops.
+    func viewer(
+        of user: UserID, on device: String?, naming names: Set<ExactText>, reading directory: any Directory,
+        now: Timetoken
+    ) async throws(ChatError) -> Viewer {
+        guard isRunning else { throw ChatError.notListening }
+        let attendance = roster.enter(user)
+        let unknown = names.filter { attendance.named[$0] == nil }
+        guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
+        roster.beginLoad()
+        defer { roster.endLoad() }
+        let reading = try await RosterReading.read(user, naming: unknown, of: directory, now: now)
+        // Whatever the records know of is handed out before they count.
+        let newest = try await log.watermark(of: user.space)
+        guard await reach(newest) else { throw ChatError.notListening }
+        attendance.take(reading, roster.recent.filter { $0.space == user.space })
+        return Viewer(attendance, device: device)
+    }
+
+    /// What a selection's viewer may hear now; nil for one without.
+    public func hearing(of selection: Selection) -> Hearing? {
+        selection.viewer.map { Hearing(selection, $0) }
+    }
+}
+
+// MARK: - Handing out
+
+extension Hub {
+    /// Hands an event to every feed, with everybody's place as it is at this event: one that changes places counts with
+    /// both what was before and what comes after, so that a joiner hears of joining and a leaver of leaving.
+    func distributeAmongViewers(_ event: Event) {
+        let change = RosterChange(event)
+        if let change {
+            roster.record(change)
+            begin(change)
+        }
+        distribute(event)
+        tellSubjects(event)
+        if let change { settle(change) }
+    }
+
+    private func begin(_ change: RosterChange) {
+        switch change.matter {
+        case .step(let step, let users):
+            for attendance in attendances(of: users, in: change.space) {
+                attendance.begin(step, in: change.channel, at: change.timetoken)
+                for feed in attendance.feeds { index.extend(feed, to: change.channel) }
+            }
+        case .created(let isPrivate):
+            for attendance in roster.attendances(in: change.space) {
+                attendance.note(change.channel, isPrivate: isPrivate)
+            }
+        case .deleted: break
+        }
+    }
+
+    private func settle(_ change: RosterChange) {
+        switch change.matter {
+        case .step(let step, let users):
+            for attendance in attendances(of: users, in: change.space) {
+                attendance.settle(step, in: change.channel)
+                narrow(attendance, from: change.channel)
+            }
+        case .created: break
+        case .deleted:
+            for attendance in roster.attendances(in: change.space) {
+                attendance.leaveDeleted(change.channel)
+                narrow(attendance, from: change.channel)
+            }
+        }
+    }
+
+    private func narrow(_ attendance: Attendance, from channel: ExactText) {
+        guard attendance.place(in: channel) == nil else { return }
+        for feed in attendance.feeds { index.narrow(feed, from: channel) }
+    }
+
+    /// Those whom the event names hear it wherever they stand: who is invited, lifted from a ban, or asked for by name.
+    private func tellSubjects(_ event: Event) {
+        guard case .rule(let rule, let subjects) = event.audience else { return }
+        let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })
+        let channel = ExactText(event.channel.name)
+        for attendance in attendances(of: users, in: event.channel.space) {
+            for feed in attendance.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
+                let isWanted = feed.selection.admitsBesideChannel(FilterSubject(event))
+                if isWanted, feed.selection.isForViewer(event) { give(event, to: feed) }
+            }
+        }
+    }
+
+    private func attendances(of users: some Sequence<ExactText>, in space: SpaceID) -> [Attendance] {
+        users.compactMap { roster.attendance(of: $0, in: space) }
+    }
+
+    func leave(_ feed: Feed, _ viewer: Viewer) {
+        viewer.attendance.detach(feed)
+        roster.noteDeparture()
+    }
+}

@@ -1,0 +1,55 @@
+import ChatModel
+
+/// The users as whom streams listen. Belongs to the hub.
+struct Roster {
+    private struct Entry {
+        weak var attendance: Attendance?
+    }
+
+    private var entries: [SpaceID: [ExactText: Entry]] = [:]
+    /// Viewers that are being made, and what has happened since the first of them began to be.
+    private var loads = 0
+    private(set) var recent: [RosterChange] = []
+    private var departures = 0
+
+    /// True while nobody listens as a user: then no event is looked at.
+    var isEmpty: Bool { entries.isEmpty }
+
+    func attendance(of user: ExactText, in space: SpaceID) -> Attendance? { entries[space]?[user]?.attendance }
+
+    func attendances(in space: SpaceID) -> [Attendance] { entries[space]?.values.compactMap(\.attendance) ?? [] }
+
+    mutating func enter(_ user: UserID) -> Attendance {
+        sweep()
+        if let known = attendance(of: ExactText(user.name), in: user.space) { return known }
+        let attendance = Attendance(user)
+        entries[user.space, default: [:]][ExactText(user.name)] = Entry(attendance: attendance)
+        return attendance
+    }
+
+    /// A feed of a user has gone; perhaps nobody needs the attendance any more.
+    mutating func noteDeparture() { departures += 1 }
+
+    /// Lets go of entries whose attendance is gone, when they may be half of all.
+    private mutating func sweep() {
+        let count = entries.values.reduce(0) { $0 + $1.count }
+        guard departures > count / 2 else { return }
+        departures = 0
+        for (space, users) in entries {
+            let left = users.filter { $0.value.attendance != nil }
+            entries[space] = left.isEmpty ? nil : left
+        }
+    }
+
+    mutating func beginLoad() { loads += 1 }
+
+    mutating func endLoad() {
+        loads -= 1
+        if loads == 0 { recent = [] }
+    }
+
+    /// Keeps a change for those who are just being read of the store.
+    mutating func record(_ change: RosterChange) {
+        if loads > 0 { recent.append(change) }
+    }
+}

@@ -1,0 +1,72 @@
+import ChatModel
+import JSON
+
+/// What an event says about who belongs where.
+///
+/// Read only of events that the chat's own verbs have written: they carry a rule for their audience, and what clients
+/// publish in the same words does not.
+struct RosterChange: Sendable {
+    enum Matter: Sendable {
+        case step(RosterStep, users: [ExactText])
+        /// The channel has a record now, and is for its members only, or not.
+        case created(isPrivate: Bool)
+        /// The channel is gone, and everybody's place in it.
+        case deleted
+    }
+
+    let space: SpaceID
+    let channel: ExactText
+    let matter: Matter
+    let timetoken: Timetoken
+
+    /// Nil for the many events that change nothing here.
+    init?(_ event: Event) {
+        guard case .rule = event.audience, let matter = Self.matter(of: event) else { return nil }
+        space = event.channel.space
+        channel = ExactText(event.channel.name)
+        self.matter = matter
+        timetoken = event.timetoken
+    }
+
+    private static func matter(of event: Event) -> Matter? {
+        switch event.type {
+        case "member.invited": invitation(event)
+        case "member.joined": step(.joined, event) { users($0["users"]) ?? users($0["user"]) }
+        case "member.left": step(.left, event) { users($0["user"]) }
+        case "member.declined": step(.left, event) { users($0["invitee"]) }
+        case "participant.entered": step(.entered, event) { users($0["user"]) }
+        case "participant.exited": step(.exited, event) { users($0["user"]) }
+        case "user.banned": step(.banned, event) { $0["user_id"]?.string.map { [ExactText($0)] } }
+        case "user.unbanned": step(.unbanned, event) { $0["user_id"]?.string.map { [ExactText($0)] } }
+        case "channel.created": creation(event)
+        case "channel.deleted": .deleted
+        default: nil
+        }
+    }
+
+    /// The event stands on the channel itself and once more on the channel of everyone who is invited.
+    private static func invitation(_ event: Event) -> Matter? {
+        step(.invited, event) { data in
+            guard data["channel_id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else { return nil }
+            return users(data["invitees"])
+        }
+    }
+
+    private static func creation(_ event: Event) -> Matter? {
+        guard let data = try? JSONDocument(event.data).root else { return nil }
+        let kind = data["channel"]?["type"]?.string.flatMap { ChannelKind(rawValue: $0) }
+        return .created(isPrivate: kind?.isPrivate ?? false)
+    }
+
+    private static func step(_ step: RosterStep, _ event: Event, _ read: (JSONValue) -> [ExactText]?) -> Matter? {
+        guard let data = try? JSONDocument(event.data).root, let users = read(data), !users.isEmpty else { return nil }
+        return .step(step, users: users)
+    }
+
+    /// The ids of one user or of a list of them.
+    private static func users(_ value: JSONValue?) -> [ExactText]? {
+        guard let value else { return nil }
+        if let one = value["user_id"]?.string { return [ExactText(one)] }
+        return value.elements?.compactMap { $0["user_id"]?.string.map { ExactText($0) } }
+    }
+}

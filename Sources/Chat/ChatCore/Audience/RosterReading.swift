@@ -1,0 +1,55 @@
+import ChatModel
+
+/// What the store says about a user.
+///
+/// Pages are read one after the other, so it is not of one moment; the hub repeats on it what has happened meanwhile.
+struct RosterReading: Sendable {
+    var places: [ExactText: Place] = [:]
+    /// Whether each channel that was asked for is for its members only.
+    var named: [ExactText: Bool] = [:]
+
+    private mutating func take(_ membership: MembershipRecord) {
+        let isJoined = membership.state == .joined
+        places[ExactText(membership.channel)] = Place(
+            standing: isJoined ? .joined : .invited, since: isJoined ? membership.joined : membership.invited)
+    }
+
+    private mutating func take(_ restriction: RestrictionRecord, now: Timetoken) {
+        guard restriction.isBanned, !restriction.isOver(at: now) else { return }
+        places[ExactText(restriction.channel), default: Place(standing: [], since: .zero)].standing.insert(.banned)
+    }
+}
+
+extension RosterReading {
+    /// Reads everything about a user.
+    static func read(
+        _ user: UserID, naming names: Set<ExactText>, of directory: any Directory, now: Timetoken
+    ) async throws(ChatError) -> RosterReading {
+        var reading = RosterReading()
+        let prefix = MembershipRecord.prefix(of: user.name)
+        try await forEach(.membership, prefix, user.space, directory) { record in
+            if let membership = MembershipRecord(record) { reading.take(membership) }
+        }
+        try await forEach(.restriction, prefix, user.space, directory) { record in
+            if let restriction = RestrictionRecord(record) { reading.take(restriction, now: now) }
+        }
+        guard !names.isEmpty else { return reading }
+        let records = try await directory.read(names.map { ChannelRecord.key($0.text, in: user.space) })
+        for (name, record) in zip(names, records) {
+            reading.named[name] = record.flatMap { ChannelRecord($0) }?.kind.isPrivate ?? false
+        }
+        return reading
+    }
+
+    private static func forEach(
+        _ kind: RecordKind, _ prefix: String, _ space: SpaceID, _ directory: any Directory, _ body: (Record) -> Void
+    ) async throws(ChatError) {
+        var query = RecordQuery(kind, in: space, limit: 500)
+        query.idPrefix = prefix
+        repeat {
+            let page = try await directory.list(query)
+            for record in page.items { body(record) }
+            query.cursor = page.cursor
+        } while query.cursor != nil
+    }
+}

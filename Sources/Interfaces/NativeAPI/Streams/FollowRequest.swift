@@ -1,0 +1,35 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+
+/// What `GET /v1/stream` and `GET /v1/poll` have in common.
+struct FollowRequest {
+    /// Who follows: with a user it is that user's device, whatever credential opened it.
+    let caller: Caller
+    let selection: Selection
+    /// As the client sent it; nil when it starts from now.
+    let cursor: String?
+
+    static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device"]
+
+    /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
+    init(_ request: Request, _ parameters: Parameters, _ chat: ChatAccess) async throws(ChatError) {
+        var filter: Filter?
+        if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
+        let asked = try chat.selection(
+            channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter)
+        let cursor = try parameters.text("cursor")
+        self.cursor = request.lastEventID ?? cursor
+        let device = try parameters.text("device")
+        guard let user = try parameters.text("user") ?? device.flatMap({ _ in chat.caller.user }) else {
+            guard device == nil else { throw Parameters.bad("device", "goes with the user whose device it is: 'user'") }
+            caller = chat.caller
+            selection = asked
+            return
+        }
+        selection = try await chat.selection(asked, heardBy: user, on: device)
+        var caller = chat.caller
+        caller.user = user
+        self.caller = caller
+    }
+}

@@ -1,0 +1,76 @@
+import ChatModel
+import EventStreamReader
+import JSON
+import Testing
+
+@testable import ChatCore
+@testable import NativeAPI
+
+/// What tests of devices do: records and events as the chat's verbs would write them, without the verbs.
+extension StreamHarness {
+    private var directory: any Directory { service.engine.directory }
+
+    func member(_ user: String, of channel: String, _ state: MemberState = .joined) async throws {
+        var membership = MembershipRecord(user: user, channel: channel, state: state)
+        membership.joined = state == .joined ? service.clock.now : .zero
+        membership.invited = service.clock.now
+        let key = MembershipRecord.key(user, channel, in: Self.space)
+        _ = try await directory.write([RecordChange(key, body: membership.body, parent: channel)])
+    }
+
+    func channel(_ name: String, _ kind: ChannelKind) async throws {
+        let key = ChannelRecord.key(name, in: Self.space)
+        _ = try await directory.write([RecordChange(key, body: ChannelRecord(id: name, kind: kind).body)])
+    }
+
+    func ban(_ user: String, in channel: String, until: Timetoken? = nil) async throws {
+        var restriction = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
+        restriction.until = until
+        let key = RestrictionRecord.key(user, channel, in: Self.space)
+        _ = try await directory.write([RecordChange(key, body: restriction.body, parent: channel)])
+    }
+
+    /// Appends an event for an audience.
+    @discardableResult
+    func tell(
+        _ channel: String, _ n: Int, for audience: Audience, type: String = "order.paid", by user: String? = nil,
+        from device: String? = nil, data: String? = nil
+    ) async throws -> Timetoken {
+        let text = data ?? "{\"n\":\(n)}"
+        var draft = EventDraft(
+            channel: ChannelID(channel, in: Self.space), type: type, data: JSONText(trusted: Array(text.utf8)),
+            user: user)
+        draft.audience = audience
+        draft.originDevice = device
+        return try await service.engine.log.append([draft], claim: nil).events[0].event.timetoken
+    }
+
+    /// A change of who belongs where, which its subject hears of, too.
+    @discardableResult
+    func change(
+        _ type: String, _ user: String, in channel: String, _ rule: AudienceRule = .joinedAndSubjects, n: Int = 0
+    ) async throws -> Timetoken {
+        try await tell(
+            channel, n, for: .rule(rule, subjects: [user]), type: type,
+            data: #"{"user":{"user_id":"\#(user)"},"user_id":"\#(user)","n":\#(n)}"#)
+    }
+
+    /// Something that all the users hear on their own channels, so that a test knows that nothing else will come.
+    func end(_ users: [String]) async throws {
+        for user in users { try await tell(user, 999, for: .rule(.user, subjects: [user])) }
+    }
+}
+
+extension EventStreamReader {
+    /// The numbers of the events up to the end mark.
+    func heard() async -> [Int] {
+        var numbers: [Int] = []
+        while let event = await next() {
+            guard let number = event.number else { continue }
+            if number == 999 { return numbers }
+            numbers.append(number)
+        }
+        Issue.record("the stream ended before its end mark: \(numbers)")
+        return numbers
+    }
+}

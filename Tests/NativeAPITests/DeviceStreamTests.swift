@@ -1,0 +1,237 @@
+import ChatCore
+import ChatModel
+import EventStreamReader
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("A device's stream", .timeLimit(.minutes(1))) struct DeviceStreamTests {
+    /// Who hears an event on `room` by jo's phone with this audience, whose subject is sue.
+    private static let table: [(Audience, Set<String>)] = [
+        (.subscribers, ["phone", "laptop", "jim", "pat"]),
+        (.webhooks, []),
+        (.rule(.participants), ["pat"]),
+        (.rule(.participantsButOrigin), ["pat"]),
+        (.rule(.participantsAndSubjects, subjects: ["sue"]), ["pat", "sue"]),
+        (.rule(.joined), ["phone", "laptop", "jim"]),
+        (.rule(.joinedButOrigin), ["laptop", "jim"]),
+        (.rule(.joinedAndSubjects, subjects: ["sue"]), ["phone", "laptop", "jim", "sue"]),
+        (.rule(.joinedButSubjects, subjects: ["jo", "sue"]), ["jim"]),
+        (.rule(.joinedAndThreadButOrigin, subjects: ["sue", "jo"]), ["laptop", "jim", "sue"]),
+        (.rule(.members), ["phone", "laptop", "jim", "ina"]),
+        (.rule(.membersButOrigin), ["laptop", "jim", "ina"]),
+        (.rule(.mentioned, subjects: ["jo", "ina", "pat", "sue"]), ["phone", "laptop", "ina", "pat"]),
+        (.rule(.mentionedButOrigin, subjects: ["jo", "ina", "sue"]), ["laptop", "ina"]),
+        (.rule(.user, subjects: ["sue", "jo", "sue"]), ["phone", "laptop", "sue"]),
+        (.rule(.device), ["phone"]),
+        (.rule(.channelList), ["phone", "laptop", "jim", "ina", "pat"]),
+    ]
+
+    @Test("hears of its channels what each audience admits, each event once")
+    func audiences() async throws {
+        #expect(Set(AudienceRule.allCases) == Set(Self.table.compactMap { $0.0.ruleName }))
+        try await StreamHarness.run { gateway in
+            try await gateway.channel("room", .group)
+            for user in ["jo", "jim"] { try await gateway.member(user, of: "room") }
+            try await gateway.member("ina", of: "room", .invited)
+            var readers: [(name: String, reader: EventStreamReader)] = []
+            for (name, query) in [
+                ("phone", "user=jo&device=phone"), ("laptop", "user=jo&device=laptop"),
+                ("jim", "user=jim&device=phone"),
+                ("ina", "user=ina"), ("pat", "user=pat"), ("sue", "user=sue"), ("out", "user=out"),
+            ] {
+                readers.append((name, try await gateway.openReady(query).reader))
+            }
+            try await gateway.change("participant.entered", "pat", in: "room", .participants)
+            for (index, row) in Self.table.enumerated() {
+                try await gateway.tell("room", index + 1, for: row.0, by: "jo", from: "phone")
+            }
+            try await gateway.end(["jo", "jim", "ina", "pat", "sue", "out"])
+            for (name, reader) in readers {
+                let expected = Self.table.indices.filter { Self.table[$0].1.contains(name) }.map { $0 + 1 }
+                let heard = await reader.heard()
+                #expect(heard.filter { $0 > 0 } == expected, "\(name)")
+            }
+        }
+    }
+
+    @Test("hears its user join, what comes after, the leaving, and nothing more")
+    func joinAndLeave() async throws {
+        try await StreamHarness.run { gateway in
+            let (reader, _, _) = try await gateway.openReady("user=ana&device=phone")
+            try await gateway.tell("room", 1, for: .rule(.joined))
+            try await gateway.change("member.joined", "ana", in: "room", n: 2)
+            try await gateway.tell("room", 3, for: .rule(.joined))
+            try await gateway.tell("room", 4, for: .subscribers)
+            try await gateway.change("member.joined", "ben", in: "room", n: 5)
+            try await gateway.change("member.left", "ana", in: "room", n: 6)
+            try await gateway.tell("room", 7, for: .rule(.joined))
+            try await gateway.tell("room", 8, for: .subscribers)
+            try await gateway.change("member.joined", "ana", in: "room", n: 9)
+            try await gateway.end(["ana"])
+            #expect(await reader.heard() == [2, 3, 4, 5, 6, 9])
+            #expect(await gateway.service.hub.feedCount == 1)
+        }
+    }
+
+    @Test("believes what the chat says about members, not what a client publishes in the same words")
+    func forgery() async throws {
+        try await StreamHarness.run { gateway in
+            let (reader, _, _) = try await gateway.openReady("user=ana")
+            try await gateway.tell(
+                "room", 0, for: .subscribers, type: "member.joined", data: #"{"user":{"user_id":"ana"}}"#)
+            try await gateway.tell("room", 1, for: .rule(.joined))
+            try await gateway.end(["ana"])
+            #expect(await reader.heard() == [])
+        }
+    }
+
+    @Test("hears nothing of a channel while its user is banned there, but of the ban itself")
+    func bans() async throws {
+        try await StreamHarness.run { gateway in
+            for channel in ["a", "b", "c"] { try await gateway.member("ana", of: channel) }
+            try await gateway.ban("ana", in: "b")
+            try await gateway.ban("ana", in: "c", until: gateway.service.clock.now)
+            let (reader, _, _) = try await gateway.openReady("user=ana")
+            try await gateway.tell("a", 1, for: .rule(.joined))
+            try await gateway.change("user.banned", "ana", in: "a", n: 2)
+            try await gateway.tell("a", 3, for: .rule(.joined))
+            try await gateway.tell("a", 4, for: .rule(.user, subjects: ["ana"]))
+            try await gateway.tell("b", 5, for: .rule(.joined))
+            try await gateway.tell("c", 6, for: .rule(.joined))
+            try await gateway.change("user.unbanned", "ana", in: "a", n: 7)
+            try await gateway.tell("a", 8, for: .rule(.joined))
+            try await gateway.end(["ana"])
+            #expect(await reader.heard() == [1, 2, 6, 7, 8])
+        }
+    }
+
+    @Test("hears a channel it names, unless that is for members only and its user is none")
+    func named() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.channel("open", .open)
+            try await gateway.channel("crew", .group)
+            try await gateway.member("ben", of: "crew")
+            try await gateway.member("ben", of: "other")
+            let query = "channel=open&channel=crew&channel=free&channel=later&user="
+            let (ana, _, _) = try await gateway.openReady(query + "ana")
+            let (ben, _, _) = try await gateway.openReady(query + "ben&channel=ben")
+            try await gateway.tell("open", 1, for: .subscribers)
+            try await gateway.tell("open", 2, for: .rule(.participants))
+            try await gateway.tell("crew", 3, for: .subscribers)
+            try await gateway.tell("free", 4, for: .subscribers)
+            try await gateway.tell("other", 5, for: .subscribers)
+            try await gateway.tell("later", 6, for: .subscribers)
+            try await gateway.tell(
+                "later", 0, for: .rule(.members), type: "channel.created",
+                data: #"{"channel":{"id":"later","type":"group"}}"#)
+            try await gateway.tell("later", 7, for: .subscribers)
+            try await gateway.emit("open", 999)
+            try await gateway.end(["ben"])
+            #expect(await ana.heard() == [1, 4, 6])
+            #expect(await ben.numbers(5) == [1, 3, 4, 6, 999])
+        }
+    }
+
+    @Test("picks by patterns among the channels of its user")
+    func patterns() async throws {
+        try await StreamHarness.run { gateway in
+            for channel in ["team.a", "club.a"] { try await gateway.member("ana", of: channel) }
+            let (reader, _, _) = try await gateway.openReady("channel=team.*&channel=ana&user=ana")
+            try await gateway.tell("team.a", 1, for: .rule(.joined))
+            try await gateway.tell("club.a", 2, for: .rule(.joined))
+            try await gateway.tell("team.b", 3, for: .subscribers)
+            try await gateway.change("member.joined", "ana", in: "team.b", n: 4)
+            try await gateway.change("member.joined", "ana", in: "club.b", n: 5)
+            try await gateway.tell("team.b", 6, for: .subscribers)
+            try await gateway.tell("club.b", 7, for: .subscribers)
+            try await gateway.end(["ana"])
+            #expect(await reader.heard() == [1, 4, 6])
+        }
+    }
+
+    @Test("loses nothing over a reconnect, and hears what happened since its user joined")
+    func reconnect() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.member("ana", of: "old")
+            let (reader, _, cursor) = try await gateway.openReady("user=ana&device=phone")
+            reader.close()
+            await gateway.until { $0.roll.count == 0 }
+            try await gateway.tell("old", 1, for: .rule(.joined))
+            try await gateway.tell("old", 2, for: .rule(.joinedButOrigin), by: "ana", from: "phone")
+            try await gateway.tell("new", 3, for: .rule(.joined))
+            gateway.clock.advance(by: .seconds(1))
+            try await gateway.member("ana", of: "new")
+            try await gateway.change("member.joined", "ana", in: "new", n: 9)
+            try await gateway.tell("new", 4, for: .rule(.joined))
+            let (back, _, _) = try await gateway.openReady("user=ana&device=phone", lastEventID: cursor)
+            try await gateway.tell("new", 5, for: .rule(.joined))
+            try await gateway.end(["ana"])
+            let heard = await back.heard()
+            #expect(heard == [1, 9, 4, 5])
+        }
+    }
+
+    @Test("is for the user of its credential, and for any user with one of the app")
+    func rights() async throws {
+        try await StreamHarness.run { gateway in
+            let ticket = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"}"#)
+            let text = ticket.json?["ticket"]?.string ?? ""
+            #expect(try await gateway.open("user=ben&ticket=\(text)", as: nil).status == 403)
+            let (own, _, _) = try await gateway.openReady("device=phone&ticket=\(text)", as: nil)
+            try await gateway.tell("ana", 1, for: .rule(.user, subjects: ["ana"]))
+            #expect(await own.numbers(1) == [1])
+            #expect(try await gateway.open("device=phone").status == 400)
+            let emitter = try await gateway.key([.emit])
+            #expect(try await gateway.open("user=ana", as: emitter.text).status == 403)
+            let listed = try await gateway.call("GET", "/v1/streams").json?["data"]?[0]
+            #expect(listed?["user"]?.string == "ana")
+            #expect(listed?["device"]?.string == "phone")
+        }
+    }
+
+    @Test("has its polls, which hear the same")
+    func polls() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.member("ana", of: "room")
+            let from = try await gateway.tell("room", 1, for: .rule(.joined))
+            try await gateway.tell("room", 2, for: .rule(.participants))
+            try await gateway.tell("room", 3, for: .rule(.joined))
+            let poll = try await gateway.call("GET", "/v1/poll?user=ana&device=phone&cursor=\(from)")
+            let events = poll.json?["data"]?.elements ?? []
+            #expect(events.map { $0["data"]?["n"]?.integer } == [3])
+            let cursor = poll.json?["cursor"]?.string ?? ""
+            async let held = gateway.call("GET", "/v1/poll?user=ana&device=phone&cursor=\(cursor)")
+            await gateway.until { !$0.holds.isEmpty }
+            try await gateway.tell("room", 4, for: .rule(.participants))
+            try await gateway.tell("room", 5, for: .rule(.joined))
+            #expect(try await held.json?["data"]?[0]?["data"]?["n"]?.integer == 5)
+        }
+    }
+
+    @Test("follows other channels after a change, with the same ears")
+    func changed() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.channel("open", .open)
+            for channel in ["a", "b"] { try await gateway.member("ana", of: channel) }
+            let (reader, id, _) = try await gateway.openReady("channel=a&user=ana")
+            try await gateway.tell("b", 1, for: .rule(.joined))
+            let change = try await gateway.call(
+                "PATCH", "/v1/streams/\(id)", #"{"channels":["b","open","ana"]}"#)
+            #expect(change.status == 200)
+            try await gateway.tell("a", 2, for: .rule(.joined))
+            try await gateway.tell("b", 3, for: .rule(.joined))
+            try await gateway.tell("b", 4, for: .rule(.participants))
+            try await gateway.tell("open", 5, for: .subscribers)
+            try await gateway.end(["ana"])
+            #expect(await reader.heard() == [3, 5])
+        }
+    }
+}
+
+extension Audience {
+    fileprivate var ruleName: AudienceRule? {
+        if case .rule(let rule, _) = self { rule } else { nil }
+    }
+}
