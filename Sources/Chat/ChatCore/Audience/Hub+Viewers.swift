@@ -1,4 +1,4 @@
-public import ChatModel
+import ChatModel
 
 extension Hub {
     /// As whom a stream may listen, once the hub knows where the user stands.
