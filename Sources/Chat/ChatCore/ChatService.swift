@@ -18,6 +18,8 @@ public final class ChatService: Sendable {
     public let keyring: Keyring
     /// The event types of all apps, and the gate their payloads pass.
     public let eventTypes: EventTypes
+    /// What holds users back from writing and hearing, readable without waiting.
+    public let standings: Standings
     private let deletionCount = Atomic<UInt64>(0)
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
@@ -34,6 +36,7 @@ public final class ChatService: Sendable {
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
+        standings = Standings(directory: engine.directory, keyring: keyring, limits: limits)
     }
 
     /// How often events were deleted here: who keeps events in memory for a moment looks whether that is still true.
@@ -71,17 +74,22 @@ public final class ChatService: Sendable {
             let typesRevision = try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: typesRevision) }
             group.addTask { await self.eventTypes.reportViolations() }
+            let standingsRevision = try await standings.load()
+            group.addTask { await self.standings.follow(from: standingsRevision) }
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
             group.cancelAll()
         }
     }
 
-    /// Reads records, decides and writes in one step; see `Directory.decide`.
+    /// Reads records, decides and writes in one step; see `Directory.decide`. What has changed counts on this node when
+    /// it returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        try await engine.directory.decide(keys, body)
+        let decided = try await engine.directory.decide(keys, body)
+        standings.forget(decided.changes.lazy.map(\.key))
+        return decided
     }
 
     /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.

@@ -55,6 +55,10 @@ public struct Limits: Sendable {
     public var webhooksPerApp = 1000
     public var sourcesPerApp = 1000
 
+    // Chat.
+    /// Channels, and as many users in channels, whose standing is held in memory: some hundred bytes each.
+    public var standingsHeld = 100_000
+
     // Event types.
     public var typesPerApp = 1000
     /// The text of one schema.

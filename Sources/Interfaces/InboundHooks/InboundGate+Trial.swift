@@ -21,7 +21,7 @@ extension InboundGate {
         let greeting = Greeting(source.settings)
         trial.handshake = post.method == "POST" ? greeting.answerVerified(post) : greeting.answer(post)
         guard trial.handshake == nil else { return trial }
-        render(post, source, mapping, identity, &trial)
+        await render(post, source, mapping, identity, &trial)
         return trial
     }
 
@@ -35,7 +35,7 @@ extension InboundGate {
         trial.secretIndex = request.secretIndex
         trial.rejection = request.identity == nil ? request.reason : nil
         trial.mappingVersion = draft == nil ? source.mappingVersion : nil
-        render(request.post(url: nil), source, mapping, request.identity ?? .none, &trial)
+        await render(request.post(url: nil), source, mapping, request.identity ?? .none, &trial)
         return trial
     }
 
@@ -58,7 +58,7 @@ extension InboundGate {
     private func render(
         _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
         _ trial: inout InboundTrial
-    ) {
+    ) async {
         do throws(ChatError) {
             let chat = service.chat(for: source.caller)
             for body in try bodies(of: post, mapping, identity) {
@@ -67,7 +67,7 @@ extension InboundGate {
                 trial.dropped += rendering.dropped
                 for result in rendering.events {
                     switch result {
-                    case .success(let emission): trial.outcomes.append(Self.outcome(emission, chat))
+                    case .success(let emission): trial.outcomes.append(await Self.outcome(emission, chat))
                     case .failure(let error): trial.errors.append(error)
                     }
                 }
@@ -77,9 +77,9 @@ extension InboundGate {
         }
     }
 
-    private static func outcome(_ emission: Emission, _ chat: ChatAccess) -> InboundTrial.Outcome {
+    private static func outcome(_ emission: Emission, _ chat: ChatAccess) async -> InboundTrial.Outcome {
         do throws(ChatError) {
-            return InboundTrial.Outcome(emission: emission, draft: try chat.admit(emission), refusal: nil)
+            return InboundTrial.Outcome(emission: emission, draft: try await chat.admit(emission), refusal: nil)
         } catch {
             return InboundTrial.Outcome(emission: emission, draft: nil, refusal: error)
         }

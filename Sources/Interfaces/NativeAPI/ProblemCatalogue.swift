@@ -105,6 +105,20 @@ enum ProblemCatalogue {
             code: "built_in_type", status: 403, title: "The event type is the gateway's own",
             meaning: "Its schema comes with the gateway. Declare a type under a name of your own."),
         Entry(
+            code: "banned", status: 403, title: "The user is banned from the channel",
+            meaning: "Banned users neither write nor hear. The detail says until when; a moderator can lift it "
+                + "earlier."),
+        Entry(
+            code: "muted", status: 403, title: "The user is muted in the channel",
+            meaning: "Muted users hear, but do not write. The detail says until when; a moderator can lift it "
+                + "earlier."),
+        Entry(
+            code: "frozen", status: 403, title: "The channel is frozen",
+            meaning: "Only operators of the channel may write until it is unfrozen."),
+        Entry(
+            code: "not_a_member", status: 403, title: "The user is no member of the channel",
+            meaning: "The channel is for its members. Join it, or accept the invitation, first."),
+        Entry(
             code: "not_found", status: 404, title: "Not found",
             meaning: "There is no such thing, or none this credential may know of."),
         Entry(

@@ -39,13 +39,13 @@ import Testing
         try await withTwoNodes { here, there in
             try await here.declareOrder()
             try await there.until { try $0.eventType("order.paid").latestVersion == 1 }
-            try await there.until { $0.isRefused(#"{"amount":"1"}"#) }
+            try await there.until { await $0.isRefused(#"{"amount":"1"}"#) }
             _ = try await here.addVersion(proposal(#"{"type":"object"}"#), to: "order.paid")
-            try await there.until { !$0.isRefused(#"{"amount":"1"}"#) }
+            try await there.until { await !$0.isRefused(#"{"amount":"1"}"#) }
             _ = try await here.addVersion(proposal("false", forced: "closed for good"), to: "order.paid")
-            try await there.until { $0.isRefused("{}") }
+            try await there.until { await $0.isRefused("{}") }
             _ = try await here.declare("order.paid", settings(.off))
-            try await there.until { !$0.isRefused("{}") }
+            try await there.until { await !$0.isRefused("{}") }
             _ = try await here.setCandidate(json("false"), for: "order.paid")
             try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
             try await here.dropCandidate(of: "order.paid")
@@ -64,7 +64,7 @@ import Testing
             }
             await door.arrival()
             try await here.declareOrder()
-            try await there.until { $0.isRefused(#"{"amount":"1"}"#) }
+            try await there.until { await $0.isRefused(#"{"amount":"1"}"#) }
             _ = try await here.setCandidate(json("false"), for: "order.paid")
             try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
             door.open()
@@ -261,11 +261,11 @@ import Testing
 }
 
 extension ChatAccess {
-    fileprivate func isRefused(_ data: String) -> Bool { (try? admit(orderPaid(data))) == nil }
+    fileprivate func isRefused(_ data: String) async -> Bool { (try? await admit(orderPaid(data))) == nil }
 
     /// Waits for what another node, or the follower, brings about.
-    fileprivate func until(_ condition: (ChatAccess) throws -> Bool) async throws {
-        while !((try? condition(self)) ?? false) {
+    fileprivate func until(_ condition: (ChatAccess) async throws -> Bool) async throws {
+        while !((try? await condition(self)) ?? false) {
             try Task.checkCancellation()
             await Task.yield()
         }

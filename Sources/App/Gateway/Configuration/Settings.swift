@@ -126,6 +126,9 @@ public enum Settings {
         .seconds(
             "limits.deliveries_kept_seconds", \.limits.deliveriesKept, in: 3600...31_536_000,
             "how long finished and dead deliveries can be seen"),
+        .integer(
+            "limits.standings_held", \.limits.standingsHeld, in: 1000...10_000_000, unit: "entries",
+            "channels, and users in channels, whose standing is held in memory"),
         .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app"),
         .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app"),
         .integer(

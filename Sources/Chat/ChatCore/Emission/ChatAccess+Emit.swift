@@ -11,7 +11,7 @@ extension ChatAccess {
     @discardableResult
     public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
-            return try await emit(admitted: try admit(emissions), claim: claim)
+            return try await emit(admitted: try await admit(emissions), claim: claim)
         } catch {
             guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: emissions)
@@ -37,25 +37,39 @@ extension ChatAccess {
         return AppendOutcome(events: events, repeatedNote: earlier.note)
     }
 
+    private func admit(_ emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
+        let drafts = try drafts(of: emissions)
+        if service.standings.concern(space) {
+            for draft in drafts { try await demandWriting(by: draft.user, in: draft.channel.name) }
+        }
+        return drafts
+    }
+
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
     /// drafts are large.
     @inline(never)
-    private func admit(_ emissions: [Emission]) throws(ChatError) -> [EventDraft] {
+    private func drafts(of emissions: [Emission]) throws(ChatError) -> [EventDraft] {
         var drafts: [EventDraft] = []
         drafts.reserveCapacity(emissions.count)
-        for emission in emissions { drafts.append(try admit(emission)) }
+        for emission in emissions { drafts.append(try self.draft(of: emission)) }
         return drafts
     }
 
     /// One event; see `emit(_:claim:)`.
     @discardableResult
     public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
-        try await emit(admitted: try admit([emission])).events[0]
+        try await emit(admitted: try await admit([emission])).events[0]
     }
 
-    /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type. Every way in
-    /// passes here.
-    public func admit(_ emission: Emission) throws(ChatError) -> EventDraft {
+    /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type, and whether the
+    /// user may write there. Every way in passes here.
+    public func admit(_ emission: Emission) async throws(ChatError) -> EventDraft {
+        let draft = try draft(of: emission)
+        try await demandWriting(by: draft.user, in: draft.channel.name)
+        return draft
+    }
+
+    private func draft(of emission: Emission) throws(ChatError) -> EventDraft {
         try caller.demand(.emit)
         try Names.check(channel: emission.channel)
         guard emission.channel != ChannelID.systemName else {

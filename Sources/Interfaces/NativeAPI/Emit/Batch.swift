@@ -48,14 +48,17 @@ extension NativeAPI {
 
     private static func admitted(
         _ read: ReadEmission, _ element: BatchElements.Element, isAtomic: Bool, _ chat: ChatAccess
-    ) -> Result<EventDraft, ChatError> {
-        read.flatMap { emission in
-            do throws(ChatError) {
-                return .success(try chat.admit(emission))
-            } catch {
-                // In `each` its place in the answer tells which it is, if it can be told what is wrong with it.
-                return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
-            }
+    ) async -> Result<EventDraft, ChatError> {
+        let emission: Emission
+        switch read {
+        case .success(let read): emission = read
+        case .failure(let refusal): return .failure(refusal)
+        }
+        do throws(ChatError) {
+            return .success(try await chat.admit(emission))
+        } catch {
+            // In `each` its place in the answer tells which it is, if it can be told what is wrong with it.
+            return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
         }
     }
 
@@ -66,7 +69,10 @@ extension NativeAPI {
     private func emitBatch(
         _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
     ) async throws -> Response {
-        let items = zip(read, elements).map { Self.admitted($0, $1, isAtomic: isAtomic, chat) }
+        var items: [Result<EventDraft, ChatError>] = []
+        for (read, element) in zip(read, elements) {
+            items.append(await Self.admitted(read, element, isAtomic: isAtomic, chat))
+        }
         guard let key = try IdempotencyKey(request.headers) else {
             return try await store(items, isAtomic: isAtomic, request, chat) { _ in nil }
         }

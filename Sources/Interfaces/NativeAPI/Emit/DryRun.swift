@@ -127,7 +127,7 @@ extension NativeAPI {
     private func forecast(_ read: ReadEmission, _ chat: ChatAccess) async -> Forecast {
         let draft: EventDraft
         do throws(ChatError) {
-            draft = try chat.admit(try read.get())
+            draft = try await chat.admit(try read.get())
         } catch {
             let nobody = Reach(webhooks: chat.caller.scopes.allow(.manage) ? [] : nil)
             let version = error.members.first { $0.name == "schema_version" }?.value

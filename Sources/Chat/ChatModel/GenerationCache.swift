@@ -1,30 +1,37 @@
 /// A bounded cache: what was used since the last two turnovers stays. Cheaper than a true LRU, which would write on
 /// every hit; a hit here is one lookup.
-struct GenerationCache<Key: Hashable, Value> {
+public struct GenerationCache<Key: Hashable, Value> {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
     private let generation: Int
 
     /// - Parameter capacity: at most this many entries; half of them are sure to be recent.
-    init(capacity: Int) { generation = max(1, capacity / 2) }
+    public init(capacity: Int) { generation = max(1, capacity / 2) }
 
-    mutating func value(of key: Key) -> Value? {
+    public mutating func value(of key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old[key] else { return nil }
         insert(value, for: key)
         return value
     }
 
-    mutating func insert(_ value: Value, for key: Key) {
-        if young.count >= generation {
+    public mutating func insert(_ value: Value, for key: Key) {
+        if young.count >= generation, young[key] == nil {
             old = young
             young = Dictionary(minimumCapacity: generation)
         }
         young[key] = value
     }
 
-    mutating func removeAll() {
+    public mutating func remove(_ key: Key) {
+        young[key] = nil
+        old[key] = nil
+    }
+
+    public mutating func removeAll() {
         young.removeAll(keepingCapacity: true)
         old.removeAll(keepingCapacity: true)
     }
 }
+
+extension GenerationCache: Sendable where Key: Sendable, Value: Sendable {}

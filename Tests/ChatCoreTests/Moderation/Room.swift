@@ -1,0 +1,104 @@
+import ChatModel
+import Foundation
+import JSON
+import Locking
+import SQLiteEngine
+import TestHouse
+import Testing
+
+@testable import ChatCore
+
+/// An app with rooms to moderate, whose time a test decides.
+struct Room: Sendable {
+    let service: ChatService
+    let time: Lock<Timetoken>
+
+    /// The app as its admin sees it.
+    var chat: ChatAccess { service.chat(for: ChatHouse.owner) }
+
+    /// The app as a credential of one user sees it.
+    func chat(of user: String) -> ChatAccess {
+        service.chat(
+            for: Caller(space: ChatHouse.space, credential: "token_\(user)", scopes: [.emit, .read], user: user))
+    }
+
+    static func open(
+        path: String = ":memory:", limits: Limits = Limits(),
+        time: Lock<Timetoken> = Lock(17_324_123_456_789_012), _ body: @Sendable (Room) async throws -> Void
+    ) async throws {
+        let clock = WallClock { time.withLock { $0 } }
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: path, limits: limits, clock: clock, logger: ChatHouse.quiet))
+        let house = try await ChatHouse(on: engine, limits: limits, clock: clock)
+        try await house.run { try await body(Room(service: house.service, time: time)) }
+    }
+
+    /// Calls `body` with the path of a store, which is gone afterwards.
+    static func inFile(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/room-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder + "/parley.db")
+    }
+
+    func advance(_ duration: Duration) { time.withLock { $0 = $0.adding(duration) } }
+
+    /// Writes records as they are, in the way every verb does.
+    func put(_ channel: ChannelRecord) async throws {
+        try await put(channel.body, ChannelRecord.key(channel.id, in: ChatHouse.space))
+    }
+
+    func put(_ member: MembershipRecord) async throws {
+        try await put(
+            member.body, MembershipRecord.key(member.user, member.channel, in: ChatHouse.space), parent: member.channel)
+    }
+
+    func put(_ restriction: RestrictionRecord) async throws {
+        try await put(
+            restriction.body, RestrictionRecord.key(restriction.user, restriction.channel, in: ChatHouse.space),
+            parent: restriction.channel)
+    }
+
+    func put(_ body: JSONText, _ key: RecordKey, parent: String? = nil) async throws {
+        _ = try await service.decide([key]) { _ in
+            Decision((), changes: [RecordChange(key, body: body, parent: parent)])
+        }
+    }
+
+    func remove(_ key: RecordKey) async throws {
+        _ = try await service.decide([key]) { _ in Decision((), changes: [RecordChange(key, body: nil)]) }
+    }
+
+    /// A channel with these joined members.
+    func establish(
+        _ id: String, _ kind: ChannelKind = .group, members: [String] = [], operators: [String] = [],
+        customType: String? = nil
+    ) async throws {
+        var channel = ChannelRecord(id: id, kind: kind)
+        channel.operators = operators
+        channel.customType = customType
+        try await put(channel)
+        for user in members {
+            var member = MembershipRecord(user: user, channel: id, state: .joined)
+            member.joined = service.clock.now
+            try await put(member)
+        }
+        let counts = MemberCounts(all: members.count, joined: members.count)
+        try await put(counts.body, MemberCounts.key(id, in: ChatHouse.space))
+    }
+
+    @discardableResult
+    func say(_ text: String, in channel: String, by user: String?) async throws -> Event {
+        try await chat.emit(.message(channel: channel, data: Self.text(text), user: user, meta: nil)).event
+    }
+
+    static func text(_ text: String) -> JSONText { JSONText { $0.object { $0.member("text", text) } } }
+}
+
+extension JSONWriter {
+    fileprivate mutating func object(_ print: (inout JSONWriter) -> Void) {
+        beginObject()
+        print(&self)
+        endObject()
+    }
+}

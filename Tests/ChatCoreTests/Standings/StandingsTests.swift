@@ -1,0 +1,158 @@
+import ChatModel
+import JSON
+import TestHouse
+import Testing
+
+@testable import ChatCore
+
+@Suite("The standing of users in channels") struct StandingsTests {
+    private static let small = {
+        var limits = Limits()
+        limits.standingsHeld = 8
+        return limits
+    }()
+
+    private func slug(_ body: () async throws -> Void) async -> String? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? ChatError)?.slug ?? "\(error)"
+        }
+    }
+
+    @Test("concerns no app without records, and every app from its first one on")
+    func concern() async throws {
+        try await Room.open { room in
+            #expect(!room.service.standings.concern(ChatHouse.space))
+            try await room.establish("crew")
+            #expect(room.service.standings.concern(ChatHouse.space))
+            #expect(!room.service.standings.concern(SpaceID("other")))
+        }
+    }
+
+    @Test("is known after a start over a store that has records")
+    func start() async throws {
+        try await Room.inFile { path in
+            try await Room.open(path: path) { room in
+                try await room.put(RestrictionRecord(user: "mallory", channel: "crew", isBanned: true, isMuted: false))
+            }
+            try await Room.open(path: path) { room in
+                #expect(await slug { try await room.say("hi", in: "crew", by: "mallory") } == "banned")
+            }
+        }
+    }
+
+    @Test("refuses who is banned or muted, whatever the credential, and says until when")
+    func refusals() async throws {
+        try await Room.open { room in
+            var ban = RestrictionRecord(user: "mallory", channel: "crew", isBanned: true, isMuted: false)
+            ban.until = Timetoken(17_324_123_456_789_012).adding(.seconds(60))
+            ban.reason = "spam"
+            try await room.put(ban)
+            try await room.put(RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true))
+            #expect(await slug { try await room.say("hi", in: "crew", by: "ben") } == "muted")
+            let error = await #expect(throws: ChatError.self) { try await room.say("hi", in: "crew", by: "mallory") }
+            #expect(error?.code == .forbidden && error?.slug == "banned")
+            #expect(
+                error?.message
+                    == "user 'mallory' is banned from channel 'crew' until 2024-11-24T01:40:05.678901Z (spam)")
+            // Elsewhere, and nobody in particular.
+            try await room.say("hi", in: "other", by: "mallory")
+            try await room.say("hi", in: "crew", by: nil)
+        }
+    }
+
+    @Test("lets one write again at the moment the restriction is over")
+    func expiry() async throws {
+        try await Room.open { room in
+            var mute = RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true)
+            mute.until = room.service.clock.now.adding(.seconds(5))
+            try await room.put(mute)
+            room.advance(.seconds(4))
+            #expect(await slug { try await room.say("hi", in: "crew", by: "ben") } == "muted")
+            room.advance(.seconds(1))
+            try await room.say("hi", in: "crew", by: "ben")
+        }
+    }
+
+    @Test("lets operators alone write in a frozen channel, and the app itself")
+    func frozen() async throws {
+        try await Room.open { room in
+            var channel = ChannelRecord(id: "crew", kind: .public)
+            channel.isFrozen = true
+            channel.operators = ["ana"]
+            try await room.put(channel)
+            #expect(await slug { try await room.say("hi", in: "crew", by: "ben") } == "frozen")
+            try await room.say("hi", in: "crew", by: "ana")
+            try await room.say("hi", in: "crew", by: nil)
+            channel.isFrozen = false
+            try await room.put(channel)
+            try await room.say("hi", in: "crew", by: "ben")
+        }
+    }
+
+    @Test("keeps a private channel for who has joined, where the credential is a user's own")
+    func members() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .group, members: ["ana"])
+            try await room.establish("lobby", .public)
+            let hello = Emission(channel: "crew", type: "wave", data: Room.text("hi"))
+            try await room.chat(of: "ana").emit(hello)
+            #expect(await slug { try await room.chat(of: "ben").emit(hello) } == "not_a_member")
+            try await room.say("hi", in: "crew", by: "ben")
+            var elsewhere = hello
+            elsewhere.channel = "lobby"
+            try await room.chat(of: "ben").emit(elsewhere)
+            var invited = MembershipRecord(user: "ben", channel: "crew", state: .invited)
+            try await room.put(invited)
+            #expect(await slug { try await room.chat(of: "ben").emit(hello) } == "not_a_member")
+            invited.state = .joined
+            try await room.put(invited)
+            try await room.chat(of: "ben").emit(hello)
+            try await room.remove(MembershipRecord.key("ben", "crew", in: ChatHouse.space))
+            #expect(await slug { try await room.chat(of: "ben").emit(hello) } == "not_a_member")
+        }
+    }
+
+    @Test("says who may hear a channel")
+    func hearing() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .group, members: ["ana"])
+            try await room.establish("lobby", .open)
+            try await room.put(RestrictionRecord(user: "mallory", channel: "lobby", isBanned: true, isMuted: false))
+            try await room.put(RestrictionRecord(user: "ben", channel: "lobby", isBanned: false, isMuted: true))
+            #expect(try await room.chat.mayHear("ana", in: "crew"))
+            #expect(try await !room.chat.mayHear("ben", in: "crew"))
+            #expect(try await room.chat.mayHear("ben", in: "lobby"))
+            #expect(try await !room.chat.mayHear("mallory", in: "lobby"))
+            #expect(try await room.chat.mayHear("mallory", in: "unheard.of"))
+        }
+    }
+
+    @Test("counts when the change returns, with readers on the way all the time")
+    func races() async throws {
+        try await Room.open(
+            limits: Self.small
+        ) { room in
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            _ = try? await room.say("hi", in: "crew", by: "ben")
+                            await Task.yield()
+                        }
+                    }
+                }
+                for round in 0..<50 {
+                    let ban = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: round % 2 == 0)
+                    try await room.put(ban)
+                    #expect(await slug { try await room.say("hi", in: "crew", by: "ben") } == "banned")
+                    try await room.remove(RestrictionRecord.key("ben", "crew", in: ChatHouse.space))
+                    try await room.say("hi", in: "crew", by: "ben")
+                }
+                group.cancelAll()
+            }
+        }
+    }
+}
