@@ -71,5 +71,16 @@ public struct Limits: Sendable {
     /// How long a new version is compared with earlier ones, where the rule asks for all of them.
     public var schemaComparison: Duration = .seconds(5)
 
+    // Records of the chat.
+    /// One text of a record: a name, an address, a description.
+    public var recordTextBytes = 2048
+    /// One value of the app's own in a record, `custom` or `data`; and all texts of `metadata` together.
+    public var recordValueBytes = 16 * 1024
+    public var operatorsPerChannel = 100
+    /// Users that one call invites, or makes members of a new channel.
+    public var membersPerCall = 100
+    /// Channels of one channel group.
+    public var groupChannels = 2000
+
     public init() {}
 }

@@ -36,6 +36,8 @@ public struct ChannelRecord: Sendable, Equatable {
     public var isFrozen = false
     /// Users who moderate the channel. At most `Limits.operatorsPerChannel`.
     public var operators: [String] = []
+    /// The two of a direct channel, smaller name first; empty for other kinds.
+    public var pair: [String] = []
     /// The message that is shown first, if one is pinned.
     public var pinned: Timetoken = .zero
     public var createdBy: String?
@@ -62,6 +64,7 @@ public struct ChannelRecord: Sendable, Equatable {
         writer.nullable("custom", custom)
         writer.member("frozen", isFrozen)
         writer.member("operators", operators)
+        if kind == .direct { writer.member("pair", pair) }
         writer.nullable("pinned_timetoken", pinned)
         writer.nullable("created_by", createdBy)
         writer.member("created_timetoken", created.description)
@@ -89,6 +92,7 @@ public struct ChannelRecord: Sendable, Equatable {
         custom = text.part("custom")
         isFrozen = value.flag("frozen")
         operators = value["operators"]?.strings ?? []
+        pair = value["pair"]?.strings ?? []
         pinned = value.timetoken("pinned_timetoken")
         createdBy = value.text("created_by")
         created = value.timetoken("created_timetoken")

@@ -15,6 +15,8 @@ public struct UserRecord: Sendable, Equatable {
     public var custom: JSONText?
     /// Texts by key.
     public var metadata: [String: String] = [:]
+    /// Whether an invitation makes the user a member at once, without an answer.
+    public var autoAcceptsInvites = false
     /// Zero for one without a record.
     public var created: Timetoken = .zero
     public var updated: Timetoken = .zero
@@ -34,6 +36,7 @@ public struct UserRecord: Sendable, Equatable {
         writer.nullable("status", status)
         writer.nullable("custom", custom)
         writer.member("metadata", metadata)
+        writer.member("auto_accepts_invites", autoAcceptsInvites)
         writer.member("created_timetoken", created.description)
     }
 
@@ -56,6 +59,7 @@ public struct UserRecord: Sendable, Equatable {
         status = value.text("status")
         custom = text.part("custom")
         metadata = value.texts("metadata")
+        autoAcceptsInvites = value.flag("auto_accepts_invites")
         created = value.timetoken("created_timetoken")
     }
 
@@ -65,6 +69,21 @@ public struct UserRecord: Sendable, Equatable {
         self.init(id: record.key.id, root, record.body)
         updated = record.updated
         etag = record.etag
+    }
+
+    /// The record as events of its own show it: the reference, and the fields beside it.
+    public func printWhole(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("user_id", id)
+        writer.nullable("nickname", name)
+        writer.nullable("profile_url", profileURL)
+        writer.nullable("email", email)
+        writer.nullable("external_id", externalID)
+        writer.nullable("type", type)
+        writer.nullable("status", status)
+        writer.nullable("custom", custom)
+        writer.member("metadata", metadata)
+        writer.endObject()
     }
 
     /// How events name a user: the id, and what there is to show (`$defs/user` of the catalogue).

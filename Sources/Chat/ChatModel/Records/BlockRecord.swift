@@ -1,0 +1,40 @@
+public import JSON
+
+/// That a user wants to hear nothing of another. Its id is `user/blocked` and its parent the user.
+public struct BlockRecord: Sendable, Equatable {
+    public var user: String
+    public var blocked: String
+    public var since: Timetoken = .zero
+
+    public init(user: String, blocked: String) {
+        self.user = user
+        self.blocked = blocked
+    }
+
+    public static func key(_ user: String, _ blocked: String, in space: SpaceID) -> RecordKey {
+        RecordKey(.block, parts: [user, blocked], in: space)
+    }
+
+    public func printMembers(to writer: inout JSONWriter) {
+        writer.member("user", user)
+        writer.member("blocked", blocked)
+        writer.member("since_timetoken", since.description)
+    }
+
+    public var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
+
+    /// Nil for a record that is none of ours.
+    public init?(_ record: Record) {
+        guard let root = try? JSONDocument(record.body).root, let user = root.text("user"),
+            let blocked = root.text("blocked")
+        else { return nil }
+        self.init(user: user, blocked: blocked)
+        since = root.timetoken("since_timetoken")
+    }
+}

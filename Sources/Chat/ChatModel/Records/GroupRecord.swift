@@ -1,0 +1,35 @@
+public import JSON
+
+/// Channels under one name, to be followed together.
+public struct GroupRecord: Sendable, Equatable {
+    public var id: String
+    /// In the order they were added; no name twice. At most `Limits.groupChannels`.
+    public var channels: [String]
+    public var updated: Timetoken = .zero
+    public var etag = ""
+
+    public init(id: String, channels: [String]) {
+        self.id = id
+        self.channels = channels
+    }
+
+    public static func key(_ id: String, in space: SpaceID) -> RecordKey { RecordKey(.group, id, in: space) }
+
+    public func printMembers(to writer: inout JSONWriter) { writer.member("channels", channels) }
+
+    public var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
+
+    /// Nil for a record that is none of ours.
+    public init?(_ record: Record) {
+        guard let channels = (try? JSONDocument(record.body))?.root["channels"]?.strings else { return nil }
+        self.init(id: record.key.id, channels: channels)
+        updated = record.updated
+        etag = record.etag
+    }
+}
