@@ -1,0 +1,51 @@
+public import ChatModel
+public import JSON
+
+/// What somebody wants changed of a channel's record.
+public struct ChannelEdit: Sendable {
+    public var name = FieldEdit<String>.keep
+    public var description = FieldEdit<String>.keep
+    public var customType = FieldEdit<String>.keep
+    public var coverURL = FieldEdit<String>.keep
+    public var type = FieldEdit<String>.keep
+    public var status = FieldEdit<String>.keep
+    public var data = FieldEdit<JSONText>.keep
+    public var custom = FieldEdit<JSONText>.keep
+
+    public init() {}
+
+    func apply(to channel: inout ChannelRecord) {
+        channel.name = name.applied(to: channel.name)
+        channel.description = description.applied(to: channel.description)
+        channel.customType = customType.applied(to: channel.customType)
+        channel.coverURL = coverURL.applied(to: channel.coverURL)
+        channel.type = type.applied(to: channel.type)
+        channel.status = status.applied(to: channel.status)
+        channel.data = data.applied(to: channel.data)
+        channel.custom = custom.applied(to: channel.custom)
+    }
+
+    /// Every field is set: what is not given is cleared.
+    func replace(in channel: inout ChannelRecord) {
+        channel.name = nil
+        channel.description = nil
+        channel.customType = nil
+        channel.coverURL = nil
+        channel.type = nil
+        channel.status = nil
+        channel.data = nil
+        channel.custom = nil
+        apply(to: &channel)
+    }
+
+    func check(_ limits: Limits) throws(ChatError) {
+        try limits.check(name.applied(to: nil), "name")
+        try limits.check(description.applied(to: nil), "description")
+        try limits.check(customType.applied(to: nil), "custom_type")
+        try limits.check(coverURL.applied(to: nil), "cover_url")
+        try limits.check(type.applied(to: nil), "type")
+        try limits.check(status.applied(to: nil), "status")
+        try limits.check(value: data.applied(to: nil), "data")
+        try limits.check(object: custom.applied(to: nil), "custom")
+    }
+}

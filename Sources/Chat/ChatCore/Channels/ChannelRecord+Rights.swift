@@ -1,0 +1,38 @@
+import ChatModel
+
+extension ChannelRecord {
+    func isOperator(_ user: String) -> Bool { operators.contains { ExactText($0) == ExactText(user) } }
+
+    /// Whether the user is one of the two of a direct channel.
+    func isOfPair(_ user: String) -> Bool { pair.contains { ExactText($0) == ExactText(user) } }
+
+    /// Who hears what happens to the record.
+    var listeners: Audience { .rule(kind.hasMembers ? .members : .participants) }
+}
+
+extension ChatAccess {
+    /// The channel's record.
+    ///
+    /// - Throws: `.notFound` where there is none: a channel that is only used has neither members nor operators.
+    func existing(_ name: String, in situation: Situation) throws(ChatError) -> ChannelRecord {
+        guard let record = situation[ChannelRecord.key(name, in: space)].flatMap(ChannelRecord.init) else {
+            throw .noChannelRecord(name)
+        }
+        return record
+    }
+
+    /// Checks the name of a channel that is to have a record, and that the caller reaches it.
+    func demandRecord(of name: String) throws(ChatError) {
+        try Names.check(channel: name)
+        guard name != ChannelID.systemName else {
+            throw ChatError(.malformed, "'\(name)' is the gateway's own channel; it has no record")
+        }
+        try caller.demand(channel: name)
+    }
+}
+
+extension ChatError {
+    static func noChannelRecord(_ name: String) -> ChatError {
+        ChatError(.notFound, "channel '\(name)' has no record; make one with PUT /v1/channels/{channel}")
+    }
+}

@@ -1,0 +1,127 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// The record of a channel; nil where there is none, whether or not the channel is used.
+    public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
+        try caller.demand(.read)
+        try demandRecord(of: name)
+        let records = try await directory.read([
+            ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space),
+        ])
+        return records[0].flatMap(ChannelRecord.init).map {
+            ChannelView(channel: $0, counts: MemberCounts(records[1]))
+        }
+    }
+
+    /// Changes what the app keeps in a channel's record; for operators.
+    ///
+    /// - Throws: `.notFound`; `.stale` when `demand` names another version.
+    public func update(
+        channel name: String, _ edit: ChannelEdit, demand: RecordChange.Demand = .none, by named: String? = nil
+    ) async throws(ChatError) -> ChannelView {
+        try edit.check(limits)
+        try demandRecord(of: name)
+        return try await change(channel: name, demand: demand, by: try actor(named)) { channel in
+            edit.apply(to: &channel)
+        }
+    }
+
+    /// Makes a user an operator of a channel, or one no more; for operators. Whoever is a member keeps a role in step.
+    public func appoint(
+        _ user: String, in name: String, _ role: MemberRole, by named: String? = nil
+    ) async throws(ChatError) -> ChannelView {
+        try demandRecord(of: name)
+        try Names.check(user: user)
+        let actor = try actor(named)
+        let keys = MemberChange.keys(of: name, users: [user], by: actor, in: space)
+        let decided = try await decide(keys) { situation throws(ChatError) in
+            var change = try MemberChange(of: name, situation, by: actor, in: self)
+            try actor.demandOperator(of: change.channel)
+            guard change.channel.kind != .direct else {
+                throw ChatError(.invalid, "a direct channel has no operators", slug: "no_operators")
+            }
+            change.appoint(user, role)
+            try change.checkOperators()
+            return change.decision(ChannelView(channel: change.channel, counts: change.counts))
+        }
+        return decided.value.stamped(decided.record(ChannelRecord.key(name, in: space)))
+    }
+
+    /// Deletes a channel's record with its members, restrictions, texts and counters; for operators. Its events stay.
+    ///
+    /// The record goes with everything counted, in one step; members and restrictions follow in bounded ones. Nobody is
+    /// taken for a member meanwhile, since that takes a record, and what a crash leaves goes before the channel is made
+    /// again.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult public func delete(
+        channel name: String, demand: RecordChange.Demand = .none, by named: String? = nil
+    ) async throws(ChatError) -> Bool {
+        try demandRecord(of: name)
+        let actor = try actor(named)
+        let key = ChannelRecord.key(name, in: space)
+        let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
+        let decided = try await decide([key] + beside) { situation throws(ChatError) in
+            guard let channel = situation[key].flatMap(ChannelRecord.init) else { return Decision(false) }
+            try actor.demandOperator(of: channel)
+            let counts = MemberCounts(situation[beside[0]])
+            let changes = [RecordChange(key, body: nil, demand: demand)] + beside.map { RecordChange($0, body: nil) }
+            let event = deleted(channel, counts, at: situation.now, by: actor.user)
+            return Decision(true, changes: changes, events: [event])
+        }
+        if decided.value {
+            try await sweepMembers(of: name)
+            try await sweep(.restriction, of: name)
+        }
+        return decided.value
+    }
+
+    /// Changes a record that is there, and tells who is in the channel what is different.
+    func change(
+        channel name: String, demand: RecordChange.Demand, by actor: Actor,
+        _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
+    ) async throws(ChatError) -> ChannelView {
+        let (key, countsKey) = (ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space))
+        let decided = try await decide([key, countsKey]) { situation throws(ChatError) in
+            let before = try existing(name, in: situation)
+            try actor.demandOperator(of: before)
+            var channel = before
+            try edit(&channel)
+            let counts = MemberCounts(situation[countsKey])
+            let write = RecordChange(key, body: channel.body, demand: demand)
+            let events =
+                channel.body == before.body
+                ? [] : [channelUpdated(from: before, to: channel, counts: counts, by: actor.user)]
+            return Decision(ChannelView(channel: channel, counts: counts), changes: [write], events: events)
+        }
+        return decided.value.stamped(decided.record(key))
+    }
+
+    func sweepMembers(of channel: String) async throws(ChatError) { try await sweep(.membership, of: channel) }
+
+    /// Removes the records that belong to a channel, as long as it has none of its own.
+    private func sweep(_ kind: RecordKind, of channel: String) async throws(ChatError) {
+        let owner = ChannelRecord.key(channel, in: space)
+        var query = RecordQuery(kind, in: space, limit: limits.pageMost)
+        query.parent = channel
+        while true {
+            let page = try await directory.list(query)
+            let keys = page.items.map(\.key)
+            guard !keys.isEmpty else { return }
+            let decided = try await decide([owner]) { situation in
+                guard situation[owner] == nil else { return Decision(false) }
+                return Decision(true, changes: keys.map { RecordChange($0, body: nil) })
+            }
+            guard decided.value, page.hasMore else { return }
+        }
+    }
+}
+
+extension ChannelView {
+    /// With the version and time that the store gave.
+    fileprivate func stamped(_ record: Record?) -> ChannelView {
+        guard let stored = record.flatMap(ChannelRecord.init) else { return self }
+        return ChannelView(channel: stored, counts: counts)
+    }
+}

@@ -1,0 +1,164 @@
+public import ChatModel
+import JSON
+import Signing
+
+extension ChatAccess {
+    /// Makes a channel with its first members.
+    ///
+    /// Who makes it joins it and is its operator, and the others are invited; where an app makes it for nobody in
+    /// particular, they are members at once. A direct channel that is there already is the answer, and nothing happens.
+    ///
+    /// - Throws: `.conflict` with `current` when another channel has the id.
+    public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
+        try new.edit.check(limits)
+        let actor = try actor(named)
+        var channel = try blank(new, by: actor)
+        new.edit.apply(to: &channel)
+        let users = try firstMembers(new, of: channel, by: actor)
+        return try await make(channel, users, by: actor)
+    }
+
+    /// Makes a channel's record under a name, or replaces what the app keeps in it. Who makes it joins it and is its
+    /// operator; replacing is for operators.
+    ///
+    /// - Parameter kind: `group` and `public` may take each other's place; others stay what they are.
+    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Demand` says.
+    public func put(
+        channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Demand = .none,
+        by named: String? = nil
+    ) async throws(ChatError) -> Written<ChannelView> {
+        try edit.check(limits)
+        try demandRecord(of: name)
+        let actor = try actor(named)
+        let key = ChannelRecord.key(name, in: space)
+        if try await directory.read(key) == nil, case .none = demand {
+            var new = NewChannel(kind: kind, id: name)
+            new.edit = edit
+            do throws(ChatError) {
+                return try await make(new, by: named)
+            } catch {
+                // Made by somebody else in this moment: replaced, like any that was there.
+                guard error.code == .conflict, error.current?.key == key else { throw error }
+            }
+        } else if case .absent = demand {
+            var new = NewChannel(kind: kind, id: name)
+            new.edit = edit
+            return try await make(new, by: named)
+        }
+        let view = try await change(channel: name, demand: demand, by: actor) { channel throws(ChatError) in
+            try channel.take(kind)
+            edit.replace(in: &channel)
+        }
+        return Written(record: view, isNew: false)
+    }
+
+    private func make(
+        _ channel: ChannelRecord, _ users: [String], by actor: Actor
+    ) async throws(ChatError) -> Written<ChannelView> {
+        try demandRecord(of: channel.id)
+        try await sweepMembers(of: channel.id)
+        let members = (actor.user.map { [$0] } ?? []) + users
+        let key = ChannelRecord.key(channel.id, in: space)
+        let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: space)
+        let decided = try await decide(keys) { situation throws(ChatError) in
+            if let record = situation[key], let present = ChannelRecord(record) {
+                guard channel.kind == .direct, present.kind == .direct else { throw .channelExists(record) }
+                let counts = MemberCounts(situation[MemberCounts.key(channel.id, in: space)])
+                return Decision(Written(record: ChannelView(channel: present, counts: counts), isNew: false))
+            }
+            return try first(channel, users, situation, by: actor)
+        }
+        guard decided.value.isNew, let record = decided.record(key), let made = ChannelRecord(record) else {
+            return decided.value
+        }
+        return Written(record: ChannelView(channel: made, counts: decided.value.record.counts), isNew: true)
+    }
+
+    /// The record and its first members, announced in this order: the channel, who is invited, who joined, how many.
+    private func first(
+        _ channel: ChannelRecord, _ users: [String], _ situation: Situation, by actor: Actor
+    ) throws(ChatError) -> Decision<Written<ChannelView>> {
+        var channel = channel
+        channel.created = situation.now
+        var change = MemberChange(making: channel, situation, by: actor, in: self)
+        if channel.kind.hasMembers {
+            if let maker = actor.user {
+                try change.join([maker])
+                try change.invite(users)
+            } else {
+                try change.join(users)
+            }
+        }
+        let view = ChannelView(channel: change.channel, counts: change.counts)
+        var decision = change.decision(Written(record: view, isNew: true))
+        let record = RecordChange(
+            ChannelRecord.key(channel.id, in: space), body: change.channel.body, demand: .absent)
+        decision.changes.insert(record, at: 0)
+        decision.events.insert(change.channelCreated, at: 0)
+        return decision
+    }
+
+    private func blank(_ new: NewChannel, by actor: Actor) throws(ChatError) -> ChannelRecord {
+        var channel: ChannelRecord
+        if new.kind == .direct {
+            guard new.id == nil else {
+                throw ChatError(
+                    .malformed, "the id of a direct channel is made of its users; leave it out", slug: "bad_member")
+            }
+            channel = .direct(between: try pair(new.users, by: actor))
+        } else {
+            channel = ChannelRecord(
+                id: new.id ?? SystemRandomSource().identifier(prefix: "ch_"), kind: new.kind)
+            channel.operators = actor.user.map { [$0] } ?? []
+        }
+        channel.createdBy = actor.user
+        return channel
+    }
+
+    /// The two of a direct channel; who makes it is one of them.
+    private func pair(_ users: [String], by actor: Actor) throws(ChatError) -> [String] {
+        let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
+        guard pair.count == 2 else {
+            throw ChatError(.malformed, "a direct channel is between two different users", slug: "bad_member")
+        }
+        if let maker = actor.user, !pair.contains(where: { ExactText($0) == ExactText(maker) }) {
+            throw ChatError(
+                .forbidden, "a direct channel is made by one of its two users", slug: "not_of_pair")
+        }
+        return pair
+    }
+
+    private func firstMembers(
+        _ new: NewChannel, of channel: ChannelRecord, by actor: Actor
+    ) throws(ChatError) -> [String] {
+        let wanted = channel.kind == .direct ? channel.pair : new.users
+        guard !wanted.isEmpty else { return [] }
+        guard channel.kind.hasMembers else {
+            throw ChatError(.invalid, "an open channel has no members; leave 'users' out", slug: "no_members")
+        }
+        let users = try distinct(wanted)
+        for user in users { try Names.check(user: user) }
+        return users.filter { user in actor.user.map { ExactText($0) != ExactText(user) } ?? true }
+    }
+}
+
+extension ChannelRecord {
+    /// - Throws: `.conflict`, slug `kind_fixed`: members of the one sort mean nothing to the other.
+    fileprivate mutating func take(_ kind: ChannelKind) throws(ChatError) {
+        let exchangeable: [ChannelKind] = [.group, .public]
+        guard kind == self.kind || (exchangeable.contains(kind) && exchangeable.contains(self.kind)) else {
+            throw ChatError(
+                .conflict, "channel '\(id)' is of kind '\(self.kind.rawValue)' and cannot become '\(kind.rawValue)'",
+                slug: "kind_fixed")
+        }
+        self.kind = kind
+    }
+}
+
+extension ChatError {
+    fileprivate static func channelExists(_ record: Record) -> ChatError {
+        var error = ChatError(.conflict, "channel '\(record.key.id)' exists already", slug: "already_exists")
+        error.current = record
+        return error
+    }
+}

@@ -1,0 +1,75 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Takes a channel off a member's own list. The member stays one.
+    ///
+    /// - Parameters:
+    ///   - hidesHistory: older messages are not shown again when the channel comes back.
+    ///   - endsWithMessage: the next message brings it back.
+    public func hide(
+        _ channel: String, for user: String, hidesHistory: Bool = false, endsWithMessage: Bool = true,
+        by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            var membership = try change.ownMembership(of: user)
+            let hiding = membership.hiding
+            guard hiding?.hidesHistory != hidesHistory || hiding?.endsWithMessage != endsWithMessage else { return }
+            membership.hiding = MembershipRecord.Hiding(
+                since: change.situation.now, hidesHistory: hidesHistory, endsWithMessage: endsWithMessage)
+            change.put(membership)
+            change.announceHidden(membership)
+        }.record
+    }
+
+    /// Puts a hidden channel back on the member's list.
+    public func unhide(
+        _ channel: String, for user: String, by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            var membership = try change.ownMembership(of: user)
+            guard membership.hiding != nil else { return }
+            membership.hiding = nil
+            change.put(membership)
+            change.announceShown(membership)
+        }.record
+    }
+}
+
+extension MemberChange {
+    fileprivate mutating func announceHidden(_ membership: MembershipRecord) {
+        guard let hiding = membership.hiding else { return }
+        add(
+            chat.draft(
+                "channel.hidden", on: channel.id, by: actor.user,
+                audience: .rule(.user, subjects: [membership.user])
+            ) { writer in
+                writer.key("user")
+                user(membership.user).printReference(to: &writer)
+                writer.member("hide_previous_messages", hiding.hidesHistory)
+                writer.member("allow_auto_unhide", hiding.endsWithMessage)
+                writer.key("channel")
+                channel.printReference(to: &writer, counts: counts)
+            })
+    }
+
+    /// A change of the channel as this user sees it; nobody else's business, so it does not enter history.
+    fileprivate mutating func announceShown(_ membership: MembershipRecord) {
+        var event = chat.draft(
+            "channel.updated", on: channel.id, by: actor.user, audience: .rule(.user, subjects: [membership.user])
+        ) { writer in
+            writer.key("changes")
+            writer.beginArray()
+            writer.beginObject()
+            writer.member("key", "hidden")
+            writer.member("old", true)
+            writer.member("new", false)
+            writer.endObject()
+            writer.endArray()
+            writer.key("channel")
+            channel.printReference(to: &writer, counts: counts)
+        }
+        event.retention = .passing
+        add(event)
+    }
+}

@@ -1,0 +1,122 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// Makes a user a member that has joined: who joins a public channel, accepts an invitation, or is let in by an
+    /// operator. Once more changes nothing but what `edit` says.
+    ///
+    /// - Parameter named: who does it, where the credential may name somebody.
+    /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug that says why; `.invalid`, slug
+    ///   `no_members`, for an open channel.
+    public func join(
+        _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(), by named: String? = nil
+    ) async throws(ChatError) -> Written<MembershipRecord> {
+        try edit.check(limits)
+        return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            try change.demandJoining(user)
+            if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+            try change.join([user], edit)
+            try change.checkOperators()
+        }
+    }
+
+    /// Accepts an invitation; once more changes nothing.
+    ///
+    /// - Throws: as `join`; `.notFound`, slug `no_such_member`, without an invitation.
+    public func acceptInvite(
+        of user: String, to channel: String, by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            _ = try change.ownMembership(of: user)
+            try change.join([user])
+        }.record
+    }
+
+    /// Declines an invitation.
+    ///
+    /// - Throws: `.notFound`, slug `no_such_member`, without an invitation; `.conflict`, slug `already_joined`.
+    public func declineInvite(of user: String, to channel: String, by named: String? = nil) async throws(ChatError) {
+        try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
+            let membership = try change.ownMembership(of: user)
+            guard membership.state == .invited else {
+                throw ChatError(
+                    .conflict, "user '\(user)' has joined channel '\(channel)' already; leave it instead",
+                    slug: "already_joined")
+            }
+            change.remove(user)
+            change.announceDeclined(membership)
+        }
+    }
+
+    /// Changes fields of a membership: the app's own by the member or an operator, the role by an operator.
+    ///
+    /// - Parameter demand: which version must be there, if any.
+    public func update(
+        memberOf channel: String, _ user: String, _ edit: MembershipEdit, demand etag: String? = nil,
+        by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try edit.check(limits)
+        return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            let before = try change.existing(user)
+            try change.actor.demand(over: user, in: change.channel)
+            if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+            try before.demand(etag: etag)
+            var membership = before
+            edit.apply(to: &membership)
+            guard membership != before else { return }
+            change.put(membership)
+            change.announceUpdated(membership, from: before)
+            try change.checkOperators()
+        }.record
+    }
+
+    /// Ends a membership: by the user, who leaves (and, invited, declines), or by an operator, who removes the user.
+    /// Nothing happens when there is none.
+    ///
+    /// - Parameter reason: why, in an operator's words.
+    public func leave(
+        _ user: String, from channel: String, reason: String? = nil, by named: String? = nil
+    ) async throws(ChatError) {
+        try limits.check(reason, "reason")
+        try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
+            try change.actor.demand(over: user, in: change.channel)
+            guard let membership = change.membership(of: user) else { return }
+            let isOwn = change.actor.user.map { ExactText($0) == ExactText(user) } ?? false
+            if isOwn, membership.state == .invited {
+                change.remove(user)
+                return change.announceDeclined(membership)
+            }
+            change.leave(user, reason: reason ?? change.actor.reason(isOwn: isOwn))
+        }
+    }
+
+    /// Invites users to a channel; who is a member or invited already is left alone.
+    ///
+    /// - Returns: the memberships in the order of `users`, without repeats.
+    /// - Throws: `.invalid` over `Limits.membersPerCall`; `.forbidden` with a slug that says why: none is invited then.
+    public func invite(
+        _ users: [String], to channel: String, by named: String? = nil
+    ) async throws(ChatError) -> [MembershipRecord] {
+        let users = try distinct(users)
+        let decided = try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
+            try change.demandInviting(users)
+            try change.invite(users)
+        }
+        return users.compactMap { user in decided.value[ExactText(user)] }
+    }
+}
+
+extension Actor {
+    /// Why a member left, where nobody says.
+    fileprivate func reason(isOwn: Bool) -> String {
+        if isOwn { return "LEFT_BY_OWN_CHOICE" }
+        return isManager ? "ADMIN_REMOVED" : "CHANNEL_OPERATOR_REMOVED"
+    }
+}
+
+extension MembershipRecord {
+    /// - Throws: `.stale`.
+    fileprivate func demand(etag wanted: String?) throws(ChatError) {
+        guard let wanted, wanted != etag else { return }
+        throw ChatError(.stale, "the membership has been changed since; read it again")
+    }
+}

@@ -1,0 +1,133 @@
+import ChatModel
+import JSON
+
+extension MemberChange {
+    /// One event for the channel with all who are invited, and one on the channel of each.
+    mutating func announceInvited(_ invitees: [MembershipRecord]) {
+        guard !invitees.isEmpty else { return }
+        add(invited(invitees, on: channel.id, audience: .rule(.members)))
+        for invitee in invitees {
+            add(invited([invitee], on: invitee.user, audience: .rule(.user, subjects: [invitee.user])))
+        }
+    }
+
+    /// One event for each who joined.
+    mutating func announceJoined(_ joiners: [String]) {
+        for joiner in joiners {
+            let audience = Audience.rule(.joinedAndSubjects, subjects: [joiner])
+            add(
+                draft("member.joined", audience) { writer in
+                    writer.key("user")
+                    user(joiner).printReference(to: &writer)
+                    // By their ids alone: a hundred joiners would else be told a hundred times over.
+                    writer.key("users")
+                    writer.beginArray()
+                    for joiner in joiners { UserRecord(id: joiner).printReference(to: &writer) }
+                    writer.endArray()
+                    writer.member("joined_at", situation.now.milliseconds)
+                    printCounts(to: &writer)
+                })
+        }
+    }
+
+    mutating func announceLeft(_ leaver: String, reason: String) {
+        add(
+            draft("member.left", .rule(.joinedAndSubjects, subjects: [leaver])) { writer in
+                writer.key("user")
+                user(leaver).printReference(to: &writer)
+                writer.member("reason", reason)
+                writer.member("left_at", situation.now.milliseconds)
+                printCounts(to: &writer)
+            })
+    }
+
+    mutating func announceDeclined(_ membership: MembershipRecord) {
+        add(
+            draft("member.declined", .rule(.joinedAndSubjects, subjects: [membership.user])) { writer in
+                writer.key("invitee")
+                print(membership, to: &writer)
+                printInviter(membership.inviter, to: &writer)
+            })
+    }
+
+    mutating func announceUpdated(_ membership: MembershipRecord, from before: MembershipRecord) {
+        add(
+            draft("membership.updated", .rule(.members)) { writer in
+                writer.member("user_id", membership.user)
+                writer.member("channel_id", channel.id)
+                if let type = membership.type { writer.member("type", type) }
+                if let status = membership.status { writer.member("status", status) }
+                if let custom = membership.custom { writer.member("custom", custom) }
+                RecordDifference(from: before.body, to: membership.body).print(to: &writer)
+            })
+    }
+
+    var countsChanged: EventDraft {
+        chat.draft(
+            "channel.member_count.updated", on: channel.id, by: actor.user, audience: .rule(.channelList)
+        ) { writer in
+            writer.key("channels")
+            writer.beginArray()
+            writer.beginObject()
+            writer.member("channel_url", channel.id)
+            printCounts(to: &writer)
+            writer.endObject()
+            writer.endArray()
+        }
+    }
+
+    /// A member as events name it: the user, the state and the role (`$defs/member` of the catalogue).
+    func print(_ membership: MembershipRecord, to writer: inout JSONWriter) {
+        let user = user(membership.user)
+        writer.beginObject()
+        writer.member("user_id", user.id)
+        if let name = user.name { writer.member("nickname", name) }
+        if let profileURL = user.profileURL { writer.member("profile_url", profileURL) }
+        writer.member("state", membership.state.rawValue)
+        writer.member("role", membership.role.rawValue)
+        writer.endObject()
+    }
+
+    func printInviter(_ inviter: String?, to writer: inout JSONWriter) {
+        guard let inviter else { return writer.nullMember("inviter") }
+        writer.key("inviter")
+        user(inviter).printReference(to: &writer)
+    }
+
+    /// An event on the channel that shows the channel itself.
+    private func draft(
+        _ type: String, _ audience: Audience, _ print: (inout JSONWriter) -> Void
+    ) -> EventDraft {
+        chat.draft(type, on: channel.id, by: actor.user, audience: audience) { writer in
+            print(&writer)
+            writer.key("channel")
+            channel.printReference(to: &writer, counts: counts)
+        }
+    }
+
+    private func invited(_ invitees: [MembershipRecord], on place: String, audience: Audience) -> EventDraft {
+        chat.draft("member.invited", on: place, by: actor.user, audience: audience) { writer in
+            writer.member("channel_id", channel.id)
+            writer.member("channel_type", channel.kind.rawValue)
+            if let inviter = actor.user {
+                writer.member("invited_by_user_id", inviter)
+            } else {
+                writer.nullMember("invited_by_user_id")
+            }
+            writer.member("invitation_timetoken", situation.now.description)
+            printInviter(actor.user, to: &writer)
+            writer.key("invitees")
+            writer.beginArray()
+            for invitee in invitees { self.print(invitee, to: &writer) }
+            writer.endArray()
+            writer.member("invited_at", situation.now.milliseconds)
+            writer.key("channel")
+            channel.printReference(to: &writer, counts: counts)
+        }
+    }
+
+    private func printCounts(to writer: inout JSONWriter) {
+        writer.member("member_count", counts.all)
+        writer.member("joined_member_count", counts.joined)
+    }
+}

@@ -1,0 +1,70 @@
+import ChatModel
+
+extension MemberChange {
+    /// - Throws: `.invalid`, slug `no_members`, for an open channel.
+    func demandMembers() throws(ChatError) {
+        guard !channel.kind.hasMembers else { return }
+        throw ChatError(
+            .invalid, "channel '\(channel.id)' is open: users enter and exit it, it has no members", slug: "no_members")
+    }
+
+    /// Public channels are open to anyone; others to those who are invited, and to whom an operator lets in.
+    ///
+    /// - Throws: `.forbidden` with the slug `not_invited`, `not_operator` or `not_of_pair`.
+    func demandJoining(_ user: String) throws(ChatError) {
+        try demandPair(user)
+        try actor.demand(over: user, in: channel)
+        guard channel.kind == .group, membership(of: user) == nil, !actor.isManager else { return }
+        guard let actor = actor.user, isOperator(actor) else {
+            throw ChatError(
+                .forbidden, "channel '\(channel.id)' is joined by invitation; have a member invite '\(user)'",
+                slug: "not_invited")
+        }
+    }
+
+    /// Members invite.
+    ///
+    /// - Throws: `.forbidden` with the slug `not_member` or `not_of_pair`.
+    func demandInviting(_ users: [String]) throws(ChatError) {
+        for user in users { try demandPair(user) }
+        if actor.isManager { return }
+        guard let user = actor.user, membership(of: user)?.state == .joined || isOperator(user) else {
+            throw ChatError(.forbidden, "only members of channel '\(channel.id)' may invite", slug: "not_member")
+        }
+    }
+
+    /// A direct channel is for its two.
+    private func demandPair(_ user: String) throws(ChatError) {
+        guard channel.kind == .direct, !channel.isOfPair(user) else { return }
+        throw ChatError(
+            .forbidden, "direct channel '\(channel.id)' takes only its two users; '\(user)' is neither",
+            slug: "not_of_pair")
+    }
+
+    /// A member's own affairs.
+    ///
+    /// - Throws: `.forbidden`, slug `not_self`; `.notFound` when there is no such member.
+    func ownMembership(of user: String) throws(ChatError) -> MembershipRecord {
+        try actor.demand(self: user)
+        return try existing(user)
+    }
+
+    /// - Throws: `.notFound`, slug `no_such_member`.
+    func existing(_ user: String) throws(ChatError) -> MembershipRecord {
+        guard let membership = membership(of: user) else {
+            throw ChatError(.notFound, "user '\(user)' is no member of channel '\(channel.id)'", slug: "no_such_member")
+        }
+        return membership
+    }
+}
+
+extension Actor {
+    /// What only the user may decide, or a program of the app for the user.
+    ///
+    /// - Throws: `.forbidden`, slug `not_self`.
+    func demand(self owner: String) throws(ChatError) {
+        guard !isManager, user.map({ ExactText($0) != ExactText(owner) }) ?? true else { return }
+        throw ChatError(
+            .forbidden, "only user '\(owner)', or a credential with the scope 'manage', may do this", slug: "not_self")
+    }
+}

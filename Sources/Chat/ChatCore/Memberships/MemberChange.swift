@@ -1,0 +1,149 @@
+import ChatModel
+import JSON
+
+/// A change of a channel's members in the making.
+///
+/// It reads what a decision was given, and gathers records and events: of the change itself first, then the counts, then
+/// the channel's own record (`sendbird.md` 1.9). Whoever bans or deletes goes through it too, so that counts are exact.
+struct MemberChange {
+    let chat: ChatAccess
+    let situation: Situation
+    let actor: Actor
+    /// As it will be: who is no member is no operator.
+    private(set) var channel: ChannelRecord
+    private(set) var counts: MemberCounts
+    private(set) var events: [EventDraft] = []
+    private let channelBefore: ChannelRecord?
+    private let countsBefore: MemberCounts
+    private var memberships: [ExactText: MembershipRecord?] = [:]
+    /// In the order of the changes; the table has none.
+    private var changed: [String] = []
+
+    /// Everything that a change of these users' memberships looks at.
+    static func keys(of channel: String, users: [String], by actor: Actor, in space: SpaceID) -> [RecordKey] {
+        var keys = [ChannelRecord.key(channel, in: space), MemberCounts.key(channel, in: space)]
+        for user in users {
+            keys.append(UserRecord.key(user, in: space))
+            keys.append(MembershipRecord.key(user, channel, in: space))
+            keys.append(RestrictionRecord.key(user, channel, in: space))
+        }
+        if let user = actor.user {
+            keys.append(UserRecord.key(user, in: space))
+            keys.append(MembershipRecord.key(user, channel, in: space))
+        }
+        return keys
+    }
+
+    /// - Throws: `.notFound` for a channel without a record.
+    init(of name: String, _ situation: Situation, by actor: Actor, in chat: ChatAccess) throws(ChatError) {
+        let channel = try chat.existing(name, in: situation)
+        self.init(chat, situation, actor, channel: channel, before: channel)
+        counts = countsBefore
+    }
+
+    /// The first members of a channel that is being made.
+    init(making channel: ChannelRecord, _ situation: Situation, by actor: Actor, in chat: ChatAccess) {
+        self.init(chat, situation, actor, channel: channel, before: nil)
+    }
+
+    private init(
+        _ chat: ChatAccess, _ situation: Situation, _ actor: Actor, channel: ChannelRecord, before: ChannelRecord?
+    ) {
+        self.chat = chat
+        self.situation = situation
+        self.actor = actor
+        self.channel = channel
+        channelBefore = before
+        countsBefore = MemberCounts(before.flatMap { situation[MemberCounts.key($0.id, in: chat.space)] })
+        counts = MemberCounts()
+    }
+
+    // MARK: What there is
+
+    /// The user as a member, with what this change has made of it.
+    func membership(of user: String) -> MembershipRecord? {
+        if let changed = memberships[ExactText(user)] { return changed }
+        // Before there is a channel, there is nobody in it.
+        guard channelBefore != nil else { return nil }
+        return situation[MembershipRecord.key(user, channel.id, in: chat.space)].flatMap(MembershipRecord.init)
+    }
+
+    /// The user's record, or the bare id.
+    func user(_ id: String) -> UserRecord {
+        situation[UserRecord.key(id, in: chat.space)].flatMap(UserRecord.init) ?? UserRecord(id: id)
+    }
+
+    /// Those this change has touched and that are members after it.
+    var members: [MembershipRecord] { changed.compactMap { membership(of: $0) } }
+
+    func isOperator(_ user: String) -> Bool { channel.isOperator(user) }
+
+    /// - Throws: `.forbidden`, slug `banned`.
+    func refuseBanned(_ user: String) throws(ChatError) {
+        let record = situation[RestrictionRecord.key(user, channel.id, in: chat.space)]
+        guard let restriction = record.flatMap(RestrictionRecord.init), restriction.isBanned,
+            !restriction.isOver(at: situation.now)
+        else { return }
+        throw ChatError(
+            .forbidden, "user '\(user)' is banned from channel '\(channel.id)'; lift the ban first", slug: "banned")
+    }
+
+    // MARK: What is to be
+
+    /// Writes the membership and keeps the counts and operators in step with it.
+    mutating func put(_ membership: MembershipRecord) {
+        count(self.membership(of: membership.user), -1)
+        count(membership, 1)
+        setOperator(membership.user, membership.role == .operator)
+        store(membership, of: membership.user)
+    }
+
+    /// Removes the membership, and with it what the user was allowed as an operator.
+    mutating func remove(_ user: String) {
+        guard let membership = membership(of: user) else { return }
+        count(membership, -1)
+        setOperator(user, false)
+        store(nil, of: user)
+    }
+
+    mutating func add(_ event: EventDraft) { events.append(event) }
+
+    private mutating func store(_ membership: MembershipRecord?, of user: String) {
+        if memberships.updateValue(membership, forKey: ExactText(user)) == nil { changed.append(user) }
+    }
+
+    mutating func setOperator(_ user: String, _ isOne: Bool) {
+        guard isOperator(user) != isOne else { return }
+        if isOne {
+            channel.operators.append(user)
+        } else {
+            channel.operators.removeAll { ExactText($0) == ExactText(user) }
+        }
+    }
+
+    private mutating func count(_ membership: MembershipRecord?, _ step: Int) {
+        guard let membership else { return }
+        counts.all += step
+        if membership.state == .joined { counts.joined += step }
+    }
+
+    /// What is to happen; without a change, nothing.
+    func decision<Value>(_ value: Value) -> Decision<Value> {
+        var changes = changed.map { user in
+            RecordChange(
+                MembershipRecord.key(user, channel.id, in: chat.space), body: membership(of: user)?.body,
+                parent: channel.id)
+        }
+        var events = events
+        if counts != countsBefore {
+            changes.append(RecordChange(MemberCounts.key(channel.id, in: chat.space), body: counts.body))
+            events.append(countsChanged)
+        }
+        guard let before = channelBefore, before.body != channel.body else {
+            return Decision(value, changes: changes, events: events)
+        }
+        changes.append(RecordChange(ChannelRecord.key(channel.id, in: chat.space), body: channel.body))
+        events.append(chat.channelUpdated(from: before, to: channel, counts: counts, by: actor.user))
+        return Decision(value, changes: changes, events: events)
+    }
+}

@@ -1,0 +1,24 @@
+import ChatModel
+import JSON
+
+/// What the fields of records may hold (`Limits`). Every interface passes here, so each says the same.
+extension Limits {
+    /// - Throws: `.malformed` naming the field.
+    func check(_ text: String?, _ field: String) throws(ChatError) {
+        guard let text, text.utf8.count > recordTextBytes else { return }
+        throw ChatError(.malformed, "\(field) must be at most \(recordTextBytes) bytes long", slug: "bad_member")
+    }
+
+    /// - Throws: `.tooLarge` naming the field.
+    func check(value: JSONText?, _ field: String) throws(ChatError) {
+        guard let value, value.count > recordValueBytes else { return }
+        throw ChatError(.tooLarge, "\(field) must be at most \(recordValueBytes) bytes of JSON")
+    }
+
+    /// - Throws: `.malformed` when it is no object, `.tooLarge`.
+    func check(object: JSONText?, _ field: String) throws(ChatError) {
+        try check(value: object, field)
+        guard let object, object.rawMembers() == nil else { return }
+        throw ChatError(.malformed, "\(field) must be a JSON object", slug: "wrong_type")
+    }
+}

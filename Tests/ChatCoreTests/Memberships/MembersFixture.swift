@@ -1,0 +1,76 @@
+import ChatModel
+import JSON
+import JSONSchema
+import Testing
+
+@testable import ChatCore
+
+extension ChatAccess {
+    /// The app as a user's own credential sees it.
+    func acting(as user: String) -> ChatAccess {
+        service.chat(
+            for: Caller(space: space, credential: "key_\(user)", scopes: [.emit, .read], user: user), cause: "req_1")
+    }
+
+    /// Makes a channel by its first operator, `ana` unless said otherwise.
+    @discardableResult func makeChannel(
+        _ id: String = "crew", _ kind: ChannelKind = .group, users: [String] = [], by user: String? = "ana"
+    ) async throws -> ChannelView {
+        var new = NewChannel(kind: kind, id: id)
+        new.users = users
+        return try await make(new, by: user).record
+    }
+
+    func counts(of channel: String) async throws -> MemberCounts {
+        MemberCounts(try await directory.read(MemberCounts.key(channel, in: space)))
+    }
+
+    func membership(_ user: String, _ channel: String = "crew") async throws -> MembershipRecord? {
+        try await directory.read(MembershipRecord.key(user, channel, in: space)).flatMap(MembershipRecord.init)
+    }
+
+    func memberships(of channel: String) async throws -> [MembershipRecord] {
+        var query = RecordQuery(.membership, in: space, limit: 1000)
+        query.parent = channel
+        return try await directory.list(query).items.compactMap(MembershipRecord.init)
+    }
+
+    /// Every event on the channels, those that are not kept too, in their order. Without a channel: of the whole app.
+    func events(on channels: String..., after: Timetoken = .zero) async throws -> [Event] {
+        let patterns = channels.isEmpty ? [.all] : channels.compactMap { NamePattern($0) }
+        let set = ChannelSet(space: space, patterns: patterns)
+        var found: [Event] = []
+        var position = after
+        while true {
+            let page = try await log.events(in: set, after: position, limit: 500)
+            found += page.items
+            guard page.hasMore else { return found }
+            position = page.position
+        }
+    }
+
+    /// The types of what has happened since, in their order.
+    func happened(on channels: String..., after: Timetoken) async throws -> [String] {
+        try await events(after: after).filter { channels.isEmpty || channels.contains($0.channel.name) }.map(\.type)
+    }
+
+    var now: Timetoken {
+        get async throws { try await log.watermark(of: space) }
+    }
+}
+
+/// Holds the data of events against the schemas of their types.
+func expectValid(_ events: [Event], sourceLocation: SourceLocation = #_sourceLocation) throws {
+    #expect(!events.isEmpty, sourceLocation: sourceLocation)
+    for event in events {
+        let type = try #require(BuiltInCatalogue.named(event.type), sourceLocation: sourceLocation)
+        let schema = try Schema(JSONDocument(Array(type.schema.utf8)))
+        let report = schema.report(on: try JSONDocument(event.data).root)
+        #expect(report.violations.isEmpty, "\(event.type): \(event.data)", sourceLocation: sourceLocation)
+        #expect(event.retention == (type.retention), "\(event.type)", sourceLocation: sourceLocation)
+    }
+}
+
+extension Event {
+    var json: JSONValue? { try? JSONDocument(data).root }
+}
