@@ -100,8 +100,8 @@ let package = Package(
         tests(
             "ChatCoreTests",
             uses: [
-                "ChatCore", "ChatModel", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing", "TestHouse",
-                "TestReceiver", logging,
+                "ChatCore", "ChatModel", "EngineConformance", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing",
+                "TestHouse", "TestReceiver", logging,
             ]),
         tests(
             "ChatKitTests",

@@ -20,6 +20,8 @@ public final class ChatService: Sendable {
     public let eventTypes: EventTypes
     /// What holds users back from writing and hearing, readable without waiting.
     public let standings: Standings
+    /// Who is where: presence, participants of open channels, who types.
+    public let presence: PresenceTracker
     private let deletionCount = Atomic<UInt64>(0)
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
@@ -35,6 +37,7 @@ public final class ChatService: Sendable {
         hub = Hub(log: engine.log, executor: executor)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
+        presence = PresenceTracker(engine: engine, limits: limits, clock: clock)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
         standings = Standings(directory: engine.directory, keyring: keyring, limits: limits)
     }
@@ -76,6 +79,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.eventTypes.reportViolations() }
             let standingsRevision = try await standings.load()
             group.addTask { await self.standings.follow(from: standingsRevision) }
+            group.addTask { await self.presence.run() }
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
             group.cancelAll()
         }

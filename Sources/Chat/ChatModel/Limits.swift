@@ -59,6 +59,20 @@ public struct Limits: Sendable {
     /// Channels, and as many users in channels, whose standing is held in memory: some hundred bytes each.
     public var standingsHeld = 100_000
 
+    // Who is there.
+    /// Without a sign of life for so long, a user is gone.
+    public var presenceAge: Duration = .seconds(300)
+    /// How long somebody whose connection broke counts as there: a page that is loaded again is no leave and no join.
+    public var presenceGrace: Duration = .seconds(30)
+    public var typingAge: Duration = .seconds(10)
+    /// While more are on a channel, their coming and going is told together, every `presenceInterval`.
+    public var announcedOccupants = 20
+    public var presenceInterval: Duration = .seconds(10)
+    /// What one user shows on one channel, in bytes of JSON text.
+    public var presenceStateBytes = 4 * 1024
+    /// Users on channels, inside open ones, and typing, all together: about 300 bytes each.
+    public var seats = 1_000_000
+
     // Event types.
     public var typesPerApp = 1000
     /// The text of one schema.

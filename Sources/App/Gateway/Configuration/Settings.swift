@@ -131,6 +131,26 @@ public enum Settings {
             "channels, and users in channels, whose standing is held in memory"),
         .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app"),
         .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app"),
+        .seconds(
+            "limits.presence_seconds", \.limits.presenceAge, in: 2...86_400,
+            "without a sign of life for so long, a user is gone"),
+        .seconds(
+            "limits.presence_grace_seconds", \.limits.presenceGrace, in: 0...3600,
+            "how long a user whose stream broke counts as there"),
+        .seconds(
+            "limits.typing_seconds", \.limits.typingAge, in: 1...300, "how long a user types without saying so again"),
+        .integer(
+            "limits.announced_occupants", \.limits.announcedOccupants, in: 0...100_000, unit: "users",
+            "past it, coming and going on a channel is told together"),
+        .seconds(
+            "limits.presence_interval_seconds", \.limits.presenceInterval, in: 1...3600,
+            "how often it is told together"),
+        .integer(
+            "limits.presence_state_bytes", \.limits.presenceStateBytes, in: 2...65_536, unit: "bytes",
+            "what a user shows on a channel"),
+        .integer(
+            "limits.seats", \.limits.seats, in: 1000...100_000_000, unit: "seats",
+            "users on channels, inside open ones, and typing, all together"),
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
             "event types an app declares"),

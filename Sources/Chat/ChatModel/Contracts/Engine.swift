@@ -1,10 +1,10 @@
 /// Everything the gateway asks of whatever remembers for it (`engine.md` part I).
 ///
-/// `EngineConformance` is the executable meaning of these promises; every engine runs it. Presence joins with the chat
-/// resources.
+/// `EngineConformance` is the executable meaning of these promises; every engine runs it.
 public protocol Engine: Sendable {
     var log: any EventLog { get }
     var directory: any Directory { get }
+    var presence: any PresenceBoard { get }
     var deliveries: any DeliveryQueue { get }
     /// Ready only when an append would be durable. Degraded says which promise is slow or blocked.
     func health() async -> EngineHealth

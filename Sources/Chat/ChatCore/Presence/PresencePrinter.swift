@@ -1,0 +1,141 @@
+import ChatModel
+import JSON
+
+/// Prints what happened on the presence board as events of the catalogue.
+struct PresencePrinter {
+    /// Channels and users that the events show.
+    let records: [RecordKey: Record]
+
+    /// What the events of participants and typing show of channels and users.
+    static func records(
+        of reports: [PresenceTeller.Report], _ directory: any Directory
+    ) async throws(ChatError) -> [RecordKey: Record] {
+        var keys: Set<RecordKey> = []
+        for report in reports where report.change.seat.kind != .occupant {
+            let channel = report.change.seat.channel
+            keys.insert(ChannelRecord.key(channel.name, in: channel.space))
+            for user in report.typing + [report.change.seat.user] {
+                keys.insert(UserRecord.key(user, in: channel.space))
+            }
+        }
+        guard !keys.isEmpty else { return [:] }
+        let wanted = Array(keys)
+        var found: [RecordKey: Record] = [:]
+        for (key, record) in zip(wanted, try await directory.read(wanted)) { found[key] = record }
+        return found
+    }
+
+    func drafts(of reports: [PresenceTeller.Report]) -> [EventDraft] {
+        var last: [ChannelID: Int] = [:]
+        for (index, report) in reports.enumerated() where report.change.seat.kind == .participant {
+            last[report.change.seat.channel] = index
+        }
+        return reports.enumerated().flatMap { index, report in
+            switch report.change.seat.kind {
+            case .occupant: [occupant(report)]
+            case .typist: [typist(report)]
+            // The number follows the last of those who come and go at once: in between nobody could see it anyway.
+            case .participant:
+                [participant(report)]
+                    + (last[report.change.seat.channel] == index ? [participantCount(report)] : [])
+            }
+        }
+    }
+
+    private func occupant(_ report: PresenceTeller.Report) -> EventDraft {
+        let change = report.change
+        let type =
+            switch change.happening {
+            case .joined: "presence.joined"
+            case .left: "presence.left"
+            case .timedOut: "presence.timed_out"
+            case .stateChanged: "presence.state_changed"
+            }
+        return draft(type, report, kind: .presence) { writer in
+            writer.member("user_id", change.seat.user)
+            writer.member("occupancy", change.occupancy)
+            if let state = change.state {
+                writer.member("state", state)
+            } else if change.happening == .stateChanged {
+                writer.member("state", .emptyObject)
+            }
+        }
+    }
+
+    private func typist(_ report: PresenceTeller.Report) -> EventDraft {
+        let isTyping = report.change.happening == .joined
+        let seat = report.change.seat
+        var draft = draft(isTyping ? "typing.started" : "typing.stopped", report) { writer in
+            writer.member("is_typing", isTyping)
+            writer.key("user")
+            user(seat.user, seat.channel.space).printReference(to: &writer)
+            writer.key("typing_users")
+            writer.beginArray()
+            for name in report.typing { user(name, seat.channel.space).printReference(to: &writer) }
+            writer.endArray()
+        }
+        if channel(seat.channel)?.kind.hasMembers == true {
+            draft.audience = .rule(.joinedButSubjects, subjects: [seat.user])
+        }
+        return draft
+    }
+
+    private func participant(_ report: PresenceTeller.Report) -> EventDraft {
+        let (change, seat) = (report.change, report.change.seat)
+        let hasEntered = change.happening == .joined
+        var draft = draft(hasEntered ? "participant.entered" : "participant.exited", report) { writer in
+            writer.key("user")
+            user(seat.user, seat.channel.space).printReference(to: &writer)
+            writer.member("participant_count", change.occupancy)
+            writer.member(
+                hasEntered ? "entered_at" : "exited_at", report.at.rawValue / (Timetoken.ticksPerSecond / 1000))
+            guard let channel = channel(seat.channel) else { return }
+            writer.key("channel")
+            channel.printReference(to: &writer, counts: nil)
+        }
+        draft.audience = .rule(hasEntered ? .participants : .participantsButOrigin, subjects: [seat.user])
+        draft.cause = report.origin.cause
+        return draft
+    }
+
+    private func participantCount(_ report: PresenceTeller.Report) -> EventDraft {
+        var draft = draft("channel.participant_count.updated", report) { writer in
+            writer.key("channels")
+            writer.beginArray()
+            writer.beginObject()
+            writer.member("channel_url", report.change.seat.channel.name)
+            writer.member("participant_count", report.change.occupancy)
+            writer.endObject()
+            writer.endArray()
+        }
+        draft.audience = .rule(.channelList)
+        draft.cause = report.origin.cause
+        return draft
+    }
+
+    private func draft(
+        _ type: String, _ report: PresenceTeller.Report, kind: EventKind = .other,
+        _ print: (inout JSONWriter) -> Void
+    ) -> EventDraft {
+        let data = JSONText { writer in
+            writer.beginObject()
+            print(&writer)
+            writer.endObject()
+        }
+        var draft = EventDraft(
+            channel: report.change.seat.channel, type: type, kind: kind,
+            retention: BuiltInCatalogue.retention(of: type),
+            data: data)
+        draft.user = report.change.happening == .timedOut ? nil : report.origin.user ?? report.change.seat.user
+        draft.originDevice = report.origin.device
+        return draft
+    }
+
+    private func user(_ name: String, _ space: SpaceID) -> UserRecord {
+        records[UserRecord.key(name, in: space)].flatMap { UserRecord($0) } ?? UserRecord(id: name)
+    }
+
+    private func channel(_ channel: ChannelID) -> ChannelRecord? {
+        records[ChannelRecord.key(channel.name, in: channel.space)].flatMap { ChannelRecord($0) }
+    }
+}

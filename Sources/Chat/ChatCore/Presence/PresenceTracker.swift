@@ -1,0 +1,191 @@
+public import ChatModel
+import Locking
+
+/// Who is where, kept and told: the one way to the presence board of this process.
+///
+/// What is wished of the board stands in line and is done by one task, a round at a time, and what has changed becomes
+/// events before the next round. So the log has comings and goings in the order in which the board has them, and thousands
+/// of clients that appear in the same second cost a few appends.
+public final class PresenceTracker: Sendable {
+    typealias Act = @Sendable (any PresenceBoard) async throws(ChatError) -> [PresenceChange]
+    private typealias Answer = Result<[PresenceChange], ChatError>
+
+    private struct Wish: Sendable {
+        let origin: PresenceOrigin
+        let act: Act
+        let promise: CheckedContinuation<Answer, Never>?
+    }
+
+    private struct State {
+        var wishes: [Wish] = []
+        /// Until the work is over; what is wished before it has begun waits.
+        var isOpen = true
+    }
+
+    private let engine: any Engine
+    private let limits: Limits
+    private let clock: WallClock
+    private let state = Lock(State())
+    private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    init(engine: any Engine, limits: Limits, clock: WallClock) {
+        self.engine = engine
+        self.limits = limits
+        self.clock = clock
+    }
+
+    var board: any PresenceBoard { engine.presence }
+}
+
+// MARK: - Connections
+
+extension PresenceTracker {
+    /// A stream or poll of a user's device is there; as often as channels are added to it, too.
+    ///
+    /// Every device says so: the user stays inside the open channels that they have entered for as long as one of their
+    /// connections lasts. Like all of these, it returns at once and is done in the order of the calls.
+    /// - Parameter channels: where the user is present by it, as exact names; none where the stream does not ask for
+    ///   presence.
+    public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
+        let seats = seats(of: user, on: channels)
+        note { board throws(ChatError) in try await board.hold(seats, of: user, by: holder) }
+    }
+
+    /// The stream goes on without these channels.
+    public func narrowed(_ holder: HolderID, of user: UserID, without channels: [String]) {
+        let seats = seats(of: user, on: channels)
+        note { board throws(ChatError) in try await board.release(seats, by: holder) }
+    }
+
+    /// The connection broke: what it held lasts for the grace.
+    public func broke(_ holder: HolderID) {
+        let grace = limits.presenceGrace
+        note { board throws(ChatError) in
+            try await board.lose(holder, grace: grace)
+            return []
+        }
+    }
+
+    /// The connection was closed on purpose: what it held is given up at once.
+    public func closed(_ holder: HolderID) {
+        note { board throws(ChatError) in try await board.release(nil, by: holder) }
+    }
+
+    /// Whether the user is inside the open channel, as far as this node knows. Costs nothing.
+    public func isInside(_ user: String, _ channel: ChannelID) -> Bool {
+        board.isTaken(Seat(.participant, of: user, on: channel))
+    }
+
+    /// Whether the user is present on the channel, likewise.
+    public func isPresent(_ user: String, _ channel: ChannelID) -> Bool {
+        board.isTaken(Seat(.occupant, of: user, on: channel))
+    }
+
+    private func seats(of user: UserID, on channels: [String]) -> [Seat] {
+        channels.map { Seat(.occupant, of: user.name, on: ChannelID($0, in: user.space)) }
+    }
+
+    private func note(_ act: @escaping Act) {
+        let wish = Wish(origin: PresenceOrigin(), act: act, promise: nil)
+        state.withLock { if $0.isOpen { $0.wishes.append(wish) } }
+        wakes.continuation.yield()
+    }
+}
+
+// MARK: - Calls
+
+extension PresenceTracker {
+    /// Has something done and waits until what has changed is told.
+    ///
+    /// - Throws: what the board throws; `.overloaded` when too much waits, `.unavailable` when the gateway stops.
+    @discardableResult
+    func ask(
+        _ origin: PresenceOrigin = PresenceOrigin(), _ act: @escaping Act
+    ) async throws(ChatError) -> [PresenceChange] {
+        let answer = await withCheckedContinuation { (promise: CheckedContinuation<Answer, Never>) in
+            let refusal = state.withLock { state -> ChatError? in
+                guard state.isOpen else { return .presenceStopped }
+                guard state.wishes.count < limits.waitingDrafts else { return .presenceOverloaded }
+                state.wishes.append(Wish(origin: origin, act: act, promise: promise))
+                return nil
+            }
+            if let refusal { promise.resume(returning: .failure(refusal)) }
+            wakes.continuation.yield()
+        }
+        return try answer.get()
+    }
+
+    /// Looks at once who has been silent for too long, and tells it.
+    public func beat() async throws(ChatError) {
+        try await ask { board throws(ChatError) in try await board.expire() }
+    }
+}
+
+// MARK: - Running
+
+extension PresenceTracker {
+    /// Works until cancelled. To be run once.
+    func run() async {
+        var teller = PresenceTeller(limits: limits)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.pulse() }
+            for await _ in wakes.stream { await round(&teller) }
+            group.cancelAll()
+        }
+        let rest = state.withLock { state in
+            defer { state = State(isOpen: false) }
+            return state.wishes
+        }
+        for wish in rest { wish.promise?.resume(returning: .failure(.presenceStopped)) }
+    }
+
+    private func pulse() async {
+        while !Task.isCancelled {
+            // Cancellation shows at the loop's head.
+            try? await Task.sleep(for: .seconds(1))
+            note { board throws(ChatError) in try await board.expire() }
+        }
+    }
+
+    private func round(_ teller: inout PresenceTeller) async {
+        let wishes = state.withLock { state in
+            defer { state.wishes = [] }
+            return state.wishes
+        }
+        var answers: [Answer] = []
+        for wish in wishes { answers.append(await fulfil(wish, &teller)) }
+        teller.closeIntervals(at: clock.now)
+        await teller.tell(engine, at: clock.now)
+        for (wish, answer) in zip(wishes, answers) { wish.promise?.resume(returning: answer) }
+    }
+
+    private func fulfil(_ wish: Wish, _ teller: inout PresenceTeller) async -> Answer {
+        do throws(ChatError) {
+            let changes = try await wish.act(board)
+            try await teller.note(changes, wish.origin, board, at: clock.now)
+            return .success(changes)
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// What a call that changes who is where has to say about itself.
+struct PresenceOrigin: Sendable {
+    var device: String?
+    var cause: String?
+    /// Who did it, when it was somebody else than the user concerned.
+    var user: String?
+}
+
+extension ChatAccess {
+    var presenceOrigin: PresenceOrigin { PresenceOrigin(device: device, cause: cause) }
+    var tracker: PresenceTracker { service.presence }
+}
+
+extension ChatError {
+    fileprivate static let presenceStopped = ChatError(
+        .unavailable, "the gateway is stopping", retryAfter: .seconds(1))
+    fileprivate static let presenceOverloaded = ChatError(
+        .overloaded, "too many come and go at once", retryAfter: .seconds(1))
+}

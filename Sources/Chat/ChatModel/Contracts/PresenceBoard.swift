@@ -1,0 +1,95 @@
+public import JSON
+
+/// Who is where, in memory: presence, participants of open channels, who types (`engine.md` 1.3).
+///
+/// A *stay* is the time for which somebody has a seat, whatever number of connections, devices and nodes hold it. Each
+/// begins with one change and ends with one, on one node. A seat is held by connections (`hold`) and by signs of life
+/// (`renew`); the stay ends when neither is left. Changes come in the order in which they happened; what becomes of them
+/// is the caller's business, there is no other notice.
+///
+/// Nothing survives a restart of the whole installation. Numbers are exact on one node and at most 2 s old between
+/// several.
+public protocol PresenceBoard: Sendable {
+    /// Seats of a user, held by a connection until `lose` or `release`. What it holds already stays so; no seats at all
+    /// says that the connection is there. The user's seats as a participant are its connections' from then on.
+    /// - Throws: `.overloaded` past the number of seats the gateway may have; then nothing has changed.
+    func hold(
+        _ seats: [Seat], of user: UserID, by holder: HolderID
+    ) async throws(ChatError) -> [PresenceChange]
+
+    /// A sign of life: seats for so long from now, however long an earlier one would have lasted. A participant who has a
+    /// connection needs none, and stays with that.
+    /// - Throws: as `hold`.
+    func renew(_ seats: [Seat], for duration: Duration) async throws(ChatError) -> [PresenceChange]
+
+    /// The connection broke. It counts as there until the grace is over, unless it comes back by `hold`.
+    func lose(_ holder: HolderID, grace: Duration) async throws(ChatError)
+
+    /// The connection gives seats up, all of them and itself when `seats` is nil.
+    func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
+
+    /// The users go, whoever holds their seats.
+    func leave(_ seats: [Seat]) async throws(ChatError) -> [PresenceChange]
+
+    /// What the user shows there; nil is nothing. No change when it is the same, byte for byte.
+    /// - Throws: `.notFound` when the seat is empty.
+    func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange]
+
+    /// Ends the stays that nobody has kept up. To be asked about every second.
+    func expire() async throws(ChatError) -> [PresenceChange]
+
+    /// Those in a place after a user, in the order of their names' bytes. No more than `limit`, which may be zero.
+    func occupants(of place: Place, after user: String?, limit: Int) async throws(ChatError) -> Occupancy
+
+    /// How many there are in each place.
+    func counts(of places: [Place]) async throws(ChatError) -> [Int]
+
+    /// Where a user is, in the order of the channels' names.
+    func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID]
+
+    /// Whether somebody sits there, as far as this node knows. Costs nothing: asked for every event and device.
+    func isTaken(_ seat: Seat) -> Bool
+}
+
+/// One beginning or end of a stay, or what somebody shows meanwhile.
+public struct PresenceChange: Sendable, Equatable {
+    public enum Happening: Sendable { case joined, left, timedOut, stateChanged }
+
+    public var seat: Seat
+    public var happening: Happening
+    /// How many are in the place after it.
+    public var occupancy: Int
+    /// What the user shows, or showed at the end.
+    public var state: JSONText?
+
+    public init(_ seat: Seat, _ happening: Happening, occupancy: Int, state: JSONText? = nil) {
+        self.seat = seat
+        self.happening = happening
+        self.occupancy = occupancy
+        self.state = state
+    }
+}
+
+/// Who is in a place.
+public struct Occupancy: Sendable, Equatable {
+    public struct Occupant: Sendable, Equatable {
+        public var user: String
+        public var state: JSONText?
+
+        public init(user: String, state: JSONText? = nil) {
+            self.user = user
+            self.state = state
+        }
+    }
+
+    /// All of them, also those that were not asked for.
+    public var count: Int
+    public var occupants: [Occupant]
+    public var hasMore: Bool
+
+    public init(count: Int, occupants: [Occupant] = [], hasMore: Bool = false) {
+        self.count = count
+        self.occupants = occupants
+        self.hasMore = hasMore
+    }
+}

@@ -1,0 +1,63 @@
+import ChatModel
+import JSON
+import Locking
+
+/// The presence board of one process. Nothing waits for anything: a lock, taken for microseconds.
+final class MemoryPresence: PresenceBoard {
+    private let seating: Lock<Seating>
+    private let uptime: @Sendable () -> UInt64
+
+    init(limits: Limits, uptime: @escaping @Sendable () -> UInt64) {
+        seating = Lock(Seating(limit: limits.seats))
+        self.uptime = uptime
+    }
+
+    func hold(
+        _ seats: [Seat], of user: UserID, by holder: HolderID
+    ) async throws(ChatError) -> [PresenceChange] {
+        try seating.withLock { seating throws(ChatError) in try seating.hold(seats, of: user, by: holder) }
+    }
+
+    func renew(_ seats: [Seat], for duration: Duration) async throws(ChatError) -> [PresenceChange] {
+        let now = uptime()
+        return try seating.withLock { seating throws(ChatError) in
+            try seating.renew(seats, for: duration.nanoseconds, now: now)
+        }
+    }
+
+    func lose(_ holder: HolderID, grace: Duration) async throws(ChatError) {
+        let now = uptime()
+        seating.withLock { $0.lose(holder, grace: grace.nanoseconds, now: now) }
+    }
+
+    func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] {
+        seating.withLock { $0.release(seats, by: holder) }
+    }
+
+    func leave(_ seats: [Seat]) async throws(ChatError) -> [PresenceChange] {
+        seating.withLock { $0.leave(seats) }
+    }
+
+    func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange] {
+        try seating.withLock { seating throws(ChatError) in try seating.setState(state, of: seat) }
+    }
+
+    func expire() async throws(ChatError) -> [PresenceChange] {
+        let now = uptime()
+        return seating.withLock { $0.expire(now: now) }
+    }
+
+    func occupants(of place: Place, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+        seating.withLock { $0.occupants(of: place, after: user, limit: limit) }
+    }
+
+    func counts(of places: [Place]) async throws(ChatError) -> [Int] {
+        seating.withLock { seating in places.map { seating.count(of: $0) } }
+    }
+
+    func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] {
+        seating.withLock { $0.channels(of: user, as: kind) }
+    }
+
+    func isTaken(_ seat: Seat) -> Bool { seating.withLock { $0.isTaken(seat) } }
+}

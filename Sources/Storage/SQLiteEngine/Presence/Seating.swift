@@ -1,0 +1,260 @@
+import ChatModel
+import JSON
+
+/// Who is where, and until when: the tables of the presence board. Time is handed in, as uptime in nanoseconds.
+struct Seating {
+    private let limit: Int
+    private var rooms: [Place: Room] = [:]
+    private var people: [UserID: Person] = [:]
+    private var links: [HolderID: Link] = [:]
+    private var deadlines = Heap<SeatDeadline>()
+    private var stayCount = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func hold(_ seats: [Seat], of user: UserID, by holder: HolderID) throws(ChatError) -> [PresenceChange] {
+        try admit(seats)
+        let link = links[holder] ?? Link(user)
+        links[holder] = link
+        link.ends = .max
+        people[user, default: Person()].holders.insert(holder)
+        // From now on the connections say how long they stay.
+        for stay in participations(of: user) { stay.renewedUntil = 0 }
+        var changes: [PresenceChange] = []
+        for seat in seats {
+            let stay = sit(seat, &changes)
+            if link.seats.insert(seat).inserted { stay.holders.append(holder) }
+        }
+        return changes
+    }
+
+    mutating func renew(
+        _ seats: [Seat], for duration: UInt64, now: UInt64
+    ) throws(ChatError) -> [PresenceChange] {
+        try admit(seats)
+        var changes: [PresenceChange] = []
+        for seat in seats {
+            let stay = sit(seat, &changes)
+            if seat.kind == .participant, people[seat.owner]?.holders.isEmpty == false { continue }
+            stay.renewedUntil = now + duration
+            queue(stay)
+        }
+        return changes
+    }
+
+    mutating func lose(_ holder: HolderID, grace: UInt64, now: UInt64) {
+        guard let link = links[holder] else { return }
+        link.ends = min(link.ends, now + grace)
+        queue(link, holder)
+    }
+
+    mutating func release(_ seats: [Seat]?, by holder: HolderID) -> [PresenceChange] {
+        guard let seats else { return remove(holder, .left) }
+        return give(up: seats, holder, .left)
+    }
+
+    mutating func leave(_ seats: [Seat]) -> [PresenceChange] {
+        var changes: [PresenceChange] = []
+        for seat in seats {
+            guard let stay = stay(seat) else { continue }
+            for holder in stay.holders { links[holder]?.seats.remove(seat) }
+            end(stay, .left, &changes)
+        }
+        return changes
+    }
+
+    mutating func setState(_ state: JSONText?, of seat: Seat) throws(ChatError) -> [PresenceChange] {
+        guard let stay = stay(seat) else {
+            throw ChatError(.notFound, "'\(seat.user)' is not there", slug: "not_present")
+        }
+        guard stay.state != state else { return [] }
+        stay.state = state
+        return [
+            PresenceChange(seat, .stateChanged, occupancy: rooms[seat.place]?.count ?? 0, state: state)
+        ]
+    }
+
+    mutating func expire(now: UInt64) -> [PresenceChange] {
+        var changes: [PresenceChange] = []
+        while let due = deadlines.first, due.at <= now {
+            _ = deadlines.popFirst()
+            switch due.of {
+            case .stay(let stay): check(stay, due.at, now, &changes)
+            case .link(let link, let holder): changes += check(link, holder, due.at, now)
+            }
+        }
+        return changes
+    }
+}
+
+// MARK: - Asking
+
+extension Seating {
+    mutating func occupants(of place: Place, after user: String?, limit: Int) -> Occupancy {
+        rooms[place]?.page(after: user, limit: limit) ?? Occupancy(count: 0)
+    }
+
+    func count(of place: Place) -> Int { rooms[place]?.count ?? 0 }
+
+    func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
+        let seats = people[user]?.stays.keys.filter { $0.kind == kind } ?? []
+        return seats.map(\.channel).sorted { ExactText($0.name) < ExactText($1.name) }
+    }
+
+    func isTaken(_ seat: Seat) -> Bool { stay(seat) != nil }
+
+    private func stay(_ seat: Seat) -> Stay? { people[seat.owner]?.stays[seat] }
+
+    private func participations(of user: UserID) -> [Stay] {
+        people[user]?.stays.values.filter { $0.seat.kind == .participant } ?? []
+    }
+}
+
+// MARK: - Coming and going
+
+extension Seating {
+    private func admit(_ seats: [Seat]) throws(ChatError) {
+        guard stayCount + seats.count > limit else { return }
+        guard stayCount + seats.count(where: { stay($0) == nil }) > limit else { return }
+        throw ChatError(
+            .overloaded, "there are \(limit) users on channels, which is the gateway's limit",
+            retryAfter: .seconds(30))
+    }
+
+    private mutating func sit(_ seat: Seat, _ changes: inout [PresenceChange]) -> Stay {
+        if let known = stay(seat) { return known }
+        let stay = Stay(seat)
+        stayCount += 1
+        people[seat.owner, default: Person()].stays[seat] = stay
+        rooms[seat.place, default: Room()].enter(stay)
+        changes.append(PresenceChange(seat, .joined, occupancy: count(of: seat.place)))
+        return stay
+    }
+
+    private mutating func end(
+        _ stay: Stay, _ how: PresenceChange.Happening, _ changes: inout [PresenceChange]
+    ) {
+        let seat = stay.seat
+        stayCount -= 1
+        people[seat.owner]?.stays[seat] = nil
+        rooms[seat.place]?.leave(seat.user)
+        forget(seat.owner)
+        let left = count(of: seat.place)
+        if left == 0 { rooms[seat.place] = nil }
+        changes.append(PresenceChange(seat, how, occupancy: left, state: stay.state))
+    }
+
+    private mutating func forget(_ user: UserID) {
+        if people[user]?.isGone == true { people[user] = nil }
+    }
+
+    private func isHeld(_ stay: Stay) -> Bool {
+        if !stay.holders.isEmpty || stay.renewedUntil > 0 { return true }
+        return stay.seat.kind == .participant && people[stay.seat.owner]?.holders.isEmpty == false
+    }
+
+    private mutating func give(
+        up seats: some Sequence<Seat>, _ holder: HolderID, _ how: PresenceChange.Happening
+    ) -> [PresenceChange] {
+        var changes: [PresenceChange] = []
+        for seat in seats where links[holder]?.seats.remove(seat) != nil {
+            guard let stay = stay(seat) else { continue }
+            stay.holders.removeAll { $0 == holder }
+            if !isHeld(stay) { end(stay, how, &changes) }
+        }
+        return changes
+    }
+
+    /// The connection is no more.
+    private mutating func remove(_ holder: HolderID, _ how: PresenceChange.Happening) -> [PresenceChange] {
+        guard let link = links[holder] else { return [] }
+        people[link.user]?.holders.remove(holder)
+        var changes = give(up: link.seats.inOrder, holder, how)
+        links[holder] = nil
+        for seat in Set(participations(of: link.user).map(\.seat)).inOrder {
+            if let stay = stay(seat), !isHeld(stay) { end(stay, how, &changes) }
+        }
+        forget(link.user)
+        return changes
+    }
+}
+
+// MARK: - Deadlines
+
+extension Seating {
+    private mutating func check(
+        _ stay: Stay, _ deadline: UInt64, _ now: UInt64, _ changes: inout [PresenceChange]
+    ) {
+        guard stay.queued == deadline else { return }
+        stay.queued = .max
+        guard stay.renewedUntil > 0, self.stay(stay.seat) === stay else { return }
+        if stay.renewedUntil > now { return queue(stay) }
+        stay.renewedUntil = 0
+        if !isHeld(stay) { end(stay, .timedOut, &changes) }
+    }
+
+    private mutating func check(
+        _ link: Link, _ holder: HolderID, _ deadline: UInt64, _ now: UInt64
+    ) -> [PresenceChange] {
+        guard link.queued == deadline else { return [] }
+        link.queued = .max
+        guard link.ends < .max, links[holder] === link else { return [] }
+        if link.ends <= now { return remove(holder, .timedOut) }
+        queue(link, holder)
+        return []
+    }
+
+    /// One entry for each stay: a renewal moves no entry, the deadline that comes too early is queued again.
+    private mutating func queue(_ stay: Stay) {
+        guard stay.renewedUntil < stay.queued else { return }
+        stay.queued = stay.renewedUntil
+        push(SeatDeadline(at: stay.queued, of: .stay(stay)))
+    }
+
+    private mutating func queue(_ link: Link, _ holder: HolderID) {
+        guard link.ends < link.queued else { return }
+        link.queued = link.ends
+        push(SeatDeadline(at: link.queued, of: .link(link, holder)))
+    }
+
+    private mutating func push(_ deadline: SeatDeadline) {
+        deadlines.push(deadline)
+        // Whoever takes turns with long and short signs of life leaves entries behind that mean nothing any more.
+        if deadlines.count > 2 * (stayCount + links.count) + 64 { tidy() }
+    }
+
+    private mutating func tidy() {
+        deadlines.removeAll()
+        for stay in people.values.flatMap(\.stays.values) {
+            stay.queued = .max
+            if stay.renewedUntil > 0 { queue(stay) }
+        }
+        for (holder, link) in links {
+            link.queued = .max
+            queue(link, holder)
+        }
+    }
+}
+
+/// When somebody may have been gone for too long.
+private struct SeatDeadline: Comparable {
+    enum Subject {
+        case stay(Stay)
+        case link(Link, HolderID)
+    }
+
+    let at: UInt64
+    let of: Subject
+
+    static func < (left: SeatDeadline, right: SeatDeadline) -> Bool { left.at < right.at }
+    static func == (left: SeatDeadline, right: SeatDeadline) -> Bool { left.at == right.at }
+}
+
+extension Seat {
+    fileprivate var owner: UserID { UserID(user, in: channel.space) }
+}
+
+extension Set<Seat> {
+    /// By channel, so that what happens does not depend on a hash.
+    fileprivate var inOrder: [Seat] { sorted { ExactText($0.channel.name) < ExactText($1.channel.name) } }
+}

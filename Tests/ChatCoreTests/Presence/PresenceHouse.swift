@@ -1,0 +1,90 @@
+import ChatModel
+import EngineConformance
+import JSON
+import JSONSchema
+import SQLiteEngine
+import TestHouse
+import Testing
+
+@testable import ChatCore
+
+/// A chat whose clocks stand still, to see who comes and goes.
+struct PresenceHouse: Sendable {
+    let house: ChatHouse
+    let clock: ManualClock
+
+    static func run(
+        limits: Limits = Limits(), _ body: @escaping @Sendable (PresenceHouse) async throws -> Void
+    ) async throws {
+        let clock = ManualClock()
+        var settings = SQLiteEngineSettings(
+            path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatHouse.quiet)
+        settings.uptime = { clock.uptime }
+        let house = try await ChatHouse(on: SQLiteEngine(settings), limits: limits, clock: clock.wallClock)
+        let subject = PresenceHouse(house: house, clock: clock)
+        try await house.run { try await body(subject) }
+    }
+
+    var tracker: PresenceTracker { house.service.presence }
+    /// As an operator of the app.
+    var chat: ChatAccess { chat(ChatHouse.owner) }
+    func chat(_ caller: Caller) -> ChatAccess { house.service.chat(for: caller, device: "desk", cause: "req_1") }
+
+    /// As the user's own credential.
+    func chat(of user: String) -> ChatAccess {
+        chat(Caller(space: ChatHouse.space, credential: "key_\(user)", scopes: [.emit, .read], user: user))
+    }
+
+    func user(_ name: String) -> UserID { UserID(name, in: ChatHouse.space) }
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: ChatHouse.space) }
+
+    /// Time goes by after everything that was wished so far is done, and the tracker notices.
+    func pass(_ duration: Duration) async throws {
+        try await tracker.beat()
+        clock.advance(by: duration)
+        try await tracker.beat()
+    }
+
+    /// What is in the log, after everything that was wished so far is done; each held against the schema of its type.
+    func events(_ pattern: NamePattern = .all) async throws -> [Event] {
+        try await tracker.beat()
+        let channels = ChannelSet(space: ChatHouse.space, isAll: true)
+        let events = try await house.engine.log.events(in: channels, after: .zero, limit: 20_000).items
+        for event in events {
+            let type = try #require(BuiltInCatalogue.named(event.type))
+            let report = try Schema(JSONDocument(Array(type.schema.utf8))).report(on: JSONDocument(event.data).root)
+            #expect(report.violations.isEmpty, "\(event.type) \(event.data)")
+        }
+        return events.filter { pattern.matches($0.type) }
+    }
+
+    /// The types in order, without the subject.
+    func story(_ pattern: NamePattern = .all) async throws -> [String] {
+        try await events(pattern).map { event in
+            let user = try JSONDocument(event.data).root["user_id"]?.string ?? ""
+            return user.isEmpty ? event.type : "\(event.type) \(user)"
+        }
+    }
+
+    /// Makes a record without the verbs that usually do.
+    func write(_ changes: RecordChange...) async throws {
+        _ = try await house.engine.directory.write(changes)
+    }
+
+    func makeChannel(_ name: String, _ kind: ChannelKind) async throws {
+        let record = ChannelRecord(id: name, kind: kind)
+        try await write(RecordChange(ChannelRecord.key(name, in: ChatHouse.space), body: record.body))
+    }
+
+    func makeMember(_ user: String, of channel: String) async throws {
+        let record = MembershipRecord(user: user, channel: channel, state: .joined)
+        try await write(
+            RecordChange(MembershipRecord.key(user, channel, in: ChatHouse.space), body: record.body, parent: channel))
+    }
+
+    func ban(_ user: String, from channel: String) async throws {
+        let record = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
+        try await write(
+            RecordChange(RestrictionRecord.key(user, channel, in: ChatHouse.space), body: record.body, parent: channel))
+    }
+}

@@ -1,0 +1,180 @@
+import ChatModel
+import JSON
+import Testing
+
+/// Presence, 32 to 34 of `engine.md` 9.
+extension Behaviour {
+    static let presence: [Behaviour] = [
+        Behaviour("a stay begins once and ends with the last of its connections, on whatever node they are") { trial in
+            let (phone, desk) = (HolderID("phone"), HolderID("desk"))
+            let seat = trial.seat("ana")
+            let first = try await trial.board.hold([seat], of: trial.user("ana"), by: phone)
+            #expect(first == [PresenceChange(seat, .joined, occupancy: 1)])
+            let other = await trial.otherNode.presence
+            #expect(try await other.hold([seat], of: trial.user("ana"), by: desk).isEmpty)
+            #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: phone).isEmpty)
+            #expect(try await trial.board.release(nil, by: phone).isEmpty)
+            #expect(try await other.release(nil, by: desk) == [PresenceChange(seat, .left, occupancy: 0)])
+            #expect(try await other.release(nil, by: desk).isEmpty)
+        },
+        Behaviour("a stay without a sign of life times out once, and one that is renewed does not") { trial in
+            let (ana, ben) = (trial.seat("ana"), trial.seat("ben"))
+            _ = try await trial.board.renew([ana, ben], for: .seconds(10))
+            trial.clock.advance(by: .seconds(9))
+            #expect(try await trial.board.expire().isEmpty)
+            #expect(try await trial.board.renew([ana], for: .seconds(10)).isEmpty)
+            trial.clock.advance(by: .seconds(1))
+            #expect(try await trial.board.expire() == [PresenceChange(ben, .timedOut, occupancy: 1)])
+            trial.clock.advance(by: .seconds(9))
+            #expect(try await trial.board.expire() == [PresenceChange(ana, .timedOut, occupancy: 0)])
+            trial.clock.advance(by: .seconds(3600))
+            #expect(try await trial.board.expire().isEmpty)
+        },
+        Behaviour("a shorter sign of life counts from when it came") { trial in
+            let seat = trial.seat("ana")
+            _ = try await trial.board.renew([seat], for: .seconds(3600))
+            _ = try await trial.board.renew([seat], for: .seconds(2))
+            trial.clock.advance(by: .seconds(2))
+            #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
+        },
+        Behaviour("nobody times out because the wall clock was set") { trial in
+            _ = try await trial.board.renew([trial.seat("ana")], for: .seconds(10))
+            trial.clock.step(by: .seconds(3600))
+            #expect(try await trial.board.expire().isEmpty)
+        },
+        Behaviour("a connection that comes back within its grace is no coming and going") { trial in
+            let (seat, holder) = (trial.seat("ana"), HolderID("page"))
+            _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)
+            try await trial.board.lose(holder, grace: .seconds(30))
+            trial.clock.advance(by: .seconds(29))
+            #expect(try await trial.board.expire().isEmpty)
+            #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
+            trial.clock.advance(by: .seconds(3600))
+            #expect(try await trial.board.expire().isEmpty)
+            try await trial.board.lose(HolderID("page again"), grace: .seconds(30))
+            trial.clock.advance(by: .seconds(30))
+            #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
+        },
+        Behaviour("who goes is gone, whoever holds the seat, and may come again") { trial in
+            let (seat, holder) = (trial.seat("ana"), HolderID("page"))
+            _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)
+            _ = try await trial.board.renew([seat], for: .seconds(10))
+            #expect(try await trial.board.leave([seat]).map(\.happening) == [.left])
+            #expect(try await trial.board.leave([seat]).isEmpty)
+            #expect(!(await trial.board.isTaken(seat)))
+            #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: holder).map(\.happening) == [.joined])
+        },
+        Behaviour("a participant stays with any connection, and without one by signs of life") { trial in
+            let seat = Seat(.participant, of: "ana", on: trial.channel("lobby"))
+            _ = try await trial.board.renew([seat], for: .seconds(10))
+            _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("phone"))
+            _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("desk"))
+            trial.clock.advance(by: .seconds(3600))
+            #expect(try await trial.board.expire().isEmpty)
+            _ = try await trial.board.release(nil, by: HolderID("phone"))
+            #expect(await trial.board.isTaken(seat))
+            try await trial.board.lose(HolderID("desk"), grace: .seconds(30))
+            trial.clock.advance(by: .seconds(30))
+            #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
+            _ = try await trial.board.renew([seat], for: .seconds(10))
+            trial.clock.advance(by: .seconds(10))
+            #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
+        },
+        Behaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") { trial in
+            let users = (1...25).map { "user\(100 + $0)" }
+            let place = Place(.occupant, trial.channel("room"))
+            _ = try await trial.board.renew(users.shuffled().map { trial.seat($0) }, for: .seconds(10))
+            let state = trial.json(#"{"mood":"busy"}"#)
+            let changes = try await trial.board.setState(state, of: trial.seat("user103"))
+            #expect(changes.map(\.happening) == [.stateChanged] && changes[0].state == state)
+            #expect(try await trial.board.setState(state, of: trial.seat("user103")).isEmpty)
+            let other = await trial.otherNode.presence
+            var seen: [String] = []
+            while true {
+                let page = try await other.occupants(of: place, after: seen.last, limit: 10)
+                #expect(page.count == 25)
+                seen += page.occupants.map(\.user)
+                if let busy = page.occupants.first(where: { $0.user == "user103" }) { #expect(busy.state == state) }
+                if !page.hasMore { break }
+            }
+            #expect(seen == users)
+            #expect(try await other.counts(of: [place, Place(.typist, trial.channel("room"))]) == [25, 0])
+            _ = try await trial.board.leave([trial.seat("user103")])
+            _ = try await trial.board.renew([trial.seat("user103")], for: .seconds(10))
+            let again = try await other.occupants(of: place, after: "user102", limit: 1)
+            #expect(again.occupants == [Occupancy.Occupant(user: "user103")])
+        },
+        Behaviour("who is nowhere has no state to set") { trial in
+            await trial.refusal(.notFound) { _ = try await trial.board.setState(nil, of: trial.seat("ana")) }
+        },
+        Behaviour("a user is found wherever they are, in each of the ways apart") { trial in
+            let (a, b) = (trial.channel("a"), trial.channel("b"))
+            let seats = [Seat(.occupant, of: "ana", on: b), Seat(.occupant, of: "ana", on: a)]
+            _ = try await trial.board.renew(seats + [Seat(.typist, of: "ana", on: b)], for: .seconds(10))
+            #expect(try await trial.board.channels(of: trial.user("ana"), as: .occupant) == [a, b])
+            #expect(try await trial.board.channels(of: trial.user("ana"), as: .typist) == [b])
+            let stranger = UserID("ana", in: SpaceID("other"))
+            #expect(try await trial.board.channels(of: stranger, as: .occupant).isEmpty)
+        },
+        Behaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) { trial in
+            let seats = (0..<3).map { trial.seat("user\($0)") }
+            _ = try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10))
+            await trial.refusal(.overloaded) { _ = try await trial.board.renew(seats, for: .seconds(10)) }
+            #expect(!(await trial.board.isTaken(seats[2])))
+            #expect(try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10)).isEmpty)
+            _ = try await trial.board.leave([seats[0]])
+            #expect(try await trial.board.renew([seats[2]], for: .seconds(10)).map(\.happening) == [.joined])
+        },
+        Behaviour("each of many stays begins once and ends once, while devices come, break and renew at once") {
+            trial in
+            let ledger = try await (0..<8).concurrentChanges { number in
+                var changes: [PresenceChange] = []
+                for round in 0..<50 {
+                    let user = "user\((number + round) % 10)"
+                    let (seat, holder) = (trial.seat(user), HolderID("\(number)/\(round)"))
+                    changes += try await trial.board.hold([seat], of: trial.user(user), by: holder)
+                    if round % 3 == 0 { changes += try await trial.board.renew([seat], for: .seconds(1)) }
+                    if round % 5 == 0 { changes += try await trial.board.leave([seat]) }
+                    if round % 2 == 0 { changes += try await trial.board.release(nil, by: holder) }
+                    try await trial.board.lose(holder, grace: .seconds(1))
+                }
+                return changes
+            }
+            trial.clock.advance(by: .seconds(1))
+            let all = ledger + (try await trial.board.expire())
+            for user in Set(all.map(\.seat.user)) {
+                let own = all.filter { $0.seat.user == user }.map(\.happening)
+                #expect(own.count(where: { $0 == .joined }) == own.count(where: { $0 != .joined }))
+            }
+            #expect(try await trial.board.counts(of: [Place(.occupant, trial.channel("room"))]) == [0])
+        },
+    ]
+}
+
+extension Trial {
+    fileprivate var board: any PresenceBoard { get async { await node.presence } }
+    fileprivate func seat(_ user: String) -> Seat { Seat(.occupant, of: user, on: channel("room")) }
+    fileprivate func user(_ name: String) -> UserID { UserID(name, in: space) }
+}
+
+extension Limits {
+    fileprivate static var fewSeats: Limits {
+        var limits = Limits()
+        limits.seats = 2
+        return limits
+    }
+}
+
+extension Range<Int> {
+    /// What each number's task gives, all at once.
+    fileprivate func concurrentChanges(
+        _ body: @escaping @Sendable (Int) async throws -> [PresenceChange]
+    ) async throws -> [PresenceChange] {
+        try await withThrowingTaskGroup(of: [PresenceChange].self) { group in
+            for number in self { group.addTask { try await body(number) } }
+            var all: [PresenceChange] = []
+            for try await changes in group { all += changes }
+            return all
+        }
+    }
+}
