@@ -228,6 +228,61 @@ import Testing
             #expect(await reader.heard() == [3, 5])
         }
     }
+
+    @Test("is told numbers once a second, of each channel the latest, and never goes back by them")
+    func counts() async throws {
+        try await StreamHarness.run { gateway in
+            for channel in ["a", "b"] { try await gateway.member("ana", of: channel) }
+            let (reader, _, _) = try await gateway.openReady("user=ana")
+            let (service, _, _) = try await gateway.openReady("channel=a&channel=b")
+            await gateway.beat()
+            for (channel, count) in [("a", 1), ("a", 2), ("b", 3), ("a", 4)] {
+                try await gateway.tell(
+                    channel, 0, for: .rule(.channelList), type: "channel.member_count.updated",
+                    data: #"{"channels":[{"channel_url":"\#(channel)","member_count":\#(count)}]}"#)
+            }
+            let said = try await gateway.tell("a", 5, for: .rule(.joined))
+            var told: [[String: Int]] = []
+            var ids: [String] = []
+            while told.count < 2, let event = await reader.next() {
+                ids.append(event.lastEventID)
+                if event.number == 5 { await gateway.beat() }
+                guard let channels = event.json?["data"]?["channels"]?.elements else { continue }
+                told.append(
+                    Dictionary(
+                        uniqueKeysWithValues: channels.map {
+                            ($0["channel_url"]?.string ?? "", Int($0["member_count"]?.integer ?? 0))
+                        }))
+            }
+            #expect(told == [["a": 1], ["a": 4, "b": 3]])
+            #expect(ids.last == said.description)
+            var all = 0
+            while all < 4, let event = await service.next() { all += event.type.hasSuffix("count.updated") ? 1 : 0 }
+            #expect(all == 4)
+        }
+    }
+
+    @Test("is refused to a credential of a user's own where the user is banned, and ends there with the ban")
+    func bannedWithoutDevice() async throws {
+        try await StreamHarness.run { gateway in
+            func ticket() async throws -> String {
+                try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"}"#).json?["ticket"]?.string ?? ""
+            }
+            try await gateway.ban("ana", in: "closed")
+            let refused = try await gateway.open("channel=closed&channel=a&ticket=\(ticket())", as: nil)
+            #expect(refused.status == 403)
+            let (several, _, _) = try await gateway.openReady("channel=a&channel=b&ticket=\(ticket())", as: nil)
+            let (one, _, _) = try await gateway.openReady("channel=a&ticket=\(ticket())", as: nil)
+            try await gateway.emit("a", 1)
+            try await gateway.change("user.banned", "ana", in: "a", n: 2)
+            #expect(await several.numbers(2) == [1, 2])
+            #expect(await several.next()?.type == "stream.changed")
+            try await gateway.emit("a", 3)
+            try await gateway.emit("b", 4)
+            #expect(await several.numbers(1) == [4])
+            #expect(await one.rest().last?["reason"] == "unauthorized")
+        }
+    }
 }
 
 extension Audience {

@@ -55,6 +55,7 @@ public struct NativeAPI: Sendable {
         addEmitRoutes(to: &router)
         addReadRoutes(to: &router)
         addStreamRoutes(to: &router)
+        addSessionRoutes(to: &router)
         addAdministrationRoutes(to: &router)
         addWebhookRoutes(to: &router)
         addSubscriptionRoutes(to: &router)

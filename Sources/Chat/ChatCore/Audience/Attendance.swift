@@ -14,6 +14,8 @@ final class Attendance: @unchecked Sendable {
     private(set) var isLoaded = false
     /// The user's feeds that hang on the hub.
     private(set) var feeds: [Feed] = []
+    /// Until when the roster keeps it, whoever else does.
+    var keptUntil = Timetoken.zero
     private let own: ExactText
 
     init(_ user: UserID) {

@@ -13,6 +13,7 @@ extension Hub {
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
         let attendance = roster.enter(user)
+        roster.keep(attendance, now: now)
         let unknown = names.filter { attendance.named[$0] == nil }
         guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
         roster.beginLoad()

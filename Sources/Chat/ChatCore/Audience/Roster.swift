@@ -11,6 +11,9 @@ struct Roster {
     private var loads = 0
     private(set) var recent: [RosterChange] = []
     private var departures = 0
+    /// Attendances that were asked for a moment ago, oldest first: polls come again and again, and each would have to read
+    /// the store.
+    private var kept: [(attendance: Attendance, until: Timetoken)] = []
 
     /// True while nobody listens as a user: then no event is looked at.
     var isEmpty: Bool { entries.isEmpty }
@@ -40,6 +43,17 @@ struct Roster {
             entries[space] = left.isEmpty ? nil : left
         }
     }
+
+    /// Keeps an attendance for a while after its last stream or poll.
+    mutating func keep(_ attendance: Attendance, now: Timetoken) {
+        let over = kept.prefix { $0.until <= now }.count
+        kept.removeFirst(over)
+        guard attendance.keptUntil < now.adding(Self.life / 2) else { return }
+        attendance.keptUntil = now.adding(Self.life)
+        kept.append((attendance, attendance.keptUntil))
+    }
+
+    private static let life: Duration = .seconds(60)
 
     mutating func beginLoad() { loads += 1 }
 

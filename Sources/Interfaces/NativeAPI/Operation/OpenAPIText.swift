@@ -406,6 +406,48 @@ enum OpenAPIText {
                 '429': {$ref: '#/components/responses/TooMany'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/users/{user}/sessions:
+            parameters: [{name: user, in: path, required: true, schema: {$ref: '#/components/schemas/UserName'}}]
+            get:
+              operationId: getSessions
+              tags: [stream]
+              summary: List the sessions of a user's devices
+              description: |
+                A session is open while its device has a stream, and can be resumed for 120 seconds after the last one broke. The
+                user's devices hear of it on the user's own channel (`connection.opened`, `.reconnecting`, `.reconnected`,
+                `.failed`, `.canceled`). Needs the scope `read`; a credential of a user's own sees that user's.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page of sessions in the order of their opening
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/DeviceSession'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+
+          /v1/users/{user}/sessions/{session}:
+            parameters:
+              - {name: user, in: path, required: true, schema: {$ref: '#/components/schemas/UserName'}}
+              - {name: session, in: path, required: true, schema: {type: string}}
+            delete:
+              operationId: deleteSession
+              tags: [stream]
+              summary: End a session and its streams for good
+              description: |
+                The user's other devices hear `connection.canceled`. A credential of a user's own ends that user's; any other
+                needs the scope `manage`.
+              responses:
+                '204': {description: It is ended}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+
           /v1/streams:
             get:
               operationId: getStreams
@@ -2572,6 +2614,22 @@ enum OpenAPIText {
                 lag_bytes: {type: integer, description: Waiting to be sent.}
                 bytes_sent: {type: integer}
                 remote: {type: string}
+
+            DeviceSession:
+              type: object
+              required: [id, device, state, attempt, streams, opened_at, lost_at, expires_at]
+              properties:
+                id: {type: string}
+                device: {type: string}
+                state: {type: string, enum: [open, reconnecting]}
+                attempt: {type: integer, minimum: 0, description: How often it was resumed.}
+                streams: {type: integer, minimum: 0, description: The live streams of the device.}
+                opened_at: {$ref: '#/components/schemas/Timestamp'}
+                lost_at:
+                  anyOf: [{$ref: '#/components/schemas/Timestamp'}, {type: 'null'}]
+                expires_at:
+                  description: Until when it can be resumed.
+                  anyOf: [{$ref: '#/components/schemas/Timestamp'}, {type: 'null'}]
 
             StreamPatch:
               type: object

@@ -23,11 +23,12 @@ struct ControlBlock {
     }
 
     /// The first block of every stream: what it is called, where it starts, and how often it shows that it lives.
-    static func ready(_ id: String, cursor: Timetoken, heartbeat: Int) -> ControlBlock {
+    static func ready(_ id: String, cursor: Timetoken, heartbeat: Int, session: String? = nil) -> ControlBlock {
         ControlBlock("stream.ready", retry: usualRetry) { writer in
             writer.member("stream", id)
             writer.member("cursor", cursor.description)
             writer.member("heartbeat_seconds", heartbeat)
+            if let session { writer.member("session", session) }
         }
     }
 

@@ -10,6 +10,9 @@ struct FollowRequest {
     /// As the client sent it; nil when it starts from now.
     let cursor: String?
 
+    /// Whether a credential of a user's own follows as anybody would.
+    var isOfUserWithoutDevice: Bool { caller.user != nil && selection.viewer == nil }
+
     static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device"]
 
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
@@ -23,6 +26,7 @@ struct FollowRequest {
         let device = try parameters.text("device")
         guard let user = try parameters.text("user") ?? device.flatMap({ _ in chat.caller.user }) else {
             guard device == nil else { throw Parameters.bad("device", "goes with the user whose device it is: 'user'") }
+            try await chat.demandHearing(asked)
             caller = chat.caller
             selection = asked
             return

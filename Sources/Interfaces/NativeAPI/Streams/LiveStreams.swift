@@ -30,6 +30,8 @@ actor LiveStreams {
     var roll = StreamRoll()
     private var lastSequence: UInt64 = 0
     private var feeds: [FeedKey: StreamFeed] = [:]
+    /// Device feeds that hold numbers back until the next beat.
+    private var damped: [StreamFeed] = []
     /// Feeds by the beat at which they are next looked at, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
     var owners: StreamOwners
@@ -44,6 +46,11 @@ actor LiveStreams {
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
     var lagged: [SpaceID: LagReport] = [:]
     var reporting: Task<Void, Never>?
+    var banWatches: [SpaceID: BanWatch] = [:]
+    /// The sessions of devices, what the log has not been told of them yet, and the task that is telling it.
+    var sessions = DeviceSessions()
+    var news: [EventDraft] = []
+    var telling: Task<Void, Never>?
 
     private struct FeedKey: Hashable {
         var selection: Selection
@@ -135,9 +142,12 @@ extension LiveStreams {
         if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence), let old = roll[old] {
             close(old, .replaced)
         }
+        deviceCame(stream, hasGap: resumption.hasGap)
         let format = stream.feed.format
         var first = format.control(
-            .ready(id(of: stream.sequence), cursor: resumption.from, heartbeat: Int(heartbeatSeconds)))
+            .ready(
+                id(of: stream.sequence), cursor: resumption.from, heartbeat: Int(heartbeatSeconds),
+                session: session(of: stream)))
         if resumption.hasGap {
             first += format.control(.gap(resumption))
             counters.gaps += 1
@@ -173,7 +183,9 @@ extension LiveStreams {
         let last = key.format.control(.lagged)
         log.onLag = { $0.finish(last: last) }
         guard let press = presses[key.format] else { preconditionFailure("Every format has its press") }
-        let feed = StreamFeed(key.selection, key.format, press: press, beats: beats, log: log)
+        let feed = StreamFeed(key.selection, key.format, press: press, beats: beats, log: log) { [weak self] feed in
+            self?.assumeIsolated { $0.damped.append(feed) }
+        }
         feeds[key] = feed
         wheel[bucket(of: beats.now + heartbeatSeconds)].append(feed)
         service.hub.assumeIsolated { $0.attach(feed, to: key.selection) }
@@ -214,6 +226,7 @@ extension LiveStreams {
         if reason == .tooSlow { noteLag(stream) }
         stream.catchUp?.cancel()
         catchingUp[sequence] = nil
+        deviceWent(stream)
         leaveFeed(stream.feed)
         if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
         owners.leave(stream.owner)
@@ -280,14 +293,22 @@ extension LiveStreams {
     func beat() {
         beats.advance()
         let now = beats.now
+        releaseCounts()
         keepFeedsAlive(now)
         keepCatchUpsAlive(now)
         checkExpiries()
         releasePolls(at: now)
         tickets.sweep()
         reportLag()
+        expireSessions()
         shelf.tidy(at: now)
         for press in presses.values { press.assumeIsolated { $0.forget() } }
+    }
+
+    private func releaseCounts() {
+        let due = damped
+        damped = []
+        for feed in due where feed.streamCount > 0 { feed.assumeIsolated { $0.release() } }
     }
 
     private func keepFeedsAlive(_ now: UInt64) {
@@ -312,7 +333,7 @@ extension LiveStreams {
     private func pulseFired() {
         isBeating = false
         beat()
-        let isNeeded = roll.count > 0 || !holds.isEmpty || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
-        if isNeeded { startBeating() }
+        let hasWork = roll.count > 0 || !holds.isEmpty || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
+        if hasWork || !sessions.isEmpty { startBeating() }
     }
 }

@@ -18,13 +18,22 @@ actor StreamFeed: StreamCounting {
     /// When something was last appended, in beats.
     private(set) var lastAppend: UInt64
     private(set) var appended: UInt64 = 0
+    /// The newest event it has appended.
+    private var newest = Timetoken.zero
+    private var damper = CountDamper()
+    /// Hears when it begins to hold something back.
+    private let onHold: @Sendable (StreamFeed) -> Void
 
-    init(_ selection: Selection, _ format: StreamFormat, press: FramePress, beats: BeatCount, log: Broadcast) {
+    init(
+        _ selection: Selection, _ format: StreamFormat, press: FramePress, beats: BeatCount, log: Broadcast,
+        onHold: @escaping @Sendable (StreamFeed) -> Void
+    ) {
         self.selection = selection
         self.format = format
         self.press = press
         self.beats = beats
         self.log = log
+        self.onHold = onHold
         lastAppend = beats.now
     }
 
@@ -33,9 +42,31 @@ actor StreamFeed: StreamCounting {
     }
 
     private func append(_ events: [Event]) {
-        for event in events { log.append(press.assumeIsolated { $0.frame(event) }) }
-        appended += UInt64(events.count)
+        for event in events where selection.viewer == nil || !isHeldBack(event) {
+            log.append(press.assumeIsolated { $0.frame(event) })
+            newest = event.timetoken
+            appended += 1
+        }
         lastAppend = beats.now
+    }
+
+    private func isHeldBack(_ event: Event) -> Bool {
+        guard CountDamper.concerns(event) else { return false }
+        let wasEmpty = damper.isEmpty
+        guard damper.hold(event, at: beats.now) else { return false }
+        if wasEmpty { onHold(self) }
+        return true
+    }
+
+    /// Says what was held back. Where later events have gone out meanwhile it must not move a client's cursor back, and
+    /// has no id.
+    func release() {
+        for event in damper.release(at: beats.now) {
+            log.append(format.frame(event, hasID: event.timetoken > newest))
+            newest = max(newest, event.timetoken)
+            appended += 1
+            lastAppend = beats.now
+        }
     }
 
     /// Appends a heartbeat for all streams at once, unless something was said within `interval`. Returns the beat at

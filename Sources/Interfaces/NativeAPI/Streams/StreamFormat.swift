@@ -33,12 +33,14 @@ enum StreamFormat: Hashable, Sendable, CaseIterable {
 // MARK: - Blocks
 
 extension StreamFormat {
-    /// An event of the log. Its cursor is its timetoken, which is also the id of the block.
-    func frame(_ event: Event) -> [UInt8] {
+    /// An event of the log. Its cursor is its timetoken, which is also the id of the block, unless that must not move the
+    /// client's cursor.
+    func frame(_ event: Event, hasID: Bool = true) -> [UInt8] {
         let envelope = event.envelope.onOneLine().bytes
         switch self {
         case .eventStream:
-            return Self.block(ServerSentEvent(id: event.timetoken.description, event: event.type, data: envelope))
+            let id = hasID ? event.timetoken.description : nil
+            return Self.block(ServerSentEvent(id: id, event: event.type, data: envelope))
         case .lines:
             return envelope + [0x0A]
         }

@@ -103,7 +103,7 @@ extension LiveStreams {
         return report(stream)
     }
 
-    private func move(_ stream: LiveStream, to selection: Selection) {
+    func move(_ stream: LiveStream, to selection: Selection) {
         let old = stream.feed
         stream.feed = enterFeed(selection, old.format, isChunked: old.log.isChunked)
         // One turn: the old feed's log holds exactly what is at or below the hub's position.

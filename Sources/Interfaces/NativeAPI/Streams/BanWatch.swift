@@ -1,0 +1,77 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// Hears of the bans of one app, for the streams and polls that are a user's by their credential without being a device's:
+/// those share feeds with others, and no feed asks who it is for.
+actor BanWatch: FeedSink {
+    nonisolated let streams: LiveStreams
+    nonisolated let selection: Selection
+    nonisolated var unownedExecutor: UnownedSerialExecutor { streams.unownedExecutor }
+
+    init(_ streams: LiveStreams, _ space: SpaceID) {
+        self.streams = streams
+        selection = Selection(channels: ChannelSet(space: space, isAll: true), types: [.exact("user.banned")])
+    }
+
+    nonisolated func take(_ events: [Event]) {
+        for event in events {
+            // What clients publish in the same words has no such audience.
+            guard case .rule = event.audience,
+                let user = (try? JSONDocument(event.data).root)?["user_id"]?.string
+            else { continue }
+            // Behind this turn of the hub: until then not every feed has what it brings.
+            streams.loop.post { [streams] in
+                streams.assumeIsolated { $0.expel(UserID(user, in: event.channel.space), from: event.channel.name) }
+            }
+        }
+    }
+}
+
+extension LiveStreams {
+    /// From now on bans in the app end what its users follow by name.
+    func watchBans(in space: SpaceID) {
+        guard banWatches[space] == nil else { return }
+        let watch = BanWatch(self, space)
+        banWatches[space] = watch
+        service.hub.assumeIsolated { $0.attach(watch, to: watch.selection) }
+    }
+
+    func expel(_ user: UserID, from channel: String) {
+        for entry in holds.all where isConcerned(entry.poll.caller, entry.poll.selection, user, channel) {
+            // The next one is told why.
+            entry.poll.assumeIsolated { $0.finish() }
+        }
+        expel(user, from: channel, after: 0)
+    }
+
+    private func expel(_ user: UserID, from channel: String, after sequence: UInt64) {
+        let part = roll.part(after: sequence, limit: 4096)
+        for stream in part.streams
+        where isConcerned(stream.owner.caller, stream.feed.selection, user, channel) {
+            if let rest = stream.feed.selection.without(channel) {
+                move(stream, to: rest)
+            } else {
+                close(stream, .unauthorized)
+            }
+        }
+        guard let next = part.last else { return }
+        loop.post { [weak self] in self?.assumeIsolated { $0.expel(user, from: channel, after: next) } }
+    }
+
+    private func isConcerned(_ caller: Caller, _ selection: Selection, _ user: UserID, _ channel: String) -> Bool {
+        guard selection.viewer == nil, let own = caller.user, caller.space == user.space else { return false }
+        return ExactText(own) == ExactText(user.name) && selection.channels.names.contains(ExactText(channel))
+    }
+}
+
+extension Selection {
+    /// The same without a channel it names; nil when nothing is left.
+    fileprivate func without(_ channel: String) -> Selection? {
+        var rest = channels
+        rest.names.remove(ExactText(channel))
+        guard rest.isAll || !rest.names.isEmpty || !rest.prefixes.isEmpty else { return nil }
+        return Selection(channels: rest, types: types, filter: filter, viewer: viewer)
+    }
+}

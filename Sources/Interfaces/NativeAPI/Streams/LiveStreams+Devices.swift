@@ -1,0 +1,96 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// Sessions of devices, and what the rest of the chat is told of a device's streams.
+extension LiveStreams {
+    private func device(of stream: LiveStream) -> DeviceSessions.Device? {
+        guard let viewer = stream.feed.selection.viewer, let device = viewer.device else { return nil }
+        return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.space), device)
+    }
+
+    /// The id of the session that a stream is part of, once its device is entered there.
+    func session(of stream: LiveStream) -> String? { device(of: stream).flatMap { sessions.session($0)?.id } }
+
+    /// A device's stream begins.
+    func deviceCame(_ stream: LiveStream, hasGap: Bool) {
+        guard let device = device(of: stream) else { return }
+        let change = sessions.enter(device, stream.sequence, now: service.clock.now)
+        guard let session = sessions.session(device) else { return }
+        switch change {
+        case .opened:
+            tell("connection.opened", session) { [heartbeatSeconds] writer in
+                writer.member("heartbeat_s", Int(heartbeatSeconds))
+                writer.member("resume_window_s", Int(DeviceSessions.resumeWindow.components.seconds))
+            }
+        case .reconnected: tell("connection.reconnected", session) { $0.member("gap", hasGap) }
+        case .none: break
+        }
+    }
+
+    /// A device's stream is over, for whatever reason.
+    func deviceWent(_ stream: LiveStream) {
+        guard let device = device(of: stream) else { return }
+        let isLost = sessions.leave(device, stream.sequence, now: service.clock.now)
+        guard isLost, !isDraining, let session = sessions.session(device) else { return }
+        tell("connection.reconnecting", session)
+    }
+
+    /// Gives up devices that have not come back.
+    func expireSessions() {
+        for session in sessions.expire(now: service.clock.now) { tell("connection.failed", session) }
+    }
+
+    /// Ends a session and its streams for good.
+    /// - Throws: `.notFound` when the user has none with this id.
+    func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
+        guard let session = sessions.session(id, of: user) else { throw ChatError(.notFound, "no such session") }
+        sessions.remove(session)
+        tell("connection.canceled", session)
+        for stream in session.streams.compactMap({ roll[$0] }) { close(stream, .deleted) }
+    }
+}
+
+// MARK: - Telling
+
+extension LiveStreams {
+    private func tell(
+        _ type: String, _ session: DeviceSession, _ more: (inout JSONWriter) -> Void = { _ in }
+    ) {
+        let data = JSONText { writer in
+            writer.beginObject()
+            writer.member("session_id", session.id)
+            writer.member("device_id", session.device)
+            writer.member("attempt", session.attempt)
+            writer.member("state", Self.state(after: type))
+            more(&writer)
+            writer.endObject()
+        }
+        var draft = EventDraft(
+            channel: ChannelID(session.user.name, in: session.user.space), type: type, retention: .passing, data: data,
+            user: session.user.name)
+        draft.audience = .rule(.user, subjects: [session.user.name])
+        draft.originDevice = session.device
+        news.append(draft)
+        if telling == nil { telling = Task { await tellNews() } }
+    }
+
+    private static func state(after type: String) -> String {
+        switch type {
+        case "connection.opened", "connection.reconnected": "open"
+        case "connection.reconnecting": "reconnecting"
+        default: "closed"
+        }
+    }
+
+    /// One append after the other, so that the log has a device's states in their order. What the log does not take is
+    /// dropped: it is of the moment, and the list of sessions says how things are.
+    private func tellNews() async {
+        while !news.isEmpty {
+            let part = Array(news.prefix(200))
+            news.removeFirst(part.count)
+            _ = try? await service.engine.log.append(part, claim: nil)
+        }
+        telling = nil
+    }
+}

@@ -1,0 +1,61 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// The sessions of a user's devices.
+extension NativeAPI {
+    func addSessionRoutes(to router: inout Router) {
+        router.add(.get, "/v1/users/{user}/sessions", handler: asCaller(getSessions))
+        router.add(.delete, "/v1/users/{user}/sessions/{session}", handler: asCaller(deleteSession))
+    }
+
+    /// `GET /v1/users/{user}/sessions`
+    func getSessions(_ request: Request, _ caller: Caller) async throws -> Response {
+        let user = try Self.sessionUser(request, caller, needing: .read)
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let sessions = await streams.sessions.all(of: user)
+        return Listing.response(try listing.page(of: sessions, id: \.id), to: request) { $0.print(to: &$1) }
+    }
+
+    /// `DELETE /v1/users/{user}/sessions/{session}`
+    func deleteSession(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let user = try Self.sessionUser(request, caller, needing: caller.user == nil ? .manage : .read)
+        try await streams.cancelSession(request.parameters["session"] ?? "", of: user)
+        return .empty()
+    }
+
+    /// A credential of a user's own sees and ends that user's sessions only.
+    private static func sessionUser(
+        _ request: Request, _ caller: Caller, needing scope: Scopes
+    ) throws(ChatError) -> UserID {
+        let user = request.parameters["user"] ?? ""
+        try Names.check(user: user)
+        try caller.demand(scope)
+        if let own = caller.user, ExactText(own) != ExactText(user) {
+            throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+        }
+        return UserID(user, in: caller.space)
+    }
+}
+
+extension DeviceSession {
+    func print(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.member("device", device)
+        writer.member("state", isOpen ? "open" : "reconnecting")
+        writer.member("attempt", attempt)
+        writer.member("streams", streams.count)
+        writer.member("opened_at", opened.timestamp)
+        if let lost {
+            writer.member("lost_at", lost.timestamp)
+            writer.member("expires_at", lost.adding(DeviceSessions.resumeWindow).timestamp)
+        } else {
+            writer.nullMember("lost_at")
+            writer.nullMember("expires_at")
+        }
+        writer.endObject()
+    }
+}
