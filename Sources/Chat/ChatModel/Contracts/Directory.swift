@@ -89,16 +89,33 @@ public struct RecordKey: Hashable, Sendable {
             prefix += "/"
         }
     }
+
+    /// A part of a compound id as it was before it was escaped.
+    public static func part(_ escaped: some StringProtocol) -> String {
+        var part = ""
+        var rest = escaped[...]
+        while let sign = rest.firstIndex(of: "%") {
+            part += rest[..<sign]
+            let code = rest[sign...].prefix(3)
+            part += code == "%2F" ? "/" : code == "%25" ? "%" : String(code)
+            rest = rest[sign...].dropFirst(3)
+        }
+        return part + String(rest)
+    }
 }
 
 /// What a decision is made of.
 public struct Situation: Sendable {
     /// No later than any timetoken the decision's events get.
     public let now: Timetoken
+    /// What the decision's first event gets, if there is one that repeats no other: for what its data, or records, say of
+    /// it.
+    public let next: Timetoken
     private let records: [RecordKey: Record]
 
-    public init(now: Timetoken, records: [RecordKey: Record]) {
+    public init(now: Timetoken, next: Timetoken, records: [RecordKey: Record]) {
         self.now = now
+        self.next = next
         self.records = records
     }
 
@@ -110,6 +127,11 @@ public struct Situation: Sendable {
 public struct Decision<Value: Sendable>: Sendable {
     public var changes: [RecordChange]
     public var events: [EventDraft]
+    /// Kept events that go from the log, each on its channel. Those that are gone already do no harm.
+    public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
+    /// Commits with the events, so that a repeat of the call finds them (`EventLog.earlier`). A key that was used before
+    /// refuses the decision: `.conflict`.
+    public var claim: Claim?
     /// For whoever asked.
     public var value: Value
 

@@ -33,8 +33,8 @@ struct SQLiteDirectory: Directory {
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        // What it comes to is not known before; about a record for each it looks at.
-        try await writing.run(drafts: keys.count, bytes: keys.count * 1024) { (writer) throws(SQLiteFailure) in
+        // What it comes to is not known before; about an event, and a record for each it looks at.
+        try await writing.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) { (writer) throws(SQLiteFailure) in
             try writer.decide(keys, decide)
         }
     }

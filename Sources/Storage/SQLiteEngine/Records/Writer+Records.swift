@@ -36,7 +36,7 @@ extension Writer {
 
     /// All the changes and all the events, or nothing. Every demand is checked before the first row is touched.
     func write(
-        _ changes: [RecordChange], events drafts: [EventDraft]
+        _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil
     ) throws(SQLiteFailure) -> Result<Written, ChatError> {
         let plan: Plan
         switch try planned(changes) {
@@ -44,9 +44,12 @@ extension Writer {
         case .failure(let refusal): return .failure(refusal)
         }
         var events: [Event] = []
-        // Without a claim nothing speaks against it.
-        if !drafts.isEmpty, case .success(let appended) = try append(drafts, claim: nil) {
-            events = appended.events.map(\.event)
+        if !drafts.isEmpty {
+            switch try append(drafts, claim: claim) {
+            case .success(let appended) where appended.repeatedNote == nil: events = appended.events.map(\.event)
+            case .success: return .failure(.claimConflict)
+            case .failure(let refusal): return .failure(refusal)
+            }
         }
         let written = plan.stamped(events.first?.timetoken ?? now)
         if !written.steps.isEmpty { try apply(written.steps, revision + 1) }
@@ -61,13 +64,20 @@ extension Writer {
         for key in keys { records[key] = try statements.findRecord.record(key) }
         let decision: Decision<Value>
         do throws(ChatError) {
-            decision = try body(Situation(now: now, records: records))
+            decision = try body(Situation(now: now, next: nextPlace, records: records))
             for draft in decision.events { try draft.check() }
         } catch {
             return .failure(error)
         }
-        return try write(decision.changes, events: decision.events).map {
-            Decided(value: decision.value, records: $0.records, events: $0.events, changes: decision.changes)
+        try reserve(for: decision.events.count)
+        switch try write(decision.changes, events: decision.events, claim: decision.claim) {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let written):
+            for removal in decision.removals { try remove(eventAt: removal.timetoken, in: removal.channel) }
+            return .success(
+                Decided(
+                    value: decision.value, records: written.records, events: written.events,
+                    changes: decision.changes))
         }
     }
 

@@ -45,6 +45,13 @@ extension Writer {
         return stretch
     }
 
+    /// Removes one kept event.
+    func remove(eventAt timetoken: Timetoken, in channel: ChannelID) throws(SQLiteFailure) {
+        guard timetoken > .zero else { return }
+        _ = try delete(
+            after: Timetoken(timetoken.rawValue - 1), before: Timetoken(timetoken.rawValue + 1), in: channel)
+    }
+
     /// Notes how long a space's events are kept; readers hold to it from the commit on.
     func setRetention(_ age: Duration?, of space: SpaceID) throws(SQLiteFailure) {
         statements.setRetention.bind(age?.timetokenTicks, at: 1)

@@ -209,6 +209,15 @@ final class Writer {
 
     func add(_ event: Event) { events.append(event) }
 
+    /// What the next event gets; while the end is held.
+    var nextPlace: Timetoken { Timetoken(max(mark.last + 1, now.rawValue)) }
+
+    /// Makes sure that so many more timetokens are reserved: how many a decision takes shows only when it is made.
+    func reserve(for drafts: Int) throws(SQLiteFailure) {
+        let mayReach = nextPlace.rawValue + UInt64(drafts)
+        if mayReach > mark.reserved { try reserve(upTo: mayReach + Self.reserve) }
+    }
+
     private func reserve(upTo bound: UInt64) throws(SQLiteFailure) {
         try setHead(of: .log, to: bound)
         mark.reserved = bound

@@ -1,0 +1,75 @@
+import ChatModel
+import JSON
+import Testing
+
+extension Behaviour {
+    /// What a decision does beside changing records.
+    static let deciding: [Behaviour] = [
+        Behaviour("a decision knows the place of its first event, however many are decided at once") { trial in
+            let nodes = await trial.subject.nodes
+            let space = trial.space
+            try await concurrently(50) { number in
+                let decided = try await nodes[number % nodes.count].directory.decide([]) {
+                    situation throws(ChatError) in
+                    #expect(situation.now <= situation.next)
+                    let room = ChannelID("room", in: space)
+                    let drafts = (0..<3).map { _ in
+                        EventDraft(channel: room, type: "t", data: JSONText(string: situation.next.description))
+                    }
+                    return Decision(situation.next, events: drafts)
+                }
+                #expect(decided.events.map(\.timetoken).min() == decided.value)
+                #expect(decided.events.map(\.timetoken) == decided.events.map(\.timetoken).sorted())
+            }
+            let events = try await trial.history("room")
+            #expect(events.count == 150 && events.isStrictlyIncreasing)
+        },
+        Behaviour("a decision removes events from the log with what it changes, or not at all") { trial in
+            let events = try await trial.append(
+                trial.draft("room", "1"), trial.draft("room", "2"), trial.draft("b", "3"))
+            let room = trial.channel("room")
+            let key = RecordKey(.user, "ana", in: trial.space)
+            let told = trial.draft("room", "4")
+            await trial.refusal(.notFound) {
+                _ = try await trial.directory.decide([]) { _ in
+                    var decision = Decision((), changes: [RecordChange(key, body: .emptyObject, demand: .present)])
+                    decision.removals = [(room, events[0].timetoken)]
+                    return decision
+                }
+            }
+            #expect(try await trial.history("room").texts == ["1", "2"])
+            for _ in 0..<2 {
+                _ = try await trial.directory.decide([]) { _ in
+                    var decision = Decision((), events: [told])
+                    // The last of them is on another channel.
+                    decision.removals = [(room, events[0].timetoken), (room, .zero), (room, events[2].timetoken)]
+                    return decision
+                }
+            }
+            #expect(try await trial.history("room").texts == ["2", "4", "4"])
+            #expect(try await trial.history("b").texts == ["3"])
+            #expect(try await trial.log.event(at: events[0].timetoken, in: trial.space) == nil)
+        },
+        Behaviour("a decision's claim is found by its repeat, and lets nothing happen twice") { trial in
+            let claim = Claim(
+                space: trial.space, key: Array(repeating: 7, count: 32), fingerprint: [1], note: trial.json("1"),
+                until: trial.clock.now.adding(.seconds(60)))
+            let key = RecordKey(.user, "ana", in: trial.space)
+            let drafts = [trial.draft("room", "first"), trial.draft("room", "second")]
+            let decide = { () async throws in
+                try await trial.directory.decide([key]) { situation throws(ChatError) in
+                    let count = (situation[key].flatMap { Int($0.body.description) } ?? 0) + 1
+                    let change = RecordChange(key, body: JSONText { $0.integer(count) })
+                    var decision = Decision((), changes: [change], events: drafts)
+                    decision.claim = claim
+                    return decision
+                }
+            }
+            let events = try await decide().events
+            await trial.refusal(.conflict) { _ = try await decide() }
+            #expect(try await trial.log.earlier(claim)?.timetokens == events.map(\.timetoken))
+            #expect(try await trial.directory.read(key)?.body.description == "1")
+            #expect(try await trial.history("room").count == 2)
+        },
+    ]
+}
