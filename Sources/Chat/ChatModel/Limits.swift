@@ -58,6 +58,15 @@ public struct Limits: Sendable {
     // Chat.
     /// Channels, and as many users in channels, whose standing is held in memory: some hundred bytes each.
     public var standingsHeld = 100_000
+    /// Users one message may mention, and how many of them are told.
+    public var mentionsPerMessage = 100
+    public var mentionsTold = 10
+    /// Different reactions to one message; how many users share each is not limited.
+    public var reactionsPerMessage = 100
+    /// Other actions of one message.
+    public var actionsPerMessage = 10_000
+    /// Texts, and counters, that are kept with a channel.
+    public var valuesPerChannel = 100
 
     // Who is there.
     /// Without a sign of life for so long, a user is gone.

@@ -33,7 +33,8 @@ extension BuiltInCatalogue {
             accepts: [#"{"user_id":"ben","delivered_ts":1732412345678,"undelivered_member_count":0}"#],
             refuses: [#"{"user_id":"ben","delivered_ts":"2024-11-24T01:39:05Z"}"#]),
         BuiltInType(
-            "user.mentioned", .kept, "A message mentions the user on whose channel this event is.",
+            "user.mentioned", .kept,
+            "A message mentions the user on whose channel this event is, or everybody in its own channel.",
             members: """
                 "required": ["message_timetoken", "channel_id"],
                 "properties": {

@@ -37,12 +37,13 @@ extension BuiltInCatalogue {
                   "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "Which message."},
                   "hard": {"type": "boolean", "description": "True when it is gone; false when only marked as deleted."},
                   "message_id": {"$ref": "#/$defs/message_id"},
+                  "user_id": {"type": "string", "description": "Who wrote it, where it was a user."},
                   "message_type": {"type": "string", "description": "`MESG`, `FILE` or `ADMM`, where it is known."},
                   "deleted_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"message_timetoken":"17324123456789012","hard":false}"#],
+            accepts: [#"{"message_timetoken":"17324123456789012","hard":false,"user_id":"ana"}"#],
             refuses: [#"{"message_timetoken":"17324123456789012","hard":"yes"}"#, #"{"hard":true}"#]),
         BuiltInType(
             anything: "signal.sent", .passing, "A signal was sent. `data` is what the sender wrote.",

@@ -1,0 +1,66 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Deletes a message: its author may, and who moderates the channel. A pin of it goes as well.
+    ///
+    /// Once more is harmless; a message that was only marked can still be removed for good.
+    /// - Parameter isHard: false marks it, and it can be brought back with `undo`; true removes it from the log.
+    /// - Throws: `.notFound`, `.forbidden`, `.stale`.
+    public func delete(
+        _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil
+    ) async throws(ChatError) {
+        let key = MessageRecord.key(channel, timetoken, in: space)
+        let known = try await directory.read(key).flatMap { MessageRecord($0) }
+        if known?.deletion?.isHard == true {
+            _ = try acting(named, in: channel, for: "message.deleted")
+            return
+        }
+        let scene = try await scene(timetoken, in: channel, for: "message.deleted", by: named, writes: false)
+        let root = known.flatMap { $0.threadOf == .zero ? nil : MessageRecord.key(channel, $0.threadOf, in: space) }
+        _ = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
+            try self.deletion(of: scene, root: root, isHard: isHard, ifMatch: etag, situation)
+        }
+        if isHard { service.noteDeletion() }
+    }
+
+    private func deletion(
+        of scene: MessageScene, root: RecordKey?, isHard: Bool, ifMatch etag: String?, _ situation: Situation
+    ) throws(ChatError) -> Decision<Void> {
+        var channel = scene.channelRecord(situation)
+        try scene.demandAuthority(in: channel)
+        var record = scene.record(situation)
+        let wasThere = record.deletion == nil
+        // Nobody waits for the same twice.
+        guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(()) }
+        try record.demand(etag)
+        record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: isHard)
+        if isHard { record.edit = nil }
+        var decision = Decision(
+            (), changes: [record.change(in: space)],
+            events: [deleted(scene, isHard: isHard, at: situation.next, in: channel)])
+        if isHard { decision.removals = [(scene.event.channel, scene.timetoken)] }
+        if wasThere, let root, var thread = situation[root].flatMap({ MessageRecord($0) }) {
+            thread.thread.remove(by: scene.event.user)
+            decision.changes.append(thread.change(in: space))
+            decision.events.append(
+                threadUpdated(thread, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, situation))
+        }
+        if let pinned = channel?.pinned, pinned == scene.timetoken { pin(.zero, in: &channel, scene.actor, &decision) }
+        return decision
+    }
+
+    private func deleted(
+        _ scene: MessageScene, isHard: Bool, at now: Timetoken, in channel: ChannelRecord?
+    ) -> EventDraft {
+        draft(
+            "message.deleted", on: scene.channel, kind: .action, by: scene.actor.user,
+            audience: channel.audience(members: .joined, inside: .participants)
+        ) { writer in
+            writer.member("message_timetoken", scene.timetoken.description)
+            writer.member("hard", isHard)
+            if let author = scene.event.user { writer.member("user_id", author) }
+            writer.member("deleted_at", now.milliseconds)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import ChatModel
+public import JSON
+
+/// What a message is to say from now on.
+public enum MessageContent: Sendable {
+    /// A JSON string; whatever the payload has beside its text stays.
+    case text(JSONText)
+    /// The whole payload.
+    case data(JSONText)
+}
+
+extension ChatAccess {
+    /// Changes what a message says: its author may, and who moderates the channel.
+    ///
+    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; `.gone` when it is deleted; `.stale`.
+    public func edit(
+        _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
+        ifMatch etag: String? = nil
+    ) async throws(ChatError) -> Message {
+        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named)
+        let most = limits.dataBytes
+        let decided = try await decide(scene.keys) { situation throws(ChatError) in
+            let channel = scene.channelRecord(situation)
+            try scene.demandAuthority(in: channel)
+            var record = try scene.present(situation, ifMatch: etag)
+            let data = content.data(instead: record.edit?.data ?? scene.event.data)
+            guard data.count <= most else {
+                throw ChatError(.tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted")
+            }
+            record.edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
+            let event = self.updated(scene, saying: content, in: channel)
+            return Decision(record, changes: [record.change(in: self.space)], events: [event])
+        }
+        return Message(scene.event, decided)
+    }
+
+    /// Takes an edit back, or a soft deletion: the message says again what it did before.
+    ///
+    /// - Parameter deed: the timetoken of the edit or the deletion.
+    /// - Throws: `.notFound` when nothing was done to the message then, or something was since.
+    public func undo(
+        _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?
+    ) async throws(ChatError) -> Message {
+        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named)
+        let decided = try await decide(scene.keys) { situation throws(ChatError) in
+            let channel = scene.channelRecord(situation)
+            var record = scene.record(situation)
+            if let deletion = record.deletion, deletion.at == deed, !deletion.isHard {
+                record.deletion = nil
+            } else if record.edit?.at == deed {
+                record.edit = nil
+            } else {
+                throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
+            }
+            try scene.demandAuthority(in: channel)
+            let event = self.updated(scene, saying: .data(record.edit?.data ?? scene.event.data), in: channel)
+            return Decision(record, changes: [record.change(in: self.space)], events: [event])
+        }
+        return Message(scene.event, decided)
+    }
+
+    private func updated(
+        _ scene: MessageScene, saying content: MessageContent, in channel: ChannelRecord?
+    ) -> EventDraft {
+        draft(
+            "message.updated", on: scene.channel, kind: .action, by: scene.actor.user,
+            audience: channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
+        ) { writer in
+            writer.member("message_timetoken", scene.timetoken.description)
+            switch content {
+            case .text(let text): writer.member("text", text)
+            case .data(let data): writer.member("data", data)
+            }
+        }
+    }
+}
+
+extension MessageContent {
+    fileprivate func data(instead old: JSONText) -> JSONText {
+        switch self {
+        case .text(let text): old.saying(text)
+        case .data(let data): data
+        }
+    }
+}
+
+extension Message {
+    /// As the decision left it.
+    init(_ event: Event, _ decided: Decided<MessageRecord>) {
+        var record = decided.value
+        if let stored = decided.records.first(where: { $0.key.kind == .message }) { record.etag = stored.etag }
+        self.init(event, record)
+    }
+}

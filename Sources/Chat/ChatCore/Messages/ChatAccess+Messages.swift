@@ -1,0 +1,60 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// A message as it is now.
+    ///
+    /// - Throws: `.notFound` when there is none, or none the caller may read.
+    public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
+        try caller.demand(.read)
+        try Names.check(channel: channel)
+        try caller.demand(channel: channel)
+        guard caller.types.match(BuiltInTypes.messageCreated) else { throw Self.noMessage }
+        return try await messages(of: [try await sent(timetoken, in: channel)])[0]
+    }
+
+    /// A page of a channel's messages, replies among them; see `EventLog.history`.
+    public func messages(_ request: HistoryRequest) async throws(ChatError) -> Page<Message> {
+        var request = request
+        request.types = [.exact(BuiltInTypes.messageCreated)]
+        let page = try await history([request])[0]
+        return Page(items: try await messages(of: page.items), hasMore: page.hasMore, position: page.position)
+    }
+
+    /// What became of messages that were read elsewhere, in their order.
+    public func messages(of events: [Event]) async throws(ChatError) -> [Message] {
+        guard !events.isEmpty else { return [] }
+        let keys = events.map { MessageRecord.key($0.channel.name, $0.timetoken, in: space) }
+        let records = try await directory.read(keys)
+        return zip(events, records).map { Message($0, $1.flatMap { MessageRecord($0) }) }
+    }
+
+    /// The replies to a message, oldest first.
+    public func replies(
+        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String? = nil
+    ) async throws(ChatError) -> Page<Message> {
+        _ = try await message(timetoken, in: channel)
+        var query = RecordQuery(.message, in: space, limit: limit)
+        query.parent = MessageRecord.parent(ofRepliesTo: timetoken, in: channel)
+        query.cursor = cursor
+        let page = try await directory.list(query)
+        var replies: [Message] = []
+        for record in page.items.compactMap({ MessageRecord($0) }) {
+            // One whose event has expired, or was deleted with a stretch of history, is none any more.
+            guard let event = try await log.event(at: record.timetoken, in: space) else { continue }
+            replies.append(Message(event, record))
+        }
+        return Page(items: replies, hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    /// The event of a kept message.
+    ///
+    /// - Throws: `.notFound`.
+    func sent(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Event {
+        guard let event = try await log.event(at: timetoken, in: space), event.retention == .kept,
+            event.type == BuiltInTypes.messageCreated, ExactText(event.channel.name) == ExactText(channel)
+        else { throw Self.noMessage }
+        return event
+    }
+
+    static let noMessage = ChatError(.notFound, "no such message in this channel")
+}

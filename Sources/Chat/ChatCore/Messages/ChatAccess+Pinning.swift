@@ -1,0 +1,72 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Shows a message first in its channel, in the place of any other. In a direct channel both may, elsewhere who
+    /// moderates.
+    ///
+    /// - Throws: `.notFound` for the channel's record as well; `.forbidden`; `.gone` when the message is deleted.
+    public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
+        let scene = try await scene(timetoken, in: channel, for: "channel.updated", by: named)
+        try await pin(timetoken, in: channel, scene.actor, scene.keys) { situation throws(ChatError) in
+            _ = try scene.present(situation)
+        }
+    }
+
+    /// Shows no message first any more. Harmless where none is.
+    ///
+    /// - Parameter timetoken: only if this is the one.
+    /// - Throws: `.notFound` without a record of the channel; `.forbidden`.
+    public func unpin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
+        let actor = try acting(named, in: channel, for: "channel.updated")
+        try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: space)], instead: timetoken)
+    }
+
+    /// - Parameter old: nil replaces whatever is pinned.
+    private func pin(
+        _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
+        _ check: @escaping @Sendable (Situation) throws(ChatError) -> Void = { _ in }
+    ) async throws(ChatError) {
+        let membership = actor.user.map { MembershipRecord.key($0, channel, in: space) }
+        let channelKey = ChannelRecord.key(channel, in: space)
+        _ = try await decide(keys + (membership.map { [$0] } ?? [])) { situation throws(ChatError) in
+            var record = situation[channelKey].flatMap { ChannelRecord($0) }
+            guard let kind = record?.kind else {
+                throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
+            }
+            let member = membership.flatMap { situation[$0] }.flatMap { MembershipRecord($0) }
+            if kind != .direct || member?.state != .joined { try actor.demandOperator(of: record) }
+            try check(situation)
+            var decision = Decision(())
+            if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision) }
+            return decision
+        }
+    }
+
+    /// Adds to a decision that a channel's pinned message is another one, if it is.
+    func pin(
+        _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Void>
+    ) {
+        guard var record = channel, record.pinned != timetoken else { return }
+        let old = record.pinned
+        record.pinned = timetoken
+        channel = record
+        decision.changes.append(RecordChange(ChannelRecord.key(record.id, in: space), body: record.body))
+        decision.events.append(
+            draft(
+                "channel.updated", on: record.id, kind: .recordChange, by: actor.user,
+                audience: channel.audience(members: .members, inside: .participants)
+            ) { writer in
+                writer.key("changes")
+                writer.beginArray()
+                writer.beginObject()
+                writer.member("key", "pinned_timetoken")
+                if old != .zero { writer.member("old", old.description) }
+                if timetoken != .zero { writer.member("new", timetoken.description) }
+                writer.endObject()
+                writer.endArray()
+                writer.key("channel")
+                record.printReference(to: &writer, counts: nil)
+            })
+    }
+}

@@ -1,0 +1,137 @@
+public import ChatModel
+import JSON
+
+/// What is known of a tied message before the decision.
+private struct TiedPost: Sendable {
+    let draft: EventDraft
+    let ties: MessageTies
+    /// The message replied to.
+    let root: Event?
+    let channelKey: RecordKey
+    let rootKey: RecordKey?
+    /// Whom the message mentions, with the membership that decides whether they are told.
+    let mentioned: [(user: String, membership: RecordKey)]
+
+    var keys: [RecordKey] { [channelKey] + (rootKey.map { [$0] } ?? []) + mentioned.map(\.membership) }
+    var channel: String { draft.channel.name }
+}
+
+extension ChatAccess {
+    /// Sends a message that quotes, replies or mentions; who is mentioned and the thread are told in the same step.
+    ///
+    /// - Throws: as `emit`; `.notFound` for a message that is to be quoted or replied to; `.gone` when it is deleted;
+    ///   `.conflict` when it is a reply itself.
+    public func post(
+        _ emission: Emission, _ ties: MessageTies, claim: Claim? = nil
+    ) async throws(ChatError) -> AppendOutcome {
+        do throws(ChatError) {
+            if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [emission]) }
+            let post = try await tied(emission, ties)
+            let decided = try await decide(post.keys) { situation throws(ChatError) in
+                var decision = try self.posting(post, situation)
+                decision.claim = claim
+                return decision
+            }
+            return AppendOutcome(events: [Appended(event: decided.events[0], isDuplicate: false)])
+        } catch {
+            // Somebody made the same claim meanwhile.
+            guard error.code == .conflict, let claim, let earlier = try await earlier(claim) else { throw error }
+            return outcome(of: earlier, asking: [emission])
+        }
+    }
+
+    private func tied(_ emission: Emission, _ ties: MessageTies) async throws(ChatError) -> TiedPost {
+        try ties.check(limits)
+        // Rights first: what is quoted must not show to somebody who may not write here.
+        _ = try await admit(emission)
+        var quoted: Message?
+        if let quote = ties.quote { quoted = try await tied(to: quote, in: emission.channel) }
+        var root: Message?
+        if let threadOf = ties.threadOf { root = try await tied(to: threadOf, in: emission.channel) }
+        var emission = emission
+        emission.meta = try ties.meta(
+            beside: emission.meta, quoting: quoted, names: try await names(of: ties.mentioned))
+        return TiedPost(
+            draft: try await admit(emission), ties: ties, root: root?.event,
+            channelKey: ChannelRecord.key(emission.channel, in: space),
+            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) },
+            mentioned: ties.mentioned.map { ($0, MembershipRecord.key($0, emission.channel, in: space)) })
+    }
+
+    private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
+        let message = try await messages(of: [try await sent(timetoken, in: channel)])[0]
+        guard !message.isDeleted else { throw ChatError(.gone, "the message \(timetoken) is deleted") }
+        return message
+    }
+
+    private func names(of users: [String]) async throws(ChatError) -> [ExactText: String] {
+        guard !users.isEmpty else { return [:] }
+        var names: [ExactText: String] = [:]
+        for record in try await directory.read(users.map { UserRecord.key($0, in: space) }) {
+            guard let user = record.flatMap({ UserRecord($0) }) else { continue }
+            names[ExactText(user.id)] = user.name
+        }
+        return names
+    }
+
+    private func posting(_ post: TiedPost, _ situation: Situation) throws(ChatError) -> Decision<Void> {
+        let channel = situation[post.channelKey].flatMap { ChannelRecord($0) }
+        var message = post.draft
+        if message.audience == .subscribers {
+            message.audience = channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
+        }
+        var decision = Decision((), events: [message])
+        decision.events += mentions(of: post, in: channel, situation)
+        try reply(post, in: channel, situation, &decision)
+        return decision
+    }
+
+    /// One event for each mentioned user, on the user's own channel; one on the channel where everybody is mentioned.
+    private func mentions(of post: TiedPost, in channel: ChannelRecord?, _ situation: Situation) -> [EventDraft] {
+        let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
+        let told = post.mentioned.filter { mentioned in
+            channel?.kind.hasMembers != true || situation[mentioned.membership] != nil
+        }.map(\.user).prefix(limits.mentionsTold)
+        let targets: [(channel: String, audience: Audience)] =
+            everybody
+            ? [(post.channel, channel.audience(members: .joinedButOrigin, inside: .participants))]
+            : told.map { user in
+                let rule = channel?.kind == .open ? AudienceRule.mentioned : .mentionedButOrigin
+                return (user, .rule(rule, subjects: [user]))
+            }
+        return targets.map { target in
+            draft("user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience) { writer in
+                writer.member("message_timetoken", situation.next.description)
+                writer.member("channel_id", post.channel)
+                writer.nullMember("parent_channel_id")
+                if let user = post.draft.user {
+                    writer.member("mentioned_by_user_id", user)
+                } else {
+                    writer.nullMember("mentioned_by_user_id")
+                }
+                writer.member("mention_type", everybody ? "channel" : "users")
+                if !everybody { writer.member("mentioned_user_ids", told) }
+            }
+        }
+    }
+
+    private func reply(
+        _ post: TiedPost, in channel: ChannelRecord?, _ situation: Situation, _ decision: inout Decision<Void>
+    ) throws(ChatError) {
+        guard let key = post.rootKey, let event = post.root else { return }
+        var root =
+            situation[key].flatMap { MessageRecord($0) }
+            ?? MessageRecord(channel: post.channel, timetoken: event.timetoken)
+        guard root.deletion == nil else { throw ChatError(.gone, "the message \(root.timetoken) is deleted") }
+        guard root.threadOf == .zero else {
+            throw ChatError(.conflict, "the message is a reply itself; thread_of must name \(root.threadOf)")
+        }
+        root.thread.root = event.user
+        root.thread.add(by: post.draft.user, at: situation.next)
+        var reply = MessageRecord(channel: post.channel, timetoken: situation.next)
+        reply.threadOf = root.timetoken
+        decision.changes += [root.change(in: space), reply.change(in: space)]
+        decision.events.append(
+            threadUpdated(root, .replyCreated, situation.next, by: post.draft.user, in: channel, situation))
+    }
+}

@@ -1,0 +1,77 @@
+import ChatModel
+import JSON
+
+/// A message somebody does something to: what it is, who acts, and which records decide.
+struct MessageScene: Sendable {
+    let event: Event
+    let actor: Actor
+    let key: RecordKey
+    let channelKey: RecordKey
+
+    var timetoken: Timetoken { event.timetoken }
+    var channel: String { event.channel.name }
+    var keys: [RecordKey] { [key, channelKey] }
+
+    /// What became of the message, as it is when the decision is made.
+    func record(_ situation: Situation) -> MessageRecord {
+        situation[key].flatMap { MessageRecord($0) } ?? MessageRecord(channel: channel, timetoken: timetoken)
+    }
+
+    /// The same for what only a message can suffer that is there.
+    ///
+    /// - Throws: `.gone` when it is deleted; `.stale` when it is not at the demanded version.
+    func present(_ situation: Situation, ifMatch etag: String? = nil) throws(ChatError) -> MessageRecord {
+        let record = record(situation)
+        guard record.deletion == nil else { throw ChatError(.gone, "the message is deleted") }
+        try record.demand(etag)
+        return record
+    }
+
+    func channelRecord(_ situation: Situation) -> ChannelRecord? { situation[channelKey].flatMap { ChannelRecord($0) } }
+
+    /// Authors do with their messages what they like; others must moderate the channel.
+    func demandAuthority(in channel: ChannelRecord?) throws(ChatError) {
+        guard let author = event.user else { return try actor.demandOperator(of: channel) }
+        try actor.demand(over: author, in: channel)
+    }
+}
+
+extension MessageRecord {
+    /// - Throws: `.stale` when it is not at this version.
+    func demand(_ etag: String?) throws(ChatError) {
+        guard let etag, etag != self.etag else { return }
+        throw ChatError(.stale, "the message has changed since it was read; read it again")
+    }
+}
+
+extension ChatAccess {
+    /// Everything that is checked before something is done to a message.
+    ///
+    /// - Parameters:
+    ///   - type: the event that comes of it: the caller must reach it.
+    ///   - named: who does it, if the caller says so.
+    ///   - writes: whether it is for those only who may write in the channel.
+    func scene(
+        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, writes: Bool = true
+    ) async throws(ChatError) -> MessageScene {
+        let actor = try acting(named, in: channel, for: type)
+        if writes { try await demandWriting(by: actor.user, in: channel) }
+        return MessageScene(
+            event: try await sent(timetoken, in: channel), actor: actor,
+            key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space))
+    }
+
+    /// Who does something in a channel from which an event of this type comes.
+    ///
+    /// - Throws: `.malformed` for a name no channel has; `.forbidden` when the caller does not reach channel or type.
+    func acting(_ named: String?, in channel: String, for type: String) throws(ChatError) -> Actor {
+        try Names.check(channel: channel)
+        guard channel != ChannelID.systemName else {
+            throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
+        }
+        let actor = try actor(named)
+        try caller.demand(channel: channel)
+        try caller.demand(type: type)
+        return actor
+    }
+}

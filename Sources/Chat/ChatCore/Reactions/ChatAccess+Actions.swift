@@ -1,0 +1,93 @@
+public import ChatModel
+import JSON
+
+/// Types of actions that are features of the gateway, under the names that chat clients of other gateways give them.
+enum BuiltInAction: String { case reactions, edited, deleted, threadRootId }
+
+extension ChatAccess {
+    /// Attaches an action to a message. The types `reactions`, `edited` and `deleted` do what they say; `threadRootId`
+    /// names the channel that holds the replies.
+    ///
+    /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has attached the same before; `.gone` when the
+    ///   message is deleted; `.tooMany`.
+    public func addAction(
+        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
+    ) async throws(ChatError) -> MessageActionRecord {
+        try Self.check(type, "an action's type", 1...50)
+        try Self.check(value, "an action's value", 1...4096)
+        _ = try Self.named(try actor(user))
+        switch BuiltInAction(rawValue: type) {
+        case .edited:
+            let message = try await edit(timetoken, in: channel, to: .text(JSONText(string: value)), by: user)
+            return Self.deed(type, value, on: message, message.record.edit.map { ($0.at, $0.by) })
+        case .deleted:
+            try await delete(timetoken, in: channel, isHard: false, by: user)
+            let message = try await messages(of: [try await sent(timetoken, in: channel)])[0]
+            return Self.deed(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
+        case .reactions, .threadRootId, nil:
+            if type == MessageActionRecord.reaction { try Self.check(value, "a reaction", 1...128) }
+            return try await add(type, value, timetoken, channel, user)
+        }
+    }
+
+    private func add(
+        _ type: String, _ value: String, _ timetoken: Timetoken, _ channel: String, _ user: String?
+    ) async throws(ChatError) -> MessageActionRecord {
+        var action = MessageActionRecord(channel: channel, message: timetoken, type: type, value: value, user: "")
+        let scene = try await scene(timetoken, in: channel, for: action.eventType(true), by: user)
+        action.user = try Self.named(scene.actor)
+        let (attached, isNew) = try await attach(action, scene)
+        guard isNew else { throw ChatError(.conflict, "this user has attached the same action before") }
+        return attached
+    }
+
+    /// An edit or a deletion as an action of whoever did it.
+    private static func deed(
+        _ type: String, _ value: String, on message: Message, _ deed: (at: Timetoken, by: String?)?
+    ) -> MessageActionRecord {
+        var action = MessageActionRecord(
+            channel: message.event.channel.name, message: message.timetoken, type: type, value: value,
+            user: deed?.by ?? "")
+        action.timetoken = deed?.at ?? .zero
+        return action
+    }
+
+    /// Takes an action back, an edit or a deletion too: whose it is may, and who moderates the channel.
+    ///
+    /// - Parameter place: the action's timetoken.
+    /// - Throws: `.notFound`, `.forbidden`.
+    public func removeAction(
+        _ place: Timetoken, from timetoken: Timetoken, in channel: String, by user: String?
+    ) async throws(ChatError) {
+        try Names.check(channel: channel)
+        var query = RecordQuery(.messageAction, in: space, limit: 1)
+        query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
+        query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
+        let found = try await directory.list(query).items.first.flatMap { MessageActionRecord($0) }
+        guard let action = found else {
+            _ = try await undo(place, to: timetoken, in: channel, by: user)
+            return
+        }
+        _ = try await detach(
+            action, try await scene(timetoken, in: channel, for: action.eventType(false), by: user))
+    }
+
+    /// What is attached to a message, by type, value and user; edits and deletions are the message's own.
+    public func actions(
+        of timetoken: Timetoken, in channel: String, limit: Int, cursor: String? = nil
+    ) async throws(ChatError) -> Page<MessageActionRecord> {
+        _ = try await message(timetoken, in: channel)
+        return try await actions(beginning: MessageActionRecord.prefix(channel, timetoken), limit, cursor)
+    }
+
+    func actions(
+        beginning prefix: String, _ limit: Int, _ cursor: String?
+    ) async throws(ChatError) -> Page<MessageActionRecord> {
+        var query = RecordQuery(.messageAction, in: space, limit: limit)
+        query.idPrefix = prefix
+        query.cursor = cursor
+        let page = try await directory.list(query)
+        return Page(
+            items: page.items.compactMap { MessageActionRecord($0) }, hasMore: page.hasMore, cursor: page.cursor)
+    }
+}

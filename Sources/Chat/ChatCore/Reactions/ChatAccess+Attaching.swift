@@ -1,0 +1,112 @@
+import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Attaches something to a message, unless it is there.
+    ///
+    /// - Returns: it, with its place, and whether it is new.
+    func attach(
+        _ action: MessageActionRecord, _ scene: MessageScene
+    ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
+        let key = action.key(in: space)
+        let limits = limits
+        return try await decide(scene.keys + [key]) { situation throws(ChatError) in
+            var record = try scene.present(situation)
+            if let known = situation[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
+            var action = action
+            action.timetoken = situation.next
+            try record.take(action, within: limits)
+            return Decision(
+                (action, true), changes: [RecordChange(key, body: action.body), record.change(in: self.space)],
+                events: [self.attached(action, true, record, scene, situation)])
+        }.value
+    }
+
+    /// Takes something from a message: whose it is may, and who moderates the channel.
+    ///
+    /// - Returns: whether it was there.
+    func detach(_ action: MessageActionRecord, _ scene: MessageScene) async throws(ChatError) -> Bool {
+        let key = action.key(in: space)
+        return try await decide(scene.keys + [key]) { situation throws(ChatError) in
+            try scene.actor.demand(over: action.user, in: scene.channelRecord(situation))
+            guard let known = situation[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
+            var record = scene.record(situation)
+            record.give(known)
+            return Decision(
+                true, changes: [RecordChange(key, body: nil), record.change(in: self.space)],
+                events: [self.attached(known, false, record, scene, situation)])
+        }.value
+    }
+
+    /// What is told of it.
+    private func attached(
+        _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ scene: MessageScene,
+        _ situation: Situation
+    ) -> EventDraft {
+        let channel = scene.channelRecord(situation)
+        if action.type == BuiltInAction.threadRootId.rawValue {
+            var told = record
+            told.thread.channel = action.value
+            return threadUpdated(
+                told, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation)
+        }
+        return draft(
+            action.eventType(isThere), on: scene.channel, kind: .action, by: scene.actor.user,
+            audience: channel.audience(members: .joined, inside: .participants)
+        ) { writer in
+            writer.member("message_timetoken", scene.timetoken.description)
+            if action.isReaction {
+                writer.member("reaction", action.value)
+                writer.member("operation", isThere ? "add" : "delete")
+                writer.key("user")
+                UserRecord(id: action.user).printReference(to: &writer)
+                writer.member("updated_at", situation.next.milliseconds)
+            } else {
+                writer.member("type", action.type)
+                writer.member("value", action.value)
+                writer.member("user_id", action.user)
+            }
+            writer.member("action_timetoken", action.timetoken.description)
+        }
+    }
+}
+
+extension MessageActionRecord {
+    var isReaction: Bool { type == BuiltInAction.reactions.rawValue }
+
+    /// The event that tells of it.
+    func eventType(_ isThere: Bool) -> String {
+        (isReaction ? "reaction." : "action.") + (isThere ? "added" : "removed")
+    }
+}
+
+extension MessageRecord {
+    /// Counts an action.
+    ///
+    /// - Throws: `.tooMany`.
+    fileprivate mutating func take(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
+        if action.isReaction {
+            reactions[ExactText(action.value), default: 0] += 1
+            guard reactions.count <= limits.reactionsPerMessage else {
+                throw ChatError(.tooMany, "the message has \(limits.reactionsPerMessage) different reactions already")
+            }
+            return
+        }
+        actions += 1
+        guard actions <= limits.actionsPerMessage else {
+            throw ChatError(.tooMany, "the message has \(limits.actionsPerMessage) actions already")
+        }
+        if action.type == BuiltInAction.threadRootId.rawValue { thread.channel = action.value }
+    }
+
+    /// Counts one less.
+    fileprivate mutating func give(_ action: MessageActionRecord) {
+        guard action.isReaction else {
+            actions = max(0, actions - 1)
+            if action.type == BuiltInAction.threadRootId.rawValue { thread.channel = nil }
+            return
+        }
+        let left = (reactions[ExactText(action.value)] ?? 1) - 1
+        reactions[ExactText(action.value)] = left > 0 ? left : nil
+    }
+}

@@ -1,0 +1,63 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// Has a user react to a message. Once more with the same value is harmless.
+    ///
+    /// - Parameter user: whose reaction; nil for the caller's own user.
+    /// - Returns: the reaction, and whether it is new.
+    /// - Throws: `.notFound`, `.malformed`; `.gone` when the message is deleted; `.tooMany`.
+    @discardableResult
+    public func react(
+        _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
+    ) async throws(ChatError) -> (reaction: MessageActionRecord, isNew: Bool) {
+        let (scene, reaction) = try await reaction(value, timetoken, channel, for: "reaction.added", user)
+        let (action, isNew) = try await attach(reaction, scene)
+        return (action, isNew)
+    }
+
+    /// Takes a user's reaction back. Harmless where there is none.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: `.notFound` when there is no such message.
+    @discardableResult
+    public func takeBack(
+        reaction value: String, to timetoken: Timetoken, in channel: String, by user: String?
+    ) async throws(ChatError) -> Bool {
+        let (scene, reaction) = try await reaction(value, timetoken, channel, for: "reaction.removed", user)
+        return try await detach(reaction, scene)
+    }
+
+    /// Who reacted to a message, by value and user.
+    public func reactions(
+        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String? = nil
+    ) async throws(ChatError) -> Page<MessageActionRecord> {
+        _ = try await message(timetoken, in: channel)
+        return try await actions(
+            beginning: MessageActionRecord.prefix(channel, timetoken, MessageActionRecord.reaction), limit, cursor)
+    }
+
+    private func reaction(
+        _ value: String, _ timetoken: Timetoken, _ channel: String, for type: String, _ user: String?
+    ) async throws(ChatError) -> (MessageScene, MessageActionRecord) {
+        try Self.check(value, "a reaction", 1...128)
+        let scene = try await scene(timetoken, in: channel, for: type, by: user)
+        let action = MessageActionRecord(
+            channel: channel, message: timetoken, type: MessageActionRecord.reaction, value: value,
+            user: try Self.named(scene.actor))
+        return (scene, action)
+    }
+
+    /// Whose it is: what is attached to a message is always somebody's.
+    static func named(_ actor: Actor) throws(ChatError) -> String {
+        guard let user = actor.user else {
+            throw ChatError(.malformed, "name the user whose it is", slug: "member_missing")
+        }
+        return user
+    }
+
+    static func check(_ text: String, _ what: String, _ bytes: ClosedRange<Int>) throws(ChatError) {
+        guard bytes.contains(text.utf8.count) else {
+            throw ChatError(.malformed, "\(what) must be \(bytes.lowerBound) to \(bytes.upperBound) bytes long")
+        }
+    }
+}

@@ -1,0 +1,137 @@
+public import JSON
+
+/// What became of a message since it was sent. The message itself is an event, which never changes; one to which nothing
+/// has happened has no record.
+///
+/// Its id is `channel/timetoken`; that of a reply has the id of the message replied to for its parent, so that a thread can
+/// be listed.
+public struct MessageRecord: Sendable, Equatable {
+    public struct Edit: Sendable, Equatable {
+        /// The payload from then on.
+        public var data: JSONText
+        public var at: Timetoken
+        public var by: String?
+
+        public init(data: JSONText, at: Timetoken, by: String?) {
+            self.data = data
+            self.at = at
+            self.by = by
+        }
+    }
+
+    public struct Deletion: Sendable, Equatable {
+        public var at: Timetoken
+        public var by: String?
+        /// Gone from the log as well; the record stays, so that nothing more happens to the message.
+        public var isHard: Bool
+
+        public init(at: Timetoken, by: String?, isHard: Bool) {
+            self.at = at
+            self.by = by
+            self.isHard = isHard
+        }
+    }
+
+    public var channel: String
+    public var timetoken: Timetoken
+    public var edit: Edit?
+    public var deletion: Deletion?
+    /// The message this one replies to; zero for one that is no reply.
+    public var threadOf: Timetoken = .zero
+    public var thread = MessageThread()
+    /// How many users reacted with each value.
+    public var reactions: [ExactText: Int] = [:]
+    /// How many actions beside reactions there are.
+    public var actions = 0
+    public var etag = Self.untouched
+
+    /// The etag of a message to which nothing has happened.
+    public static let untouched = "0"
+
+    public init(channel: String, timetoken: Timetoken) {
+        self.channel = channel
+        self.timetoken = timetoken
+    }
+
+    public static func key(_ channel: String, _ timetoken: Timetoken, in space: SpaceID) -> RecordKey {
+        RecordKey(.message, parts: [channel, timetoken.description], in: space)
+    }
+
+    /// What the replies to this message have for their parent.
+    public static func parent(ofRepliesTo timetoken: Timetoken, in channel: String) -> String {
+        RecordKey.prefix([channel]) + timetoken.description
+    }
+
+    /// The record as it is to be stored.
+    public func change(in space: SpaceID) -> RecordChange {
+        let isListed = threadOf != .zero && deletion?.isHard != true
+        return RecordChange(
+            Self.key(channel, timetoken, in: space), body: body,
+            parent: isListed ? Self.parent(ofRepliesTo: threadOf, in: channel) : nil)
+    }
+
+    public var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            if let edit {
+                writer.key("edit")
+                writer.beginObject()
+                writer.member("data", edit.data)
+                Self.print(at: edit.at, by: edit.by, to: &writer)
+                writer.endObject()
+            }
+            if let deletion {
+                writer.key("deletion")
+                writer.beginObject()
+                Self.print(at: deletion.at, by: deletion.by, to: &writer)
+                writer.member("hard", deletion.isHard)
+                writer.endObject()
+            }
+            if threadOf != .zero { writer.member("thread_of", threadOf.description) }
+            if thread != MessageThread() { writer.member("thread", thread.body) }
+            if !reactions.isEmpty {
+                writer.key("reactions")
+                printReactions(to: &writer)
+            }
+            if actions > 0 { writer.member("actions", actions) }
+            writer.endObject()
+        }
+    }
+
+    /// Prints how many users reacted with each value, as the next value of `writer`.
+    public func printReactions(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for (value, count) in reactions.sorted(by: { $0.key < $1.key }) {
+            writer.key(text: value.text)
+            writer.integer(count)
+        }
+        writer.endObject()
+    }
+
+    private static func print(at: Timetoken, by: String?, to writer: inout JSONWriter) {
+        writer.member("timetoken", at.description)
+        writer.nullable("by", by)
+    }
+
+    /// Nil for a record that is none of ours.
+    public init?(_ record: Record) {
+        guard let root = try? JSONDocument(record.body).root, let slash = record.key.id.lastIndex(of: "/"),
+            let timetoken = Timetoken(text: record.key.id[record.key.id.index(after: slash)...])
+        else { return nil }
+        self.init(channel: RecordKey.part(record.key.id[..<slash]), timetoken: timetoken)
+        if let edit = root["edit"], let data = record.body.rawMember("edit")?.rawMember("data") {
+            self.edit = Edit(data: data, at: edit.timetoken("timetoken"), by: edit.text("by"))
+        }
+        if let deletion = root["deletion"] {
+            self.deletion = Deletion(
+                at: deletion.timetoken("timetoken"), by: deletion.text("by"), isHard: deletion.flag("hard"))
+        }
+        threadOf = root.timetoken("thread_of")
+        if let thread = root["thread"] { self.thread = MessageThread(thread) }
+        for (value, count) in root["reactions"]?.members ?? [] {
+            reactions[ExactText(value)] = count.integer.map { Int($0) }
+        }
+        actions = root.count("actions")
+        etag = record.etag
+    }
+}

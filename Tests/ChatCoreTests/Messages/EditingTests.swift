@@ -1,0 +1,127 @@
+import ChatModel
+import JSON
+import Testing
+
+@testable import ChatCore
+
+@Suite("Editing and deleting a message", .timeLimit(.minutes(1))) struct EditingTests {
+    @Test("shows what it says now, and tells what it says")
+    func edit() async throws {
+        try await withChat { chat in
+            let data = json(#"{"text":"helo","files":[{"name":"a.png"}],"n":1.50}"#)
+            let sent = try await chat.emit(.message(channel: "room", data: data, user: "ana", meta: nil)).event
+                .timetoken
+            let ana = chat.of("ana", device: "phone")
+            let edited = try await ana.edit(sent, in: "room", to: .text(json(#""hello""#)), by: nil)
+            let read = try await ana.message(sent, in: "room")
+            #expect(read.data == json(#"{"text":"hello","files":[{"name":"a.png"}],"n":1.50}"#))
+            #expect(read.record.edit?.by == "ana" && read.etag == edited.etag && read.etag != "0")
+            #expect(read.event.data == data, "the event never changes")
+            let told = try await chat.told()
+            #expect(told.map(\.type) == ["message.updated"])
+            #expect(told[0].value?["text"]?.string == "hello")
+            #expect(told[0].timetoken == read.record.edit?.at)
+            #expect(told[0].draft.originDevice == "phone" && told[0].draft.cause == nil && told[0].user == "ana")
+            _ = try await ana.edit(sent, in: "room", to: .data(json("[1]")), by: nil)
+            #expect(try await ana.message(sent, in: "room").data == json("[1]"))
+        }
+    }
+
+    @Test("is for its author, and for who moderates the channel")
+    func rights() async throws {
+        try await withChat { chat in
+            try await chat.make("room", .group, operators: ["mod"])
+            let sent = try await chat.say("one", by: "ana")
+            try await expect(.forbidden) {
+                _ = try await chat.of("ben").edit(sent, in: "room", to: .data(json("1")), by: nil)
+            }
+            try await expect(.forbidden) { try await chat.of("ben").delete(sent, in: "room", isHard: false, by: nil) }
+            #expect(try await chat.told().isEmpty)
+            _ = try await chat.of("mod").edit(sent, in: "room", to: .data(json("1")), by: nil)
+            _ = try await chat.edit(sent, in: "room", to: .data(json("2")), by: nil)
+            try await chat.of("mod").delete(sent, in: "room", isHard: false, by: nil)
+            #expect(try await chat.told().map(\.user) == ["mod", nil, "mod"])
+            #expect(try await chat.told()[0].audience == .rule(.joinedButOrigin))
+            #expect(try await chat.told()[2].audience == .rule(.joined))
+        }
+    }
+
+    @Test("is refused at another version than demanded, and at one that is not the message's")
+    func versions() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("one", by: "ana")
+            let edited = try await chat.edit(sent, in: "room", to: .data(json("1")), by: nil, ifMatch: "0")
+            try await expect(.stale) {
+                _ = try await chat.edit(sent, in: "room", to: .data(json("2")), by: nil, ifMatch: "0")
+            }
+            try await expect(.stale) { try await chat.delete(sent, in: "room", isHard: true, by: nil, ifMatch: "0") }
+            try await chat.delete(sent, in: "room", isHard: true, by: nil, ifMatch: edited.etag)
+        }
+    }
+
+    @Test("finds no message that is on another channel, ephemeral, or of another type")
+    func missing() async throws {
+        try await withChat { chat in
+            let other = try await chat.say("one", in: "other")
+            var emission = Emission.message(channel: "room", data: json("1"), user: nil, meta: nil)
+            emission.retention = .passing
+            let passing = try await chat.emit(emission).event.timetoken
+            let typed = try await chat.emit(Emission(channel: "room", type: "t", data: json("1"))).event.timetoken
+            for timetoken in [other, passing, typed, 1] {
+                try await expect(.notFound) { _ = try await chat.message(timetoken, in: "room") }
+                try await expect(.notFound) {
+                    _ = try await chat.edit(timetoken, in: "room", to: .data(json("1")), by: nil)
+                }
+            }
+        }
+    }
+
+    @Test("marks first and removes for good, each once, and nothing happens to it afterwards")
+    func delete() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("one", by: "ana")
+            let ana = chat.of("ana")
+            for _ in 0..<2 { try await ana.delete(sent, in: "room", isHard: false, by: nil) }
+            let marked = try await chat.message(sent, in: "room")
+            #expect(marked.isDeleted && marked.data == .null && marked.text == nil)
+            try await expect(.gone) { _ = try await ana.edit(sent, in: "room", to: .data(json("1")), by: nil) }
+            try await expect(.gone) { _ = try await ana.react("smile", to: sent, in: "room", by: nil) }
+            for _ in 0..<2 { try await ana.delete(sent, in: "room", isHard: true, by: nil) }
+            try await expect(.notFound) { _ = try await chat.message(sent, in: "room") }
+            try await expect(.notFound) { _ = try await chat.event(sent) }
+            let told = try await chat.told()
+            #expect(told.map { $0.value?["hard"]?.boolean } == [false, true])
+            #expect(told.allSatisfy { $0.value?["user_id"]?.string == "ana" })
+        }
+    }
+
+    @Test("can be taken back: the deletion, then the edit")
+    func undo() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("one", by: "ana")
+            let ana = chat.of("ana")
+            let edit = try await ana.edit(sent, in: "room", to: .text(json(#""two""#)), by: nil).record.edit
+            try await ana.delete(sent, in: "room", isHard: false, by: nil)
+            let deletion = try await ana.message(sent, in: "room").record.deletion
+            _ = try await ana.undo(try #require(deletion).at, to: sent, in: "room", by: nil)
+            #expect(try await ana.message(sent, in: "room").text == "two")
+            _ = try await ana.undo(try #require(edit).at, to: sent, in: "room", by: nil)
+            #expect(try await ana.message(sent, in: "room").text == "one")
+            try await expect(.notFound) { _ = try await ana.undo(try #require(edit).at, to: sent, in: "room", by: nil) }
+            #expect(try await chat.told().count == 4)
+        }
+    }
+
+    @Test("keeps one of two deletions that race, whoever comes first")
+    func race() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("one", by: "ana")
+            try await atOnce(20) { number in
+                try await chat.delete(sent, in: "room", isHard: number % 2 == 0, by: nil)
+            }
+            let hard = try await chat.told().compactMap { $0.value?["hard"]?.boolean }
+            #expect(hard == [true] || hard == [false, true])
+            #expect(try await chat.kept(on: "room").allSatisfy { $0.timetoken != sent })
+        }
+    }
+}

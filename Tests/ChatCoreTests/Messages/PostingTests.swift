@@ -1,0 +1,190 @@
+import ChatModel
+import JSON
+import Testing
+
+@testable import ChatCore
+
+@Suite("A message that quotes, replies or mentions", .timeLimit(.minutes(1))) struct PostingTests {
+    private func message(_ text: String, by user: String = "ana", meta: String? = nil) -> Emission {
+        .message(
+            channel: "room",
+            data: JSONText { writer in
+                writer.beginObject()
+                writer.member("text", text)
+                writer.endObject()
+            }, user: user, meta: meta.map { json($0) })
+    }
+
+    @Test("says in its meta what it quotes and whom it mentions")
+    func meta() async throws {
+        try await withChat { chat in
+            let first = try await chat.say("first", by: "ben")
+            _ = try await chat.edit(first, in: "room", to: .text(json(#""better""#)), by: nil)
+            var ben = UserRecord(id: "ben")
+            ben.name = "Ben"
+            _ = try await chat.directory.write([RecordChange(UserRecord.key("ben", in: chat.space), body: ben.body)])
+            let ties = MessageTies(quote: first, mentions: .users(["ben", "cleo"]))
+            let event = try await chat.post(message("hi", meta: #"{"n":1.50}"#), ties).events[0].event
+            #expect(
+                event.meta?.description == #"{"n":1.50,"quotedMessage":{"timetoken":"\#(first)","text":"better","#
+                    + #""userId":"ben"},"mentionedUsers":{"0":{"id":"ben","name":"Ben"},"1":{"id":"cleo","name":"cleo"}}}"#
+            )
+            try await expect(.malformed) { _ = try await chat.post(self.message("x", meta: "1"), ties) }
+            try await expect(.malformed) {
+                _ = try await chat.post(self.message("x", meta: #"{"threadOf":"1"}"#), ties)
+            }
+            try await expect(.malformed) {
+                _ = try await chat.post(self.message("x"), MessageTies(mentions: .users(["a", "a"])))
+            }
+            try await expect(.notFound) { _ = try await chat.post(self.message("x"), MessageTies(quote: 1)) }
+        }
+    }
+
+    @Test("tells the members it mentions, ten of them, in the step that sends it")
+    func mentions() async throws {
+        try await withChat { chat in
+            try await chat.make("room", .group)
+            let users = (0..<12).map { "user\($0)" }
+            for user in users { try await chat.join(user) }
+            let ties = MessageTies(mentions: .users(["stranger"] + users))
+            let sent = try await chat.of("ana", device: "d").post(message("hi"), ties).events[0].event
+            #expect(sent.audience == .rule(.joinedButOrigin) && sent.draft.cause == "req")
+            for (index, user) in users.enumerated() {
+                let told = try await chat.told(on: user)
+                #expect(told.map(\.type) == (index < 10 ? ["user.mentioned"] : []))
+                guard let event = told.first else { continue }
+                #expect(event.value?["message_timetoken"]?.string == sent.timetoken.description)
+                #expect(event.value?["mentioned_user_ids"]?.strings == Array(users.prefix(10)))
+                #expect(event.audience == .rule(.mentionedButOrigin, subjects: [user]))
+                #expect(event.timetoken > sent.timetoken && event.draft.cause == "req")
+            }
+            #expect(try await chat.told(on: "stranger").isEmpty)
+        }
+    }
+
+    @Test("tells the channel once where everybody is mentioned")
+    func everybody() async throws {
+        try await withChat { chat in
+            let sent = try await chat.post(message("all"), MessageTies(mentions: .channel)).events[0].event
+            let told = try await chat.told()
+            #expect(told.map(\.type) == ["user.mentioned"])
+            #expect(told[0].value?["mention_type"]?.string == "channel")
+            #expect(sent.meta?.description == #"{"mentionType":"channel"}"#)
+        }
+    }
+
+    @Test("belongs to a thread, which is counted, listed and told of")
+    func thread() async throws {
+        try await withChat { chat in
+            try await chat.make("room", .group)
+            let root = try await chat.say("root", by: "ana")
+            var replies: [Timetoken] = []
+            for user in ["ben", "cleo", "ben"] {
+                let ties = MessageTies(threadOf: root)
+                replies.append(try await chat.post(message("re", by: user), ties).events[0].event.timetoken)
+            }
+            let thread = try await chat.message(root, in: "room").record.thread
+            #expect(thread.replies == 3 && thread.last == replies[2])
+            #expect(thread.authors.map(\.user) == ["ben", "cleo"])
+            let page = try await chat.replies(to: root, in: "room", limit: 2)
+            #expect(page.items.map(\.timetoken) == Array(replies.prefix(2)) && page.hasMore)
+            #expect(page.items[0].record.threadOf == root)
+            let told = try await chat.told()
+            #expect(told.map(\.type) == ["thread.updated", "thread.updated", "thread.updated"])
+            #expect(told[2].value?["thread_info"]?["reply_count"]?.integer == 3)
+            #expect(
+                told[2].audience == .rule(.joinedAndThreadButOrigin, subjects: ["ben", "cleo", "ana"]))
+            try await expect(.conflict) {
+                _ = try await chat.post(self.message("re"), MessageTies(threadOf: replies[0]))
+            }
+            try await expect(.notFound) { _ = try await chat.post(self.message("re"), MessageTies(threadOf: 1)) }
+
+            try await chat.delete(replies[2], in: "room", isHard: true, by: nil)
+            try await chat.delete(replies[0], in: "room", isHard: false, by: nil)
+            #expect(
+                try await chat.told().suffix(4).map(\.type) == [
+                    "message.deleted", "thread.updated", "message.deleted", "thread.updated",
+                ])
+            let rest = try await chat.message(root, in: "room").record.thread
+            #expect(rest.replies == 1 && rest.authors.map(\.user) == ["cleo"])
+            let listed = try await chat.replies(to: root, in: "room", limit: 9).items
+            #expect(listed.map(\.isDeleted) == [true, false])
+        }
+    }
+
+    @Test("counts replies exactly that come at once")
+    func race() async throws {
+        try await withChat { chat in
+            let root = try await chat.say("root", by: "ana")
+            try await atOnce(100) { number in
+                _ = try await chat.post(message("re", by: "user\(number % 30)"), MessageTies(threadOf: root))
+            }
+            let thread = try await chat.message(root, in: "room").record.thread
+            #expect(thread.replies == 100 && thread.authors.count == MessageThread.authorsMost)
+            let told = try await chat.told().compactMap { $0.value?["thread_info"]?["reply_count"]?.integer }
+            #expect(told == Array(1...100))
+        }
+    }
+
+    @Test("is sent once for one claim, also when its repeat would be refused")
+    func repeats() async throws {
+        try await withChat { chat in
+            let root = try await chat.say("root", by: "ana")
+            let claim = Claim(
+                space: chat.space, key: Array(repeating: 1, count: 32), fingerprint: [1], note: .null,
+                until: chat.service.clock.now.adding(.seconds(60)))
+            let ties = MessageTies(threadOf: root, mentions: .users(["ben"]))
+            let first = try await chat.post(message("re"), ties, claim: claim).events[0]
+            try await chat.delete(root, in: "room", isHard: true, by: nil)
+            let again = try await chat.post(message("re"), ties, claim: claim)
+            #expect(again.events[0].event.timetoken == first.event.timetoken && again.repeatedNote != nil)
+            #expect(try await chat.told(on: "ben").count == 1)
+        }
+    }
+
+    @Test("can be forwarded, pinned and reported")
+    func deeds() async throws {
+        try await withChat { chat in
+            try await chat.make("room", .group, operators: ["mod"])
+            let sent = try await chat.say("look", by: "ana")
+            let forward = try await chat.of("ben").forward(sent, in: "room", to: "elsewhere", by: nil)
+            #expect(forward.channel.name == "elsewhere" && forward.user == "ben")
+            #expect(
+                forward.meta?.description == #"{"originalPublisher":"ana","originalChannelId":"room"}"#)
+
+            try await expect(.forbidden) { try await chat.of("ben").pin(sent, in: "room", by: nil) }
+            for _ in 0..<2 { try await chat.of("mod").pin(sent, in: "room", by: nil) }
+            let record = try await chat.directory.read(ChannelRecord.key("room", in: chat.space))
+            #expect(record.flatMap { ChannelRecord($0) }?.pinned == sent)
+            #expect(try await chat.told().map(\.type) == ["channel.updated"])
+
+            for reason in ["rude", "again"] {
+                _ = try await chat.of("ben").report(sent, in: "room", for: reason, by: nil)
+            }
+            let request = HistoryRequest(channel: ChannelID("room", in: chat.space), limit: 10)
+            let reports = try await chat.of("mod").reports(request, by: nil).items
+            #expect(reports.map { $0.value?["reason"]?.string } == ["rude"])
+            #expect(try await chat.told(on: "PUBNUB_INTERNAL_MODERATION_room").count == 1)
+            try await expect(.forbidden) { _ = try await chat.of("ben").reports(request, by: nil) }
+
+            try await chat.of("ana").delete(sent, in: "room", isHard: false, by: nil)
+            #expect(try await chat.told().map(\.type) == ["channel.updated", "message.deleted", "channel.updated"])
+            try await chat.unpin(sent, in: "room", by: nil)
+            #expect(try await chat.told().count == 3, "nothing is pinned any more")
+        }
+    }
+
+    @Test("is pinned by both in a direct channel")
+    func direct() async throws {
+        try await withChat { chat in
+            try await chat.make("room", .direct)
+            try await chat.join("ana", "ben")
+            let sent = try await chat.say("look", by: "ana")
+            try await chat.of("ben").pin(sent, in: "room", by: nil)
+            try await expect(.forbidden) { try await chat.of("cleo").unpin(sent, in: "room", by: nil) }
+            try await chat.of("ana").unpin(sent, in: "room", by: nil)
+            #expect(try await chat.told().count == 2)
+            try await expect(.notFound) { try await chat.unpin(sent, in: "nowhere", by: nil) }
+        }
+    }
+}
