@@ -1,0 +1,112 @@
+import ChatModel
+import JSON
+
+/// How the two kinds of values are kept and told of.
+struct ValueKind<Value: Equatable & Sendable>: Sendable {
+    let kind: RecordKind
+    /// What the events' types begin with.
+    let subject: String
+    /// The member of `data` that holds the values.
+    let member: StaticString
+    let read: @Sendable (JSONValue) -> Value?
+    let print: @Sendable (Value, inout JSONWriter) -> Void
+}
+
+/// What somebody wants done to a channel's values.
+struct ValueScene<Value: Equatable & Sendable>: Sendable {
+    let kind: ValueKind<Value>
+    let channel: String
+    let actor: Actor
+    let key: RecordKey
+    let channelKey: RecordKey
+    let etag: String?
+    /// Whether only who moderates the channel may.
+    let isGuarded: Bool
+}
+
+extension ChatAccess {
+    func values<Value>(
+        _ kind: ValueKind<Value>, of channel: String
+    ) async throws(ChatError) -> (values: [ExactText: Value], etag: String) {
+        try caller.demand(.read)
+        try Names.check(channel: channel)
+        try caller.demand(channel: channel)
+        let record = try await directory.read(RecordKey(kind.kind, channel, in: space))
+        return (ChannelValues(record, kind.read).values, record?.etag ?? "0")
+    }
+
+    func scene<Value>(
+        _ kind: ValueKind<Value>, of channel: String, _ verb: String, by named: String?, ifMatch etag: String?,
+        isGuarded: Bool
+    ) throws(ChatError) -> ValueScene<Value> {
+        ValueScene(
+            kind: kind, channel: channel, actor: try acting(named, in: channel, for: "\(kind.subject).\(verb)"),
+            key: RecordKey(kind.kind, channel, in: space), channelKey: ChannelRecord.key(channel, in: space),
+            etag: etag, isGuarded: isGuarded)
+    }
+
+    /// Changes values in one step; keys that are new and keys that had a value are told of apart.
+    func change<Value>(
+        _ scene: ValueScene<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
+        _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
+    ) async throws(ChatError) -> ChannelValues<Value>.Change {
+        try await demandWriting(by: scene.actor.user, in: scene.channel)
+        return try await decide([scene.key, scene.channelKey]) { situation throws(ChatError) in
+            let audience = try scene.audience(situation)
+            var values = ChannelValues(situation[scene.key], scene.kind.read)
+            let made = try change(&values)
+            var decision = Decision(made)
+            for (verb, part) in [("created", made.created), ("updated", made.updated)] where !part.isEmpty {
+                decision.events.append(
+                    self.draft(
+                        "\(scene.kind.subject).\(verb)", on: scene.channel, kind: .recordChange, by: scene.actor.user,
+                        audience: audience
+                    ) { writer in
+                        writer.member(scene.kind.member, ChannelValues.object(part, scene.kind.print))
+                        if verb == "updated" { more(&writer) }
+                    })
+            }
+            if !made.touched.isEmpty {
+                decision.changes = [RecordChange(scene.key, body: values.body(scene.kind.print))]
+            }
+            return decision
+        }.value
+    }
+
+    /// - Parameter keys: nil removes all of them.
+    /// - Returns: which are gone; harmless where there were none.
+    func remove<Value>(_ keys: [String]?, _ scene: ValueScene<Value>) async throws(ChatError) -> [String] {
+        try await decide([scene.key, scene.channelKey]) { situation throws(ChatError) in
+            let audience = try scene.audience(situation)
+            var values = ChannelValues(situation[scene.key], scene.kind.read)
+            let gone = values.remove(keys)
+            guard !gone.isEmpty else { return Decision(gone) }
+            let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
+            let event = self.draft(
+                "\(scene.kind.subject).deleted", on: scene.channel, kind: .recordChange, by: scene.actor.user,
+                audience: audience
+            ) { $0.member("keys", gone) }
+            return Decision(gone, changes: [RecordChange(scene.key, body: body)], events: [event])
+        }.value
+    }
+
+    /// 1 to 100 keys of 1 to 128 bytes.
+    func check(_ keys: some Collection<ExactText>) throws(ChatError) {
+        guard (1...limits.valuesPerChannel).contains(keys.count) else {
+            throw ChatError(.malformed, "give 1 to \(limits.valuesPerChannel) keys")
+        }
+        for key in keys { try Self.check(key.text, "a key", 1...128) }
+    }
+}
+
+extension ValueScene {
+    /// Who hears of it, if the actor may do it and the values are at the demanded version.
+    fileprivate func audience(_ situation: Situation) throws(ChatError) -> Audience {
+        let channel = situation[channelKey].flatMap { ChannelRecord($0) }
+        if isGuarded { try actor.demandOperator(of: channel) }
+        if let etag, etag != situation[key]?.etag ?? "0" {
+            throw ChatError(.stale, "the values have changed since they were read; read them again")
+        }
+        return channel.audience(members: .joined, inside: .participants)
+    }
+}

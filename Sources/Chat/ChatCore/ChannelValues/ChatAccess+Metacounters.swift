@@ -1,0 +1,78 @@
+public import ChatModel
+import JSON
+
+/// How a counter is to change.
+public enum CounterMode: String, Sendable, CaseIterable { case set, inc, dec }
+
+extension ValueKind<Int64> {
+    fileprivate static let counters = ValueKind(
+        kind: .channelCounters, subject: "channel.metacounter", member: "metacounter", read: \.integer,
+        print: { $1.integer($0) })
+}
+
+extension ChatAccess {
+    /// Counters by key that an app keeps with a channel, record or not, and their version.
+    public func metacounters(of channel: String) async throws(ChatError) -> (counters: [ExactText: Int64], etag: String)
+    {
+        let (counters, etag) = try await values(.counters, of: channel)
+        return (counters, etag)
+    }
+
+    /// Adds counters: who moderates the channel may.
+    ///
+    /// - Throws: `.conflict` when there is one of the keys already; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
+    public func createMetacounters(
+        _ counters: [ExactText: Int64], of channel: String, by named: String?, ifMatch etag: String? = nil
+    ) async throws(ChatError) -> [ExactText: Int64] {
+        try check(counters.keys)
+        let scene = try scene(.counters, of: channel, "created", by: named, ifMatch: etag, isGuarded: true)
+        let most = limits.valuesPerChannel
+        return try await change(scene) { values throws(ChatError) in try values.create(counters, most: most) }.touched
+    }
+
+    /// Changes counters in one step, so that no increment is lost. To count up and down is open to everybody who may emit
+    /// in the channel; to set and to add, to who moderates it.
+    ///
+    /// - Parameter adding: makes the keys that are not there, counting from 0; they are left out otherwise.
+    /// - Returns: those that were changed or added, as they are now.
+    /// - Throws: as `createMetacounters`; `.conflict` past 64 bits.
+    public func updateMetacounters(
+        _ counters: [ExactText: Int64], _ mode: CounterMode, adding: Bool, of channel: String, by named: String?,
+        ifMatch etag: String? = nil
+    ) async throws(ChatError) -> (counters: [ExactText: Int64], created: Set<ExactText>) {
+        try check(counters.keys)
+        let scene = try scene(
+            .counters, of: channel, "updated", by: named, ifMatch: etag, isGuarded: mode == .set || adding)
+        let most = limits.valuesPerChannel
+        let change = try await change(scene, more: { $0.member("mode", mode.rawValue) }) { values throws(ChatError) in
+            try values.set(counters, adding: adding, most: most) { old, given throws(ChatError) in
+                try mode.apply(given, to: old ?? 0)
+            }
+        }
+        return (change.touched, Set(change.created.keys))
+    }
+
+    /// Removes counters, all of them without keys: who moderates the channel may. Harmless where there are none.
+    ///
+    /// - Returns: the keys that were there.
+    @discardableResult
+    public func deleteMetacounters(
+        _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil
+    ) async throws(ChatError) -> [String] {
+        try await remove(
+            keys, try scene(.counters, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
+    }
+}
+
+extension CounterMode {
+    fileprivate func apply(_ given: Int64, to old: Int64) throws(ChatError) -> Int64 {
+        let (value, isOver) =
+            switch self {
+            case .set: (given, false)
+            case .inc: old.addingReportingOverflow(given)
+            case .dec: old.subtractingReportingOverflow(given)
+            }
+        guard !isOver else { throw ChatError(.conflict, "the counter would pass 64 bits; it is at \(old)") }
+        return value
+    }
+}

@@ -1,0 +1,64 @@
+public import ChatModel
+import JSON
+
+extension ValueKind<String> {
+    fileprivate static let metadata = ValueKind(
+        kind: .channelMetadata, subject: "channel.metadata", member: "metadata", read: \.string,
+        print: { $1.string($0) })
+}
+
+extension ChatAccess {
+    /// Texts by key that an app keeps with a channel, record or not, and their version.
+    public func metadata(of channel: String) async throws(ChatError) -> (texts: [ExactText: String], etag: String) {
+        let (texts, etag) = try await values(.metadata, of: channel)
+        return (texts, etag)
+    }
+
+    /// Adds texts: who moderates the channel may.
+    ///
+    /// - Throws: `.conflict` when there is one of the keys already; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
+    public func createMetadata(
+        _ texts: [ExactText: String], of channel: String, by named: String?, ifMatch etag: String? = nil
+    ) async throws(ChatError) -> [ExactText: String] {
+        let scene = try guarded(texts, channel, "created", named, etag)
+        let most = limits.valuesPerChannel
+        return try await change(scene) { values throws(ChatError) in try values.create(texts, most: most) }.touched
+    }
+
+    /// Changes texts: who moderates the channel may.
+    ///
+    /// - Parameter adding: makes the keys that are not there; they are left out otherwise.
+    /// - Returns: those that were changed or added.
+    /// - Throws: as `createMetadata`.
+    public func updateMetadata(
+        _ texts: [ExactText: String], adding: Bool, of channel: String, by named: String?, ifMatch etag: String? = nil
+    ) async throws(ChatError) -> (texts: [ExactText: String], created: Set<ExactText>) {
+        let scene = try guarded(texts, channel, "updated", named, etag)
+        let most = limits.valuesPerChannel
+        let change = try await change(scene) { values throws(ChatError) in
+            // A text that stays what it is changes nothing, and nobody is told.
+            let new = texts.filter { values.values[$0.key] != $0.value }
+            return try values.set(new, adding: adding, most: most) { _, new in new }
+        }
+        return (change.touched, Set(change.created.keys))
+    }
+
+    /// Removes texts, all of them without keys: who moderates the channel may. Harmless where there are none.
+    ///
+    /// - Returns: the keys that were there.
+    @discardableResult
+    public func deleteMetadata(
+        _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil
+    ) async throws(ChatError) -> [String] {
+        try await remove(
+            keys, try scene(.metadata, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
+    }
+
+    private func guarded(
+        _ texts: [ExactText: String], _ channel: String, _ verb: String, _ named: String?, _ etag: String?
+    ) throws(ChatError) -> ValueScene<String> {
+        try check(texts.keys)
+        for text in texts.values { try Self.check(text, "a text", 0...190) }
+        return try scene(.metadata, of: channel, verb, by: named, ifMatch: etag, isGuarded: true)
+    }
+}
