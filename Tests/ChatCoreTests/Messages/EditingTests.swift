@@ -31,6 +31,7 @@ import Testing
     func rights() async throws {
         try await withChat { chat in
             try await chat.make("room", .group, operators: ["mod"])
+            try await chat.join("ana", "ben", "mod")
             let sent = try await chat.say("one", by: "ana")
             try await expect(.forbidden) {
                 _ = try await chat.of("ben").edit(sent, in: "room", to: .data(json("1")), by: nil)

@@ -44,6 +44,7 @@ import Testing
     func mentions() async throws {
         try await withChat { chat in
             try await chat.make("room", .group)
+            try await chat.join("ana")
             let users = (0..<12).map { "user\($0)" }
             for user in users { try await chat.join(user) }
             let ties = MessageTies(mentions: .users(["stranger"] + users))
@@ -146,6 +147,7 @@ import Testing
     func deeds() async throws {
         try await withChat { chat in
             try await chat.make("room", .group, operators: ["mod"])
+            try await chat.join("ana", "ben")
             let sent = try await chat.say("look", by: "ana")
             let forward = try await chat.of("ben").forward(sent, in: "room", to: "elsewhere", by: nil)
             #expect(forward.channel.name == "elsewhere" && forward.user == "ben")

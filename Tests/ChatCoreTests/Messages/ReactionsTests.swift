@@ -9,6 +9,7 @@ import Testing
     func reactions() async throws {
         try await withChat { chat in
             try await chat.make("room", .group)
+            try await chat.join("ben")
             let sent = try await chat.say("hi", by: "ana")
             for _ in 0..<2 { try await chat.of("ben").react("smile", to: sent, in: "room", by: nil) }
             try await chat.react("smile", to: sent, in: "room", by: "cleo")

@@ -40,7 +40,8 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
 
     /// Every behaviour of the contract.
     public static let all =
-        log + names + reading + retention + directory + deciding + presence + queue + ordering + pulling + redriving + life
+        log + names + reading + retention + directory + deciding + presence + queue + ordering + pulling + redriving
+        + life
 }
 
 /// An engine, its clock, and short words for what behaviours do all the time.

@@ -152,6 +152,20 @@ public enum Settings {
             "limits.seats", \.limits.seats, in: 1000...100_000_000, unit: "seats",
             "users on channels, inside open ones, and typing, all together"),
         .integer(
+            "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users", "users one message mentions"),
+        .integer(
+            "limits.mentions_told", \.limits.mentionsTold, in: 0...100, unit: "users",
+            "of those, how many are told on their own channels"),
+        .integer(
+            "limits.reactions", \.limits.reactionsPerMessage, in: 1...1000, unit: "reactions",
+            "different reactions to one message"),
+        .integer(
+            "limits.actions", \.limits.actionsPerMessage, in: 1...1_000_000, unit: "actions",
+            "actions of one message beside reactions"),
+        .integer(
+            "limits.channel_values", \.limits.valuesPerChannel, in: 1...1000, unit: "keys",
+            "texts, and counters, kept with a channel"),
+        .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
             "event types an app declares"),
         .integer(

@@ -34,7 +34,8 @@ struct SQLiteDirectory: Directory {
         _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         // What it comes to is not known before; about an event, and a record for each it looks at.
-        try await writing.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) { (writer) throws(SQLiteFailure) in
+        try await writing.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) {
+            (writer) throws(SQLiteFailure) in
             try writer.decide(keys, decide)
         }
     }
