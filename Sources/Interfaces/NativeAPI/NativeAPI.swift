@@ -54,6 +54,10 @@ public struct NativeAPI: Sendable {
         router.notFound = { throw Problem.unknownPath($0.path) }
         addEmitRoutes(to: &router)
         addReadRoutes(to: &router)
+        addMessageRoutes(to: &router)
+        addReactionRoutes(to: &router)
+        addMetadataRoutes(to: &router)
+        addMetacounterRoutes(to: &router)
         addStreamRoutes(to: &router)
         addSessionRoutes(to: &router)
         addAdministrationRoutes(to: &router)

@@ -84,6 +84,7 @@ extension ChatAccess {
             retention: emission.retention, data: emission.data, user: try user(of: emission), meta: emission.meta)
         draft.customType = emission.customType
         draft.audience = emission.audience
+        draft.originDevice = device
         draft.deduplicationKey = emission.deduplicationKey
         draft.schema = try service.eventTypes.admit(emission, in: space)
         if let life = emission.timeToLive { draft.expires = service.clock.now.adding(life) }

@@ -6,7 +6,9 @@ import JSON
 ///
 /// `data` and `meta` keep the bytes of the request: they are cut out of the body, never printed again.
 enum EmissionReader {
-    static let messageMembers = ["text", "data", "user", "meta", "custom_type", "store", "ttl_hours"]
+    static let messageMembers = [
+        "text", "data", "files", "user", "meta", "custom_type", "store", "ttl_hours", "quote", "thread_of", "mentions",
+    ]
     static let signalMembers = ["data", "user", "custom_type"]
     static let eventMembers = ["type", "data", "user", "meta", "store", "ttl_hours"]
     static let fireMembers = ["type", "data", "user", "meta"]
@@ -22,20 +24,53 @@ enum EmissionReader {
         return emission
     }
 
-    /// A text becomes `{"text": …}` with the sender's spelling of the string.
+    /// A text becomes `{"text": …}` with the sender's spelling of the string; files stand beside it.
     private static func messageData(_ fields: Fields) throws(ChatError) -> JSONText {
-        guard try fields.string("text") != nil, let text = fields.raw("text") else {
+        let text = try fields.string("text") == nil ? nil : fields.raw("text")
+        let files = try MessageFiles.read(fields)
+        guard text != nil || files != nil else {
             guard let data = fields.raw("data") else { throw fields.missing("member 'text' or 'data'") }
             return data
         }
         guard !fields.has("data") else {
             throw fields.fault("data", "exclusive", "send either 'text' or 'data'")
         }
-        return JSONText(capacity: text.count + 10) { writer in
+        return JSONText(capacity: (text?.count ?? 0) + (files?.count ?? 0) + 20) { writer in
             writer.beginObject()
-            writer.member("text", text)
+            writer.member("text", text ?? JSONText(string: ""))
+            if let files { writer.member("files", files) }
             writer.endObject()
         }
+    }
+
+    /// What ties a message to others; nil for one without ties, which is most of them.
+    static func ties(_ fields: Fields) throws(ChatError) -> MessageTies? {
+        guard fields.has("quote") || fields.has("thread_of") || fields.has("mentions") else { return nil }
+        let ties = MessageTies(
+            quote: try fields.timetoken("quote"), threadOf: try fields.timetoken("thread_of"),
+            mentions: try mentions(fields))
+        return ties.quote == nil && ties.threadOf == nil && ties.mentions == nil ? nil : ties
+    }
+
+    private static func mentions(_ fields: Fields) throws(ChatError) -> MessageTies.Mentions? {
+        if let word = fields.member("mentions")?.string {
+            guard word == "channel" else {
+                throw fields.fault("mentions", "enum", "must be an array of users, or 'channel'")
+            }
+            return .channel
+        }
+        guard let users = try fields.strings("mentions"), !users.isEmpty else { return nil }
+        return .users(users)
+    }
+
+    /// What a message is to say from now on.
+    static func content(_ fields: Fields) throws(ChatError) -> MessageContent {
+        guard try fields.string("text") != nil, let text = fields.raw("text") else {
+            guard let data = fields.raw("data") else { throw fields.missing("member 'text' or 'data'") }
+            return .data(data)
+        }
+        guard !fields.has("data") else { throw fields.fault("data", "exclusive", "send either 'text' or 'data'") }
+        return .text(text)
     }
 
     static func signal(_ fields: Fields, channel: String) throws(ChatError) -> Emission {

@@ -27,6 +27,8 @@ struct EmitOrder {
 
     var route: EmitRoute
     var emissions: [Emission]
+    /// What the one message is tied to.
+    var ties: MessageTies?
     var status = 201
     var shape = Shape.one
 }
@@ -34,7 +36,8 @@ struct EmitOrder {
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
     func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(.messages, EmissionReader.messageMembers, in: request, EmissionReader.message)
+        let order = try order(
+            .messages, EmissionReader.messageMembers, in: request, EmissionReader.message, EmissionReader.ties)
         return try await answer(order, to: request, caller)
     }
 
@@ -63,10 +66,13 @@ extension NativeAPI {
     @inline(never)
     private func order(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201,
-        _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> Emission
+        _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> Emission,
+        _ readTies: (_ fields: Fields) throws(ChatError) -> MessageTies? = { _ in nil }
     ) throws -> EmitOrder {
         let fields = try Fields(request.body.bytes, limits: limits, known: known)
-        return EmitOrder(route: route, emissions: [try read(fields, request.name("channel"))], status: status)
+        return EmitOrder(
+            route: route, emissions: [try read(fields, request.name("channel"))], ties: try readTies(fields),
+            status: status)
     }
 
     /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
@@ -107,12 +113,12 @@ extension NativeAPI {
     func answer(
         _ order: EmitOrder, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
-        let chat = service.chat(for: caller)
+        let chat = try chat(for: caller, request)
         if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
             return try await dryRun(order, chat)
         }
         guard let key = try IdempotencyKey(request.headers) else {
-            return Self.printed(order, try await stored(order.emissions, nil, chat))
+            return Self.printed(order, try await stored(order, nil, chat))
         }
         return try await answer(order, once: key, to: request, chat)
     }
@@ -121,13 +127,20 @@ extension NativeAPI {
         _ order: EmitOrder, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         try await claims.run(key, order.route, request, chat.caller) { claim in
-            Self.printed(order, try await stored(order.emissions, claim(.null), chat))
+            Self.printed(order, try await stored(order, claim(.null), chat))
         }
     }
 
     /// Emits and counts.
-    func stored(_ emissions: [Emission], _ claim: Claim?, _ chat: ChatAccess) async throws(ChatError) -> AppendOutcome {
-        let outcome = try await chat.emit(emissions, claim: claim)
+    private func stored(
+        _ order: EmitOrder, _ claim: Claim?, _ chat: ChatAccess
+    ) async throws(ChatError) -> AppendOutcome {
+        let outcome =
+            if let ties = order.ties {
+                try await chat.post(order.emissions[0], ties, claim: claim)
+            } else {
+                try await chat.emit(order.emissions, claim: claim)
+            }
         metrics.countEmitted(outcome)
         return outcome
     }

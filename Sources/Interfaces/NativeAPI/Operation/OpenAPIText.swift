@@ -25,6 +25,7 @@ enum OpenAPIText {
         tags:
           - {name: emit, description: Put events into channels. An answer comes after the event is durable.}
           - {name: read, description: Read what was emitted.}
+          - {name: messages, description: 'What becomes of messages, and what is kept with their channels.'}
           - {name: stream, description: Follow what is emitted. One cursor for all three ways.}
           - {name: keys, description: API keys and apps.}
           - {name: webhooks, description: Tell other services of events.}
@@ -54,6 +55,597 @@ enum OpenAPIText {
                 '409': {$ref: '#/components/responses/Conflict'}
                 '413': {$ref: '#/components/responses/TooLarge'}
                 '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            get:
+              operationId: getMessages
+              tags: [messages]
+              summary: List a channel's messages
+              description: |
+                As they are now: edited, marked as deleted, with reactions counted and threads. Replies are among them. Oldest first
+                unless asked otherwise. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/user'}
+                - {$ref: '#/components/parameters/after'}
+                - {$ref: '#/components/parameters/before'}
+                - {$ref: '#/components/parameters/order'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of messages
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/MessagePage'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            get:
+              operationId: getMessage
+              tags: [messages]
+              summary: Read a message as it is now
+              description: |
+                Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/ifNoneMatch'}
+              responses:
+                '200': {$ref: '#/components/responses/Message'}
+                '304': {description: 'Not changed since the version that `If-None-Match` names'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchMessage
+              tags: [messages]
+              summary: Edit a message
+              description: |
+                Becomes `message.updated`. With `text` the rest of the payload stays as it is. For its author, and who moderates the
+                channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/MessageEdit'}}}
+              responses:
+                '200': {$ref: '#/components/responses/Message'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '410': {$ref: '#/components/responses/Deleted'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteMessage
+              tags: [messages]
+              summary: Delete a message
+              description: |
+                Becomes `message.deleted`. Marked only, unless `hard`: then it is gone from history. Once more is harmless. A pin of
+                it goes as well. For its author, and who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/by'}
+                - {name: hard, in: query, description: Remove it for good., schema: {type: boolean, default: false}}
+              responses:
+                '204': {description: Deleted}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/thread:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            get:
+              operationId: getThread
+              tags: [messages]
+              summary: List the replies to a message
+              description: |
+                Oldest first. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of messages
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/MessageList'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/pin:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            put:
+              operationId: pinMessage
+              tags: [messages]
+              summary: Show a message first in its channel
+              description: |
+                In the place of any other; the channel must have a record. Becomes `channel.updated`. For who moderates the channel;
+                in a direct channel for both.
+              parameters:
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '204': {description: Pinned}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '410': {$ref: '#/components/responses/Deleted'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: unpinMessage
+              tags: [messages]
+              summary: Show a message first no more
+              description: |
+                Harmless where another one, or none, is shown.
+              parameters:
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '204': {description: Not pinned}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/forward:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            post:
+              operationId: forwardMessage
+              tags: [messages]
+              summary: Send a message to another channel
+              description: |
+                Becomes a message there, whose `meta` says where it comes from: `originalPublisher`, `originalChannelId`.
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/Forwarding'}}}
+              responses:
+                '201': {$ref: '#/components/responses/Emitted'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '410': {$ref: '#/components/responses/Deleted'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/report:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            post:
+              operationId: reportMessage
+              tags: [messages]
+              summary: Report a message to the moderators
+              description: |
+                Becomes `report.created` on `PUBNUB_INTERNAL_MODERATION_` and the channel's name, where other chat clients look for
+                it. The same user's report of the same message counts once a day.
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/Report'}}}
+              responses:
+                '201': {$ref: '#/components/responses/Emitted'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '410': {$ref: '#/components/responses/Deleted'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/reports:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getReports
+              tags: [messages]
+              summary: List the reports of a channel's messages
+              description: |
+                For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/user'}
+                - {$ref: '#/components/parameters/after'}
+                - {$ref: '#/components/parameters/before'}
+                - {$ref: '#/components/parameters/order'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '200':
+                  description: A page of events
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/EventPage'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/reactions:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            get:
+              operationId: getReactions
+              tags: [messages]
+              summary: List the reactions to a message
+              description: |
+                By value and user. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of reactions
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/ActionList'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/reactions/{value}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}, {$ref: '#/components/parameters/reaction'}]
+            put:
+              operationId: putReaction
+              tags: [messages]
+              summary: React to a message
+              description: |
+                Becomes `reaction.added`; once more is harmless.
+              parameters:
+                - {$ref: '#/components/parameters/whose'}
+              responses:
+                '200': {$ref: '#/components/responses/Action'}
+                '201': {$ref: '#/components/responses/Action'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '410': {$ref: '#/components/responses/Deleted'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteReaction
+              tags: [messages]
+              summary: Take a reaction back
+              description: |
+                Becomes `reaction.removed`; harmless where there is none.
+              parameters:
+                - {$ref: '#/components/parameters/whose'}
+              responses:
+                '204': {description: Taken back}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/actions:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}]
+            get:
+              operationId: getActions
+              tags: [messages]
+              summary: List what is attached to a message
+              description: |
+                Reactions are among it. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of actions
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/ActionList'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postAction
+              tags: [messages]
+              summary: Attach something to a message
+              description: |
+                Becomes `action.added`. The types `reactions`, `edited`, `deleted` and `threadRootId` do what they say instead, as
+                clients expect that know messages by their actions.
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/NewAction'}}}
+              responses:
+                '201': {$ref: '#/components/responses/Action'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '410': {$ref: '#/components/responses/Deleted'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/messages/{timetoken}/actions/{action}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/message'}, {$ref: '#/components/parameters/action'}]
+            delete:
+              operationId: deleteAction
+              tags: [messages]
+              summary: Take from a message what was attached
+              description: |
+                Becomes `action.removed`. An edit or a deletion goes by its timetoken too; the message is then as it was before. For
+                whose it is, and who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/whose'}
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/metadata:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getMetadata
+              tags: [messages]
+              summary: Read a channel's metadata
+              description: |
+                Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/ifNoneMatch'}
+              responses:
+                '200':
+                  description: By key
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metadata'}}}
+                '304': {description: 'Not changed since the version that `If-None-Match` names'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postMetadata
+              tags: [messages]
+              summary: Add metadata to a channel
+              description: |
+                Becomes `channel.metadata.created`. None of the keys may be there. For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/NewMetadata'}}}
+              responses:
+                '201':
+                  description: What was added
+                  headers: {Location: {$ref: '#/components/headers/Location'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metadata'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchMetadata
+              tags: [messages]
+              summary: Change a channel's metadata
+              description: |
+                Becomes `channel.metadata.updated` for keys that are there, `channel.metadata.created` for those that `upsert` adds; without it
+                they are left out of the answer.
+                For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/MetadataChange'}}}
+              responses:
+                '200':
+                  description: What was changed
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metadata'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteMetadata
+              tags: [messages]
+              summary: Remove a channel's metadata
+              description: |
+                Becomes `channel.metadata.deleted`. For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/metadata/{key}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/key'}]
+            put:
+              operationId: putMetadataKey
+              tags: [messages]
+              summary: Set one text of a channel
+              description: |
+                For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/MetadataValue'}}}
+              responses:
+                '200':
+                  description: It was there
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metadata'}}}
+                '201':
+                  description: It is new
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metadata'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteMetadataKey
+              tags: [messages]
+              summary: Remove one text of a channel
+              description: |
+                Harmless where there is none. For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/metacounters:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getMetacounters
+              tags: [messages]
+              summary: Read a channel's metacounters
+              description: |
+                Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/ifNoneMatch'}
+              responses:
+                '200':
+                  description: By key
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metacounters'}}}
+                '304': {description: 'Not changed since the version that `If-None-Match` names'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postMetacounters
+              tags: [messages]
+              summary: Add metacounters to a channel
+              description: |
+                Becomes `channel.metacounter.created`. None of the keys may be there. For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/NewMetacounters'}}}
+              responses:
+                '201':
+                  description: What was added
+                  headers: {Location: {$ref: '#/components/headers/Location'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metacounters'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchMetacounters
+              tags: [messages]
+              summary: Change a channel's metacounters
+              description: |
+                Becomes `channel.metacounter.updated` for keys that are there, `channel.metacounter.created` for those that `upsert` adds; without it
+                they are left out of the answer.
+                Counts in one step: nothing is lost when many count at once. Counting is for everybody who may emit in the channel,
+                setting and adding for who moderates it.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/MetacountersChange'}}}
+              responses:
+                '200':
+                  description: What was changed
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metacounters'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteMetacounters
+              tags: [messages]
+              summary: Remove a channel's metacounters
+              description: |
+                Becomes `channel.metacounter.deleted`. For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/metacounters/{key}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/key'}]
+            put:
+              operationId: putMetacounter
+              tags: [messages]
+              summary: Set one counter of a channel
+              description: |
+                For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content: {application/json: {schema: {$ref: '#/components/schemas/MetacounterValue'}}}
+              responses:
+                '200':
+                  description: It was there
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metacounters'}}}
+                '201':
+                  description: It is new
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Metacounters'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteMetacounter
+              tags: [messages]
+              summary: Remove one counter of a channel
+              description: |
+                Harmless where there is none. For who moderates the channel.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/by'}
+              responses:
+                '204': {description: Removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/channels/{channel}/events:
@@ -2102,6 +2694,30 @@ enum OpenAPIText {
               description: Percent-encoded where needed; `%2F` stays inside the name.
               schema: {$ref: '#/components/schemas/ChannelName'}
             id: {name: id, in: path, required: true, schema: {type: string}}
+            message:
+              name: timetoken
+              in: path
+              required: true
+              description: The message's timetoken.
+              schema: {$ref: '#/components/schemas/Timetoken'}
+            reaction:
+              name: value
+              in: path
+              required: true
+              description: A key or an emoji.
+              schema: {type: string, minLength: 1, maxLength: 128}
+            action:
+              name: action
+              in: path
+              required: true
+              description: The action's timetoken.
+              schema: {$ref: '#/components/schemas/Timetoken'}
+            key: {name: key, in: path, required: true, schema: {type: string, minLength: 1, maxLength: 128}}
+            whose:
+              name: user
+              in: query
+              description: Whose it is, where the credential is not a user's own.
+              schema: {$ref: '#/components/schemas/UserName'}
             eventType: {name: type, in: path, required: true, description: The name of an event type., schema: {type: string}}
             dryRun:
               name: dry_run
@@ -2164,8 +2780,14 @@ enum OpenAPIText {
               description: Type patterns; may be repeated.
               schema: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
             user: {name: user, in: query, description: Events of this user only., schema: {type: string}}
+            by:
+              name: by
+              in: query
+              description: Who does it, where the credential is not a user's own.
+              schema: {$ref: '#/components/schemas/UserName'}
             after: {name: after, in: query, description: Exclusive., schema: {$ref: '#/components/schemas/Timetoken'}}
             before: {name: before, in: query, description: Exclusive., schema: {$ref: '#/components/schemas/Timetoken'}}
+            order: {name: order, in: query, schema: {type: string, enum: [asc, desc], default: asc}}
             limit: {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 250, default: 50}}
             pageCursor:
               name: cursor
@@ -2194,6 +2816,14 @@ enum OpenAPIText {
               content:
                 application/json:
                   schema: {oneOf: [{$ref: '#/components/schemas/Forecast'}, {$ref: '#/components/schemas/ForecastList'}]}
+            Message:
+              description: The message
+              headers: {ETag: {$ref: '#/components/headers/ETag'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Message'}}}
+            Action:
+              description: What is attached
+              headers: {Location: {$ref: '#/components/headers/Location'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/MessageAction'}}}
             Webhook:
               description: The webhook
               headers: {ETag: {$ref: '#/components/headers/ETag'}}
@@ -2265,6 +2895,9 @@ enum OpenAPIText {
                     compared_with: 1
                     witness: {amount: 1, currency: EUR}
                     errors: [{pointer: '#/required', keyword: backward, detail: '''shop'' is required now'}]
+            Deleted:
+              description: The message is deleted
+              content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
             PreconditionFailed:
               description: It has changed since it was read
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
@@ -2365,12 +2998,209 @@ enum OpenAPIText {
                 next_cursor: {type: [string, 'null']}
                 has_more: {type: boolean}
 
-            NewMessage:
+            Deed:
+              type: object
+              required: [timetoken, by]
+              properties:
+                timetoken: {$ref: '#/components/schemas/Timetoken'}
+                by: {type: [string, 'null'], description: Null for an operator of the app.}
+
+            Message:
+              type: object
+              required: [id, timetoken, timestamp, channel, user, data, meta, custom_type, edited, deleted, thread_of, thread, reactions, etag]
+              properties:
+                id: {$ref: '#/components/schemas/EventID'}
+                timetoken: {$ref: '#/components/schemas/Timetoken'}
+                timestamp: {$ref: '#/components/schemas/Timestamp'}
+                channel: {type: string}
+                user: {type: [string, 'null']}
+                data: {description: 'What it says now; null once it is deleted.'}
+                meta: {description: What was sent with it.}
+                custom_type: {type: [string, 'null']}
+                edited: {description: The newest edit., anyOf: [{$ref: '#/components/schemas/Deed'}, {type: 'null'}]}
+                deleted: {anyOf: [{$ref: '#/components/schemas/Deed'}, {type: 'null'}]}
+                thread_of: {type: [string, 'null'], description: The message it replies to.}
+                thread:
+                  description: The replies to it; null without any.
+                  anyOf:
+                    - type: 'null'
+                    - type: object
+                      required: [reply_count, authors, last_reply_timetoken]
+                      properties:
+                        reply_count: {type: integer, minimum: 0}
+                        authors:
+                          type: array
+                          maxItems: 20
+                          description: Most replies first.
+                          items:
+                            type: object
+                            required: [user, replies]
+                            properties: {user: {type: string}, replies: {type: integer}}
+                        last_reply_timetoken: {type: [string, 'null']}
+                        root: {type: [string, 'null'], description: Who wrote the message.}
+                        channel: {type: [string, 'null'], description: The channel that holds replies, if one does.}
+                reactions: {type: object, description: How many users share each., additionalProperties: {type: integer}}
+                etag: {type: string}
+
+            MessagePage:
+              type: object
+              required: [data, next_cursor, prev_cursor, has_more, cursor]
+              properties:
+                data: {type: array, items: {$ref: '#/components/schemas/Message'}}
+                next_cursor: {type: [string, 'null']}
+                prev_cursor: {type: [string, 'null']}
+                has_more: {type: boolean}
+                cursor: {$ref: '#/components/schemas/Timetoken', description: Where a stream continues from here.}
+
+            MessageList:
+              allOf: [{$ref: '#/components/schemas/Listing'}]
+              properties: {data: {type: array, items: {$ref: '#/components/schemas/Message'}}}
+
+            MessageEdit:
               type: object
               description: Either `text` or `data`.
               additionalProperties: false
               properties:
+                text: {type: string}
+                data: {description: The whole payload.}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            Forwarding:
+              type: object
+              required: [channel]
+              additionalProperties: false
+              properties:
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            Report:
+              type: object
+              required: [reason]
+              additionalProperties: false
+              properties:
+                reason: {type: string, minLength: 1, maxLength: 1000}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            NewAction:
+              type: object
+              required: [type, value]
+              additionalProperties: false
+              properties:
+                type: {type: string, minLength: 1, maxLength: 50}
+                value: {type: string, minLength: 1, maxLength: 4096}
+                user: {$ref: '#/components/schemas/UserName'}
+
+            MessageAction:
+              type: object
+              required: [channel, message_timetoken, type, value, user, action_timetoken]
+              properties:
+                channel: {type: string}
+                message_timetoken: {$ref: '#/components/schemas/Timetoken'}
+                type: {type: string, description: '`reactions` for reactions.'}
+                value: {type: string}
+                user: {type: string}
+                action_timetoken: {$ref: '#/components/schemas/Timetoken'}
+
+            ActionList:
+              allOf: [{$ref: '#/components/schemas/Listing'}]
+              properties: {data: {type: array, items: {$ref: '#/components/schemas/MessageAction'}}}
+
+            Metadata:
+              type: object
+              required: [metadata]
+              properties:
+                metadata: {type: object, maxProperties: 100, propertyNames: {minLength: 1, maxLength: 128}, additionalProperties: {type: string, maxLength: 190}}
+
+            NewMetadata:
+              type: object
+              required: [metadata]
+              additionalProperties: false
+              properties:
+                metadata: {type: object, maxProperties: 100, propertyNames: {minLength: 1, maxLength: 128}, additionalProperties: {type: string, maxLength: 190}}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            MetadataChange:
+              type: object
+              required: [metadata]
+              additionalProperties: false
+              properties:
+                metadata: {type: object, maxProperties: 100, propertyNames: {minLength: 1, maxLength: 128}, additionalProperties: {type: string, maxLength: 190}}
+                upsert: {type: boolean, default: false, description: Add the keys that are not there.}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            MetadataValue:
+              type: object
+              required: [value]
+              additionalProperties: false
+              properties:
+                value: {type: string, maxLength: 190}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            Metacounters:
+              type: object
+              required: [metacounters]
+              properties:
+                metacounters: {type: object, maxProperties: 100, propertyNames: {minLength: 1, maxLength: 128}, additionalProperties: {type: integer, format: int64}}
+
+            NewMetacounters:
+              type: object
+              required: [metacounters]
+              additionalProperties: false
+              properties:
+                metacounters: {type: object, maxProperties: 100, propertyNames: {minLength: 1, maxLength: 128}, additionalProperties: {type: integer, format: int64}}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            MetacountersChange:
+              type: object
+              required: [metacounters]
+              additionalProperties: false
+              properties:
+                metacounters: {type: object, maxProperties: 100, propertyNames: {minLength: 1, maxLength: 128}, additionalProperties: {type: integer, format: int64}}
+                mode: {enum: [set, inc, dec], default: set}
+                upsert: {type: boolean, default: false, description: Add the keys that are not there.}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            MetacounterValue:
+              type: object
+              required: [value]
+              additionalProperties: false
+              properties:
+                value: {type: integer, format: int64}
+                by: {$ref: '#/components/schemas/UserName'}
+
+            NewMessage:
+              type: object
+              description: |
+                Either `data`, or `text` and `files`. What a message is tied to stands in its `meta`, which must be an object
+                then: `quotedMessage`, `mentionedUsers`, `mentionType`, `threadOf`.
+              additionalProperties: false
+              properties:
                 text: {type: string, description: 'Becomes `{"text": …}`.'}
+                files:
+                  type: array
+                  minItems: 1
+                  maxItems: 10
+                  description: What lies elsewhere; becomes the member `files` of `data`.
+                  items:
+                    type: object
+                    required: [url]
+                    additionalProperties: false
+                    properties:
+                      url: {type: string, format: uri, maxLength: 2048}
+                      name: {type: string, maxLength: 255}
+                      type: {type: string, maxLength: 255, description: The media type.}
+                      size: {type: integer, minimum: 0, description: Bytes.}
+                quote: {$ref: '#/components/schemas/Timetoken', description: The message this one quotes.}
+                thread_of:
+                  $ref: '#/components/schemas/Timetoken'
+                  description: The message this one replies to, which is no reply itself. Becomes `thread.updated` too.
+                mentions:
+                  description: |
+                    Users, or `channel` for everybody. The first ten become `user.mentioned` on their own channels, in a channel
+                    with members as far as they are some.
+                  oneOf:
+                    - {type: array, items: {$ref: '#/components/schemas/UserName'}, maxItems: 100, uniqueItems: true}
+                    - {const: channel}
                 data: {description: Any JSON up to 64 KiB.}
                 user: {$ref: '#/components/schemas/UserName'}
                 meta: {description: Any JSON up to 8 KiB.}

@@ -63,7 +63,7 @@ extension NativeAPI {
         return zip(pages, channels).map { HistoryPage($0, of: query, in: $1, watermark: watermark) }
     }
 
-    private func range(_ parameters: Parameters) throws(ChatError) -> HistoryQuery {
+    func range(_ parameters: Parameters) throws(ChatError) -> HistoryQuery {
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         var query = HistoryQuery(limit: limit)
         query.types = try Self.types(parameters.texts("type"))
@@ -74,7 +74,7 @@ extension NativeAPI {
         return query
     }
 
-    private func order(_ word: String?, _ cursor: PageCursor?) throws(ChatError) -> HistoryRequest.Order {
+    func order(_ word: String?, _ cursor: PageCursor?) throws(ChatError) -> HistoryRequest.Order {
         guard let word else { return cursor?.order ?? .oldestFirst }
         guard let order = HistoryRequest.Order(word: word) else {
             throw Parameters.bad("order", "must be 'asc' or 'desc'")

@@ -66,10 +66,17 @@ struct HistoryPage: Sendable {
     }
 
     func print(to writer: inout JSONWriter) {
+        print(to: &writer) { writer in
+            for event in events { event.printEnvelope(to: &writer) }
+        }
+    }
+
+    /// - Parameter items: prints what is shown in the events' places.
+    func print(to writer: inout JSONWriter, items: (inout JSONWriter) -> Void) {
         writer.beginObject()
         writer.key("data")
         writer.beginArray()
-        for event in events { event.printEnvelope(to: &writer) }
+        items(&writer)
         writer.endArray()
         if let next { writer.member("next_cursor", next.text) } else { writer.nullMember("next_cursor") }
         if let previous { writer.member("prev_cursor", previous.text) } else { writer.nullMember("prev_cursor") }

@@ -87,6 +87,14 @@ struct Fields {
         return whole
     }
 
+    func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
+        guard let text = try string(name) else { return nil }
+        guard let timetoken = Timetoken(text: text) else {
+            throw fault(name, "format", "must be a timetoken: 17 decimal digits, as a string")
+        }
+        return timetoken
+    }
+
     /// The member as an object with members of its own.
     func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
         guard let member = member(name), let text = raw(name) else { return nil }

@@ -1,0 +1,175 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    /// Messages; sending them is with the other emits.
+    func addMessageRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        let one = "/v1/channels/{channel}/messages/{timetoken}"
+        router.add(.get, "/v1/channels/{channel}/messages", handler: asCaller(getMessages))
+        router.add(.get, RoutePattern(one), handler: asCaller(getMessage))
+        router.add(.patch, RoutePattern(one), body: body, handler: asCaller(patchMessage))
+        router.add(.delete, RoutePattern(one), handler: asCaller(deleteMessage))
+        router.add(.get, RoutePattern(one + "/thread"), handler: asCaller(getThread))
+        router.add(.put, RoutePattern(one + "/pin"), body: body, handler: asCaller(pinMessage))
+        router.add(.delete, RoutePattern(one + "/pin"), handler: asCaller(unpinMessage))
+        router.add(.post, RoutePattern(one + "/forward"), body: body, handler: asCaller(forwardMessage))
+        router.add(.post, RoutePattern(one + "/report"), body: body, handler: asCaller(reportMessage))
+        router.add(.get, "/v1/channels/{channel}/reports", handler: asCaller(getReports))
+    }
+
+    private static let walkNames = ["user", "after", "before", "order"] + Listing.parameterNames
+
+    /// `GET /v1/channels/{channel}/messages`
+    func getMessages(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: Self.walkNames)
+        let (query, channel) = try walk(of: BuiltInTypes.messageCreated, parameters, request, caller)
+        let page = try await pages(of: [channel], query, caller)[0]
+        let messages = try await chat(for: caller, request).messages(of: page.events)
+        return await Self.shown(page, to: request) { writer in
+            for message in messages { message.print(to: &writer) }
+        }
+    }
+
+    /// `GET /v1/channels/{channel}/messages/{timetoken}`
+    func getMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let message = try await chat(for: caller, request).message(
+            request.messageTimetoken(), in: request.name("channel"))
+        return Self.shown(message).unlessKnown(EntityTag.quoted(message.etag), to: request.headers)
+    }
+
+    /// `PATCH /v1/channels/{channel}/messages/{timetoken}`
+    func patchMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["text", "data", "by"])
+        let chat = try chat(for: caller, request)
+        return Self.shown(
+            try await chat.edit(
+                request.messageTimetoken(), in: request.name("channel"), to: try EmissionReader.content(fields),
+                by: try fields.string("by"), ifMatch: try await demandedVersion(request, chat)))
+    }
+
+    /// `DELETE /v1/channels/{channel}/messages/{timetoken}`
+    func deleteMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: ["hard", "by"])
+        let chat = try chat(for: caller, request)
+        try await chat.delete(
+            request.messageTimetoken(), in: request.name("channel"), isHard: try parameters.flag("hard"),
+            by: try parameters.text("by"), ifMatch: try await demandedVersion(request, chat))
+        return .empty()
+    }
+
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/thread`
+    func getThread(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).replies(
+            to: request.messageTimetoken(), in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
+    }
+
+    /// `PUT /v1/channels/{channel}/messages/{timetoken}/pin`
+    func pinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: ["by"])
+        try await chat(for: caller, request).pin(
+            request.messageTimetoken(), in: request.name("channel"), by: try parameters.text("by"))
+        return .empty()
+    }
+
+    /// `DELETE /v1/channels/{channel}/messages/{timetoken}/pin`
+    func unpinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: ["by"])
+        try await chat(for: caller, request).unpin(
+            request.messageTimetoken(), in: request.name("channel"), by: try parameters.text("by"))
+        return .empty()
+    }
+
+    /// `POST /v1/channels/{channel}/messages/{timetoken}/forward`
+    func forwardMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["channel", "by"])
+        let event = try await chat(for: caller, request).forward(
+            request.messageTimetoken(), in: request.name("channel"),
+            to: try fields.required("channel", try fields.string("channel")), by: try fields.string("by"))
+        return Self.placed(event)
+    }
+
+    /// `POST /v1/channels/{channel}/messages/{timetoken}/report`
+    func reportMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["reason", "by"])
+        let event = try await chat(for: caller, request).report(
+            request.messageTimetoken(), in: request.name("channel"),
+            for: try fields.required("reason", try fields.string("reason")), by: try fields.string("by"))
+        return Self.placed(event)
+    }
+
+    /// `GET /v1/channels/{channel}/reports`
+    func getReports(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: Self.walkNames + ["by"])
+        let (query, channel) = try walk(of: "report.created", parameters, request, caller)
+        let chat = try chat(for: caller, request)
+        let watermark = try await chat.watermark()
+        let found = try await chat.reports(query.request(for: channel), by: try parameters.text("by"))
+        let page = HistoryPage(found, of: query, in: channel, watermark: watermark)
+        return await Self.shown(page, to: request) { writer in
+            for event in page.events { event.printEnvelope(to: &writer) }
+        }
+    }
+
+    private func walk(
+        of type: String, _ parameters: Parameters, _ request: Request, _ caller: Caller
+    ) throws -> (HistoryQuery, ChannelID) {
+        var query = try range(parameters)
+        query.types = [.exact(type)]
+        if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
+        query.order = try order(try parameters.text("order"), query.cursor)
+        let channel = try readable(request.name("channel"), caller)
+        if let cursor = query.cursor { try query.seal(for: channel).check(cursor.list) }
+        return (query, channel)
+    }
+
+    private static func shown(
+        _ page: HistoryPage, to request: Request, items: @Sendable (inout JSONWriter) -> Void
+    ) async -> Response {
+        let body = await awayFromTheLoop(if: page.weight > longPrint) {
+            JSONText(capacity: page.weight) { page.print(to: &$0, items: items) }
+        }
+        return .json(
+            body.bytes, headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
+    }
+
+    private static func shown(_ message: Message) -> Response {
+        .json(JSONText { message.print(to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(message.etag))])
+    }
+
+    private static func placed(_ event: Event) -> Response {
+        let appended = Appended(event: event, isDuplicate: false)
+        let body = JSONText { writer in
+            writer.beginObject()
+            printPlace(of: appended, AppendOutcome(events: [appended]), to: &writer)
+            writer.endObject()
+        }
+        return .json(body.bytes, status: 201)
+    }
+
+    private func demandedVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {
+        try await Precondition(request.headers).etag {
+            try await chat.message(request.messageTimetoken(), in: request.name("channel")).etag
+        }
+    }
+}
+
+extension Request {
+    /// The message of the path.
+    ///
+    /// - Throws: `.notFound` for what is no timetoken.
+    func messageTimetoken() throws(ChatError) -> Timetoken {
+        guard let timetoken = Timetoken(text: name("timetoken")) else {
+            throw ChatError(.notFound, "no such message: '\(name("timetoken").prefix(64))' is no timetoken")
+        }
+        return timetoken
+    }
+}

@@ -1,0 +1,194 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+extension APIFixture {
+    /// Sends a message and gives its path.
+    fileprivate func sent(_ body: String, to channel: String = "room") async throws -> String {
+        let answer = await call(.post, "/v1/channels/\(channel)/messages", body)
+        try #require(answer.status == 201, "\(answer.text)")
+        return "/v1/channels/\(channel)/messages/" + (try #require(answer["timetoken"]?.string))
+    }
+}
+
+@Suite("A message", .timeLimit(.minutes(1))) struct MessagesRouteTests {
+    @Test("is sent, edited, read, listed and deleted")
+    func story() async throws {
+        try await APIFixture.run { api in
+            let path = try await api.sent(
+                #"{"text":"helo","user":"ana","files":[{"url":"https://x.example/a","size":1}]}"#)
+            let first = await api.call(.get, path)
+            #expect(first.header("ETag") == "\"0\"" && first["edited"]?.isNull == true)
+            #expect(first["data"]?["files"]?[0]?["url"]?.string == "https://x.example/a")
+
+            let edited = await api.call(
+                .patch, path, #"{"text":"hello","by":"ana"}"#, headers: [("If-Match", "\"0\"")])
+            #expect(edited.status == 200 && edited["data"]?["text"]?.string == "hello")
+            #expect(edited["data"]?["files"]?.count == 1 && edited["edited"]?["by"]?.string == "ana")
+            let tag = try #require(edited.header("ETag"))
+            #expect(await api.call(.get, path, headers: [("If-None-Match", tag)]).status == 304)
+            #expect(await api.call(.patch, path, #"{"text":"x"}"#, headers: [("If-Match", "\"0\"")]).status == 412)
+            #expect(await api.call(.patch, path, #"{"by":"ana"}"#).code == "member_missing")
+            #expect(await api.call(.patch, path, #"{"text":"a","data":1}"#).code == "bad_member")
+
+            for _ in 0..<2 { #expect(await api.call(.delete, path + "?by=ana").status == 204) }
+            let list = await api.call(.get, "/v1/channels/room/messages")
+            #expect(list["data"]?.count == 1 && list["data"]?[0]?["data"]?.isNull == true)
+            #expect(list["data"]?[0]?["deleted"]?["by"]?.string == "ana")
+            for _ in 0..<2 { #expect(await api.call(.delete, path + "?hard=true").status == 204) }
+            #expect(await api.call(.get, path).status == 404)
+            #expect(await api.call(.patch, path, #"{"text":"x"}"#).status == 404)
+            #expect(await api.call(.get, "/v1/channels/room/messages/x").status == 404)
+            let told = await api.history("room").compactMap { $0["type"]?.string }
+            #expect(told == ["message.updated", "message.deleted", "message.deleted"])
+        }
+    }
+
+    @Test("is walked page by page in both directions, other events left out")
+    func pages() async throws {
+        try await APIFixture.run { api in
+            for number in 0..<5 {
+                _ = try await api.sent(#"{"data":\#(number)}"#)
+                _ = await api.call(.post, "/v1/channels/room/events", #"{"data":"other"}"#)
+            }
+            func data(_ answer: Answer) -> [Int64] {
+                (answer["data"]?.elements ?? []).compactMap { $0["data"]?.integer }
+            }
+            let list = "/v1/channels/room/messages?limit=2&order=desc"
+            let first = await api.call(.get, list)
+            #expect(data(first) == [4, 3])
+            let next = try #require(first["next_cursor"]?.string)
+            let second = await api.call(.get, list + "&cursor=\(next)")
+            #expect(data(second) == [2, 1] && second["prev_cursor"]?.string != nil)
+            #expect(await api.call(.get, "/v1/channels/other/messages?cursor=\(next)").code == "bad_cursor")
+            #expect(await api.call(.get, "/v1/channels/room/messages?type=x").code == "unknown_parameter")
+        }
+    }
+
+    @Test("quotes, replies and mentions, and can be repeated with one key")
+    func ties() async throws {
+        try await APIFixture.run { api in
+            let root = try await api.sent(#"{"text":"root","user":"ana"}"#)
+            let timetoken = try #require(root.split(separator: "/").last)
+            let body =
+                #"{"text":"re","user":"ben","thread_of":"\#(timetoken)","quote":"\#(timetoken)","mentions":["cleo"]}"#
+            let once = [(name: "Idempotency-Key", value: "k1")]
+            let first = await api.call(.post, "/v1/channels/room/messages", body, headers: once)
+            let again = await api.call(.post, "/v1/channels/room/messages", body, headers: once)
+            #expect(first.status == 201 && first.text == again.text)
+            #expect(again.header("Idempotency-Replayed") == "true")
+            let thread = await api.call(.get, root + "/thread")
+            #expect(thread["data"]?.count == 1)
+            #expect(thread["data"]?[0]?["meta"]?["quotedMessage"]?["text"]?.string == "root")
+            #expect(thread["data"]?[0]?["thread_of"]?.string == String(timetoken))
+            #expect(await api.call(.get, root)["thread"]?["reply_count"]?.integer == 1)
+            #expect(await api.history("cleo").map { $0["type"]?.string } == ["user.mentioned"])
+            #expect(await api.history("room").compactMap { $0["cause"]?.string }.count == 2)
+            for bad in [#"{"text":"x","mentions":"all"}"#, #"{"text":"x","quote":7}"#, #"{"text":"x","files":[]}"#] {
+                #expect(await api.call(.post, "/v1/channels/room/messages", bad).status == 400, "\(bad)")
+            }
+            #expect(
+                await api.call(.post, "/v1/channels/room/messages", #"{"text":"x","quote":"1"}"#).status == 404)
+        }
+    }
+
+    @Test("is forwarded and reported")
+    func deeds() async throws {
+        try await APIFixture.run { api in
+            let path = try await api.sent(#"{"text":"look","user":"ana"}"#)
+            let forward = await api.call(.post, path + "/forward", #"{"channel":"b","by":"ben"}"#)
+            #expect(forward.status == 201 && forward["channel"]?.string == "b")
+            #expect(await api.history("b")[0]["meta"]?["originalChannelId"]?.string == "room")
+            #expect(await api.call(.post, path + "/report", #"{"reason":"rude","by":"ben"}"#).status == 201)
+            let reports = await api.call(.get, "/v1/channels/room/reports")
+            #expect(reports["data"]?[0]?["data"]?["reason"]?.string == "rude")
+            let emit = try await api.key([.emit, .read])
+            #expect(await api.call(.get, "/v1/channels/room/reports?by=ben", key: emit).code == "not_operator")
+            #expect(await api.call(.put, path + "/pin").status == 404, "the channel has no record")
+        }
+    }
+
+    @Test("has reactions, each once for a user")
+    func reactions() async throws {
+        try await APIFixture.run { api in
+            let path = try await api.sent(#"{"text":"hi"}"#)
+            let smile = path + "/reactions/%F0%9F%98%80?user=ana"
+            #expect(await api.call(.put, smile).status == 201)
+            let again = await api.call(.put, smile)
+            #expect(again.status == 200 && again["value"]?.string == "😀")
+            #expect(await api.call(.put, path + "/reactions/x").code == "member_missing")
+            #expect(await api.call(.get, path)["reactions"]?["😀"]?.integer == 1)
+            #expect(await api.call(.get, path + "/reactions")["data"]?[0]?["user"]?.string == "ana")
+            for _ in 0..<2 { #expect(await api.call(.delete, smile).status == 204) }
+            #expect(
+                await api.history("room").compactMap { $0["type"]?.string }.suffix(2) == [
+                    "reaction.added", "reaction.removed",
+                ])
+        }
+    }
+
+    @Test("has actions, which are found by their timetokens")
+    func actions() async throws {
+        try await APIFixture.run { api in
+            let path = try await api.sent(#"{"text":"hi"}"#) + "/actions"
+            let body = #"{"type":"seen","value":"kitchen","user":"ana"}"#
+            let made = await api.call(.post, path, body)
+            #expect(made.status == 201)
+            #expect(await api.call(.post, path, body).status == 409)
+            #expect(await api.call(.get, path)["data"]?.count == 1)
+            let location = try #require(made.header("Location"))
+            #expect(await api.call(.delete, location).status == 204)
+            #expect(await api.call(.delete, location).status == 404)
+            #expect(await api.call(.delete, path + "/x").status == 404)
+            #expect(
+                await api.history("room").compactMap { $0["type"]?.string }.suffix(2) == [
+                    "action.added", "action.removed",
+                ])
+        }
+    }
+}
+
+@Suite("A channel's values", .timeLimit(.minutes(1))) struct ChannelValueRouteTests {
+    @Test("are texts by key")
+    func metadata() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/channels/room/metadata"
+            #expect(await api.call(.get, path).text == #"{"metadata":{}}"#)
+            #expect(await api.call(.post, path, #"{"metadata":{"topic":"tea"}}"#).status == 201)
+            #expect(await api.call(.post, path, #"{"metadata":{"topic":"tea"}}"#).status == 409)
+            #expect(
+                await api.call(.patch, path, #"{"metadata":{"topic":"gin","x":"1"}}"#).text
+                    == #"{"metadata":{"topic":"gin"}}"#)
+            #expect(await api.call(.put, path + "/a%2Fb", #"{"value":"1"}"#).status == 201)
+            #expect(await api.call(.put, path + "/a%2Fb", #"{"value":"2"}"#).status == 200)
+            let all = await api.call(.get, path)
+            #expect(all.text == #"{"metadata":{"a/b":"2","topic":"gin"}}"#)
+            let tag = try #require(all.header("ETag"))
+            #expect(await api.call(.get, path, headers: [("If-None-Match", tag)]).status == 304)
+            #expect(await api.call(.delete, path + "/topic", headers: [("If-Match", tag)]).status == 204)
+            #expect(await api.call(.delete, path, headers: [("If-Match", tag)]).status == 412)
+            for _ in 0..<2 { #expect(await api.call(.delete, path).status == 204) }
+            #expect(await api.call(.post, path, #"{"metadata":{"x":1}}"#).code == "wrong_type")
+        }
+    }
+
+    @Test("are counters by key")
+    func metacounters() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/channels/room/metacounters"
+            #expect(await api.call(.post, path, #"{"metacounters":{"n":9007199254740993}}"#).status == 201)
+            let counted = await api.call(.patch, path, #"{"metacounters":{"n":2},"mode":"dec"}"#)
+            #expect(counted.text == #"{"metacounters":{"n":9007199254740991}}"#)
+            #expect(await api.call(.put, path + "/likes", #"{"value":-1}"#).status == 201)
+            #expect(await api.call(.get, path).text == #"{"metacounters":{"likes":-1,"n":9007199254740991}}"#)
+            for bad in [#"{"metacounters":{"n":1.5}}"#, #"{"metacounters":{"n":1},"mode":"mul"}"#, "{}"] {
+                #expect(await api.call(.patch, path, bad).status == 400, "\(bad)")
+            }
+            #expect(await api.call(.delete, path + "/n").status == 204)
+            #expect(await api.call(.delete, path).status == 204)
+        }
+    }
+}
