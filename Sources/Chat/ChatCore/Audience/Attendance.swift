@@ -7,7 +7,7 @@ import ChatModel
 /// Safe to share: it is read and changed on the hub's executor only.
 final class Attendance: @unchecked Sendable {
     let user: UserID
-    private(set) var places: [ExactText: Place] = [:]
+    private(set) var places: [ExactText: Whereabouts] = [:]
     /// Channels that streams of the user have named, and whether each is for its members only.
     private(set) var named: [ExactText: Bool] = [:]
     /// False until what the store had was taken in.
@@ -24,8 +24,8 @@ final class Attendance: @unchecked Sendable {
     }
 
     /// A user is always at home in the channel named after the user.
-    func place(in channel: ExactText) -> Place? {
-        channel == own ? Place(standing: [.joined, .inside], since: .zero) : places[channel]
+    func place(in channel: ExactText) -> Whereabouts? {
+        channel == own ? Whereabouts(standing: [.joined, .inside], since: .zero) : places[channel]
     }
 
     /// Every channel the user has a place in.
@@ -41,10 +41,10 @@ extension Attendance {
     /// Takes the step, but keeps what the user was as well, until `settle`.
     func begin(_ step: RosterStep, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
-        let before = places[channel] ?? Place(standing: [], since: timetoken)
+        let before = places[channel] ?? Whereabouts(standing: [], since: timetoken)
         // Who was only banned, or was nothing, comes now.
         let since = before.standing.subtracting(.banned).isEmpty ? timetoken : before.since
-        places[channel] = Place(standing: before.standing.union(before.standing.after(step)), since: since)
+        places[channel] = Whereabouts(standing: before.standing.union(before.standing.after(step)), since: since)
     }
 
     /// The step is done: the user is what it leads to, and nothing else.

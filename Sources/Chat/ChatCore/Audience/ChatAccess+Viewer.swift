@@ -16,7 +16,7 @@ extension ChatAccess {
         }
         try caller.demand(.read)
         let viewer = try await service.hub.viewer(
-            of: UserID(user, in: space), on: device, naming: selection.channels.names, reading: directory,
+            of: UserID(user, in: space), on: device, naming: selection.channels.names, reading: service.engine,
             now: service.clock.now)
         return selection.heard(by: viewer)
     }

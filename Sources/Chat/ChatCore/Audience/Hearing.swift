@@ -7,7 +7,7 @@ public struct Hearing: Sendable {
     let channels: ChannelSet
     private let selection: Selection
     private let viewer: Viewer
-    private let places: [ExactText: Place]
+    private let places: [ExactText: Whereabouts]
     private let open: Set<ExactText>
 
     /// On the hub's executor.

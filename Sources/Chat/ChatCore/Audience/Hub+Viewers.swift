@@ -5,10 +5,10 @@ extension Hub {
     ///
     /// - Parameters:
     ///   - names: the channels the stream will name.
-    ///   - directory: where memberships and restrictions are read.
+    ///   - engine: where memberships, restrictions and participants are read.
     /// - Throws: what the store throws; `.unavailable` when the hub stops.
     func viewer(
-        of user: UserID, on device: String?, naming names: Set<ExactText>, reading directory: any Directory,
+        of user: UserID, on device: String?, naming names: Set<ExactText>, reading engine: any Engine,
         now: Timetoken
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
@@ -18,12 +18,19 @@ extension Hub {
         guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
         roster.beginLoad()
         defer { roster.endLoad() }
-        let reading = try await RosterReading.read(user, naming: unknown, of: directory, now: now)
+        let reading = try await RosterReading.read(user, naming: unknown, of: engine, now: now)
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.space)
         guard await reach(newest) else { throw ChatError.notListening }
         attendance.take(reading, roster.recent.filter { $0.space == user.space })
         return Viewer(attendance, device: device)
+    }
+
+    /// The channels that a device's stream hears now; for a place in them, the user's own is none.
+    public func channels(heardBy selection: Selection) -> [String] {
+        guard let viewer = selection.viewer else { return [] }
+        let own = ExactText(viewer.user)
+        return selection.heardNames.filter { $0 != own || selection.channels.names.contains(own) }.map(\.text)
     }
 
     /// What a selection's viewer may hear now; nil for one without.

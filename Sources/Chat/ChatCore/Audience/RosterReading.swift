@@ -4,34 +4,41 @@ import ChatModel
 ///
 /// Pages are read one after the other, so it is not of one moment; the hub repeats on it what has happened meanwhile.
 struct RosterReading: Sendable {
-    var places: [ExactText: Place] = [:]
+    var places: [ExactText: Whereabouts] = [:]
     /// Whether each channel that was asked for is for its members only.
     var named: [ExactText: Bool] = [:]
 
     private mutating func take(_ membership: MembershipRecord) {
         let isJoined = membership.state == .joined
-        places[ExactText(membership.channel)] = Place(
+        places[ExactText(membership.channel)] = Whereabouts(
             standing: isJoined ? .joined : .invited, since: isJoined ? membership.joined : membership.invited)
     }
 
     private mutating func take(_ restriction: RestrictionRecord, now: Timetoken) {
         guard restriction.isBanned, !restriction.isOver(at: now) else { return }
-        places[ExactText(restriction.channel), default: Place(standing: [], since: .zero)].standing.insert(.banned)
+        places[ExactText(restriction.channel), default: Whereabouts(standing: [], since: .zero)].standing.insert(
+            .banned)
     }
 }
 
 extension RosterReading {
     /// Reads everything about a user.
     static func read(
-        _ user: UserID, naming names: Set<ExactText>, of directory: any Directory, now: Timetoken
+        _ user: UserID, naming names: Set<ExactText>, of engine: any Engine, now: Timetoken
     ) async throws(ChatError) -> RosterReading {
         var reading = RosterReading()
+        let directory = engine.directory
         let prefix = MembershipRecord.prefix(of: user.name)
         try await forEach(.membership, prefix, user.space, directory) { record in
             if let membership = MembershipRecord(record) { reading.take(membership) }
         }
         try await forEach(.restriction, prefix, user.space, directory) { record in
             if let restriction = RestrictionRecord(record) { reading.take(restriction, now: now) }
+        }
+        for channel in try await engine.presence.channels(of: user, as: .participant) {
+            let place = reading.places[ExactText(channel.name)] ?? Whereabouts(standing: [], since: .zero)
+            reading.places[ExactText(channel.name)] = Whereabouts(
+                standing: place.standing.union(.inside), since: place.since)
         }
         guard !names.isEmpty else { return reading }
         let records = try await directory.read(names.map { ChannelRecord.key($0.text, in: user.space) })

@@ -32,7 +32,7 @@ enum RosterStep: Sendable, Equatable {
 }
 
 /// Where a user stands in one channel, and since when.
-struct Place: Sendable {
+struct Whereabouts: Sendable {
     var standing: Standing
     /// When the user came, in whatever way: what is older was not for the user.
     var since: Timetoken

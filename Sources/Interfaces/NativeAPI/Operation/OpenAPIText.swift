@@ -954,6 +954,8 @@ enum OpenAPIText {
                 - {$ref: '#/components/parameters/lastEventID'}
                 - {$ref: '#/components/parameters/listener'}
                 - {$ref: '#/components/parameters/device'}
+                - {$ref: '#/components/parameters/groups'}
+                - {$ref: '#/components/parameters/presence'}
               responses:
                 '200':
                   description: A live stream
@@ -986,6 +988,7 @@ enum OpenAPIText {
                 - {$ref: '#/components/parameters/lastEventID'}
                 - {$ref: '#/components/parameters/listener'}
                 - {$ref: '#/components/parameters/device'}
+                - {$ref: '#/components/parameters/groups'}
                 - {$ref: '#/components/parameters/limit'}
               responses:
                 '200':
@@ -2757,6 +2760,18 @@ enum OpenAPIText {
               in: query
               description: 'Where to continue: a cursor of an earlier answer, `earliest` or `latest`.'
               schema: {type: string}
+            groups:
+              name: group
+              in: query
+              description: |
+                Channel groups to follow, as far as the credential reaches their channels; may be repeated. A stream follows what
+                becomes of them (`stream.changed`), a held poll is answered when one changes.
+              schema: {type: array, maxItems: 10, items: {type: string, minLength: 1, maxLength: 92}}
+            presence:
+              name: presence
+              in: query
+              description: The user is present on the stream's channels while it lasts, and for a grace after it broke.
+              schema: {type: boolean, default: false}
             listener:
               name: user
               in: query

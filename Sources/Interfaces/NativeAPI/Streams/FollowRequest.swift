@@ -7,20 +7,26 @@ struct FollowRequest {
     /// Who follows: with a user it is that user's device, whatever credential opened it.
     let caller: Caller
     let selection: Selection
+    let groups: FollowedGroups?
     /// As the client sent it; nil when it starts from now.
     let cursor: String?
 
     /// Whether a credential of a user's own follows as anybody would.
     var isOfUserWithoutDevice: Bool { caller.user != nil && selection.viewer == nil }
 
-    static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device"]
+    static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device", "group"]
 
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
-    init(_ request: Request, _ parameters: Parameters, _ chat: ChatAccess) async throws(ChatError) {
+    init(
+        _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
+    ) async throws(ChatError) {
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
-        let asked = try chat.selection(
+        let groups = try await Self.groups(parameters, streams)
+        var asked = try chat.selection(
             channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter)
+        if let groups { asked = try await chat.selection(of: groups, like: asked) }
+        self.groups = groups
         let cursor = try parameters.text("cursor")
         self.cursor = request.lastEventID ?? cursor
         let device = try parameters.text("device")
@@ -35,5 +41,18 @@ struct FollowRequest {
         var caller = chat.caller
         caller.user = user
         self.caller = caller
+    }
+
+    private static func groups(
+        _ parameters: Parameters, _ streams: LiveStreams
+    ) async throws(ChatError) -> FollowedGroups? {
+        let names = parameters.texts("group")
+        guard !names.isEmpty else { return nil }
+        guard names.count <= LiveStreams.mostGroups else {
+            throw Parameters.bad("group", "may be given \(LiveStreams.mostGroups) times")
+        }
+        for name in names { try Names.check(group: name) }
+        return FollowedGroups(
+            names: names, channels: parameters.texts("channel"), version: try await streams.groupsVersion())
     }
 }

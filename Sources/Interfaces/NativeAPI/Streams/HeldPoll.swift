@@ -10,6 +10,7 @@ actor HeldPoll: FeedSink {
     nonisolated let streams: LiveStreams
     nonisolated let caller: Caller
     nonisolated let selection: Selection
+    nonisolated let groups: FollowedGroups?
     nonisolated let limit: Int
     /// What its client knows already. The hub may not have handed all of that out when the poll begins.
     nonisolated let after: Timetoken
@@ -21,10 +22,14 @@ actor HeldPoll: FeedSink {
     private var reply: LateReply?
     private var isOver = false
 
-    init(_ streams: LiveStreams, _ caller: Caller, _ selection: Selection, limit: Int, after: Timetoken) {
+    init(
+        _ streams: LiveStreams, _ caller: Caller, _ selection: Selection, groups: FollowedGroups? = nil, limit: Int,
+        after: Timetoken
+    ) {
         self.streams = streams
         self.caller = caller
         self.selection = selection
+        self.groups = groups
         self.limit = limit
         self.after = after
     }

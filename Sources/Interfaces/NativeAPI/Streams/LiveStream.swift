@@ -9,6 +9,9 @@ struct StreamOrder: Sendable {
     var format: StreamFormat
     var resumption: Resumption
     var ticket: StreamTicket.Nonce?
+    var groups: FollowedGroups?
+    /// Whether the user is present on the channels by it.
+    var isPresent = false
 }
 
 /// Whose streams they are: one object for all streams of one credential, so that a stream carries a reference.
@@ -39,6 +42,11 @@ final class LiveStream {
     let owner: StreamOwner
     let opened: Timetoken
     let ticket: StreamTicket.Nonce?
+    let isPresent: Bool
+    /// The channel groups it follows, if any.
+    var groups: FollowedGroups?
+    /// It was ended for good, and has not just broken.
+    var isEnded = false
     /// What it follows; another one after a change.
     var feed: StreamFeed
     /// While it catches up: everything of the selection up to here is on its way.
@@ -57,6 +65,8 @@ final class LiveStream {
         self.opened = opened
         self.feed = feed
         ticket = order.ticket
+        isPresent = order.isPresent
+        groups = order.groups
         position = order.resumption.from
         lastSend = beat
     }

@@ -14,6 +14,10 @@ extension LiveStreams {
 
     /// A device's stream begins.
     func deviceCame(_ stream: LiveStream, hasGap: Bool) {
+        guard let viewer = stream.feed.selection.viewer else { return }
+        service.presence.opened(
+            holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.space),
+            presentOn: stream.isPresent ? presence(on: stream.feed.selection) : [])
         guard let device = device(of: stream) else { return }
         let change = sessions.enter(device, stream.sequence, now: service.clock.now)
         guard let session = sessions.session(device) else { return }
@@ -30,11 +34,34 @@ extension LiveStreams {
 
     /// A device's stream is over, for whatever reason.
     func deviceWent(_ stream: LiveStream) {
+        guard stream.feed.selection.viewer != nil else { return }
+        if stream.isEnded {
+            service.presence.closed(holder(of: stream))
+        } else {
+            service.presence.broke(holder(of: stream))
+        }
         guard let device = device(of: stream) else { return }
         let isLost = sessions.leave(device, stream.sequence, now: service.clock.now)
         guard isLost, !isDraining, let session = sessions.session(device) else { return }
         tell("connection.reconnecting", session)
     }
+
+    /// A device's stream goes on with other channels: its user is present on these.
+    func deviceMoves(_ stream: LiveStream, to selection: Selection) {
+        guard stream.isPresent, let viewer = selection.viewer else { return }
+        let user = UserID(viewer.user, in: stream.owner.caller.space)
+        let before = Set(presence(on: stream.feed.selection).map { ExactText($0) })
+        let after = Set(presence(on: selection).map { ExactText($0) })
+        let (came, went) = (after.subtracting(before), before.subtracting(after))
+        if !came.isEmpty { service.presence.opened(holder(of: stream), of: user, presentOn: came.map(\.text)) }
+        if !went.isEmpty { service.presence.narrowed(holder(of: stream), of: user, without: went.map(\.text)) }
+    }
+
+    private func presence(on selection: Selection) -> [String] {
+        service.hub.assumeIsolated { $0.channels(heardBy: selection) }
+    }
+
+    private func holder(of stream: LiveStream) -> HolderID { HolderID(id(of: stream.sequence)) }
 
     /// Gives up devices that have not come back.
     func expireSessions() {

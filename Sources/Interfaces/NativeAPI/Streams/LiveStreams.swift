@@ -47,6 +47,10 @@ actor LiveStreams {
     var lagged: [SpaceID: LagReport] = [:]
     var reporting: Task<Void, Never>?
     var banWatches: [SpaceID: BanWatch] = [:]
+    /// Streams that follow channel groups, the task that hears of changes, and how many there were.
+    var groupStreams: Set<UInt64> = []
+    var groupWatch: Task<Void, Never>?
+    var groupChanges: UInt64 = 0
     /// The sessions of devices, what the log has not been told of them yet, and the task that is telling it.
     var sessions = DeviceSessions()
     var news: [EventDraft] = []
@@ -133,6 +137,7 @@ extension LiveStreams {
             feed: enterFeed(order.selection, order.format, isChunked: connection.isChunked), opened: service.clock.now,
             beat: beats.now)
         roll.append(stream)
+        if stream.groups != nil { groupStreams.insert(stream.sequence) }
         counters.opened += 1
         startBeating()
         return stream
@@ -154,6 +159,10 @@ extension LiveStreams {
         }
         guard stream.connection.send(first) else { return }
         follow(stream)
+        // A group may have changed since it was looked up.
+        if let groups = stream.groups, groups.version != groupChanges {
+            Task { await self.followGroups(of: stream) }
+        }
     }
 
     /// Goes on from the stream's position: live when there is nothing between, else through the log.
@@ -213,6 +222,7 @@ extension LiveStreams {
     /// Says why and closes once that is out; a client that does not read is cut after the stall time.
     func close(_ stream: LiveStream, _ reason: ClosingReason) {
         guard stream.connection.isOpen else { return }
+        if reason == .deleted { stream.isEnded = true }
         if reason == .deleted, let nonce = stream.ticket { tickets.finish(nonce) }
         let retry = reason.isFinal ? nil : retryMilliseconds()
         stream.connection.finish(last: stream.feed.format.control(.closing(reason, retry: retry)))
@@ -227,6 +237,7 @@ extension LiveStreams {
         stream.catchUp?.cancel()
         catchingUp[sequence] = nil
         deviceWent(stream)
+        groupStreams.remove(sequence)
         leaveFeed(stream.feed)
         if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
         owners.leave(stream.owner)

@@ -99,12 +99,18 @@ extension LiveStreams {
         guard isInForce(stream.owner.caller, selection) else {
             throw ChatError(.forbidden, "the stream's credential does not reach this")
         }
+        // Whoever names channels follows these, and no group any more.
+        if channels != nil {
+            stream.groups = nil
+            groupStreams.remove(stream.sequence)
+        }
         if selection != stream.feed.selection { move(stream, to: selection) }
         return report(stream)
     }
 
     func move(_ stream: LiveStream, to selection: Selection) {
         let old = stream.feed
+        deviceMoves(stream, to: selection)
         stream.feed = enterFeed(selection, old.format, isChunked: old.log.isChunked)
         // One turn: the old feed's log holds exactly what is at or below the hub's position.
         if !stream.isCatchingUp { stream.position = hubPosition }

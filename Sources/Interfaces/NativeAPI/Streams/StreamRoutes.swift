@@ -35,10 +35,14 @@ extension NativeAPI {
     /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: events as they come, as SSE or as lines.
     func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
-        let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
+        let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket", "presence"])
         let (caller, ticket) = try streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
-        let wanted = try await FollowRequest(request, parameters, chat)
+        let wanted = try await FollowRequest(request, parameters, chat, streams)
+        let isPresent = try parameters.flag("presence")
+        guard !isPresent || wanted.selection.viewer != nil else {
+            throw Parameters.bad("presence", "goes with the user who is present: 'user'")
+        }
         let resumption = try await chat.resume(at: wanted.cursor ?? "latest")
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
@@ -49,11 +53,12 @@ extension NativeAPI {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
             return .empty(status: 204)
         }
-        let order = StreamOrder(
+        var order = StreamOrder(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
             ticket: ticket?.nonce)
+        (order.groups, order.isPresent) = (wanted.groups, isPresent)
         return .stream(
-            StreamOpening(headers: headers) { [streams] connection in
+            StreamOpening(headers: headers) { [streams, order] connection in
                 streams.assumeIsolated { $0.open(connection, order) }
             })
     }
@@ -79,7 +84,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
-        let wanted = try await FollowRequest(request, parameters, chat)
+        let wanted = try await FollowRequest(request, parameters, chat, streams)
         guard let cursor = wanted.cursor else {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
@@ -88,7 +93,8 @@ extension NativeAPI {
         let known = try await chat.watermark()
         if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
         if wanted.isOfUserWithoutDevice { await streams.watchBans(in: chat.space) }
-        let poll = HeldPoll(streams, wanted.caller, wanted.selection, limit: limit, after: resumption.from)
+        let poll = HeldPoll(
+            streams, wanted.caller, wanted.selection, groups: wanted.groups, limit: limit, after: resumption.from)
         let (upTo, hearing) = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }
         let missed: [Event]
         do {

@@ -1,0 +1,89 @@
+import ChatCore
+import ChatModel
+import EventStreamReader
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("A stream of channel groups", .timeLimit(.minutes(1))) struct GroupStreamTests {
+    private func group(_ name: String, _ channels: [String], _ gateway: StreamHarness) async throws {
+        let key = RecordKey(.group, name, in: StreamHarness.space)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("channels", channels)
+            writer.endObject()
+        }
+        _ = try await gateway.service.engine.directory.write([RecordChange(key, body: body)])
+    }
+
+    @Test("follows their channels, and what becomes of them")
+    func follows() async throws {
+        try await StreamHarness.run { gateway in
+            try await group("crew", ["a", "b"], gateway)
+            let (reader, _, _) = try await gateway.openReady("group=crew&group=none&channel=x")
+            for (index, channel) in ["a", "b", "c", "x"].enumerated() { try await gateway.emit(channel, index + 1) }
+            #expect(await reader.numbers(3) == [1, 2, 4])
+            try await group("crew", ["b", "c"], gateway)
+            let changed = try #require(await reader.next())
+            #expect(changed.type == "stream.changed")
+            #expect(changed.json?["channels"]?.strings == ["b", "c", "x"])
+            for (index, channel) in ["a", "b", "c"].enumerated() { try await gateway.emit(channel, index + 5) }
+            #expect(await reader.numbers(2) == [6, 7])
+        }
+    }
+
+    @Test("hears nothing while the group is empty, and what its credential reaches")
+    func bounds() async throws {
+        try await StreamHarness.run { gateway in
+            try await group("crew", ["a.x", "b"], gateway)
+            let key = try await gateway.key(channels: [.below("a.")])
+            let (narrow, _, _) = try await gateway.openReady("group=crew", as: key.text)
+            let (nothing, _, _) = try await gateway.openReady("group=none")
+            try await gateway.emit("b", 1)
+            try await gateway.emit("a.x", 2)
+            #expect(await narrow.numbers(1) == [2])
+            try await group("none", ["c"], gateway)
+            #expect(await nothing.next()?.type == "stream.changed")
+            try await gateway.emit("c", 3)
+            #expect(await nothing.numbers(1) == [3])
+            let many = (0...10).map { "group=g\($0)" }.joined(separator: "&")
+            #expect(try await gateway.open(many).status == 400)
+        }
+    }
+
+    @Test("is a poll as well, which is answered when a group changes")
+    func polls() async throws {
+        try await StreamHarness.run { gateway in
+            try await group("crew", ["a"], gateway)
+            let from = try await gateway.emit("a", 1)
+            async let held = gateway.call("GET", "/v1/poll?group=crew&cursor=\(from)")
+            await gateway.until { !$0.holds.isEmpty }
+            try await group("crew", ["a", "b"], gateway)
+            #expect(try await held.json?["data"]?.count == 0)
+            try await gateway.emit("b", 2)
+            let next = try await gateway.call("GET", "/v1/poll?group=crew&cursor=\(from)")
+            #expect(next.json?["data"]?[0]?["data"]?["n"]?.integer == 2)
+        }
+    }
+
+    @Test("of a device makes its user present, on what it moves to as well")
+    func presence() async throws {
+        try await StreamHarness.run { gateway in
+            try await group("crew", ["a"], gateway)
+            let (watcher, _, _) = try await gateway.openReady("channel=a&channel=b&type=presence.*")
+            #expect(try await gateway.open("channel=a&presence=true").status == 400)
+            let (reader, _, _) = try await gateway.openReady("group=crew&user=ana&device=phone&presence=true")
+            let joined = try #require(await watcher.next())
+            #expect(joined.type == "presence.joined")
+            #expect(joined.json?["channel"]?.string == "a")
+            #expect(joined.json?["data"]?["user_id"]?.string == "ana")
+            try await group("crew", ["b"], gateway)
+            let moves = [await watcher.next(), await watcher.next()].compactMap { $0 }
+            #expect(
+                Set(moves.map { "\($0.type) \($0.json?["channel"]?.string ?? "")" })
+                    == ["presence.joined b", "presence.left a"])
+            reader.close()
+        }
+    }
+}
