@@ -128,10 +128,11 @@ struct EmptyBoard: PresenceBoard {
         throw .unscripted
     }
     func expire() async throws(ChatError) -> [PresenceChange] { [] }
-    func occupants(of place: Place, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+    func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
         Occupancy(count: 0)
     }
-    func counts(of places: [Place]) async throws(ChatError) -> [Int] { places.map { _ in 0 } }
+    func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? { nil }
+    func counts(of venues: [Venue]) async throws(ChatError) -> [Int] { venues.map { _ in 0 } }
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] { [] }
     func isTaken(_ seat: Seat) -> Bool { false }
 }

@@ -9,7 +9,7 @@ public enum SeatKind: Sendable, CaseIterable {
 }
 
 /// Where seats of one kind are.
-public struct Place: Hashable, Sendable {
+public struct Venue: Hashable, Sendable {
     public let kind: SeatKind
     public let channel: ChannelID
 
@@ -19,18 +19,18 @@ public struct Place: Hashable, Sendable {
     }
 }
 
-/// A user in a place. There is one for each user, whatever number of devices hold it.
+/// A user in a venue. There is one for each user, whatever number of devices hold it.
 public struct Seat: Hashable, Sendable {
-    public let place: Place
+    public let venue: Venue
     @ExactText public private(set) var user: String
 
     public init(_ kind: SeatKind, of user: String, on channel: ChannelID) {
-        place = Place(kind, channel)
+        venue = Venue(kind, channel)
         self.user = user
     }
 
-    public var kind: SeatKind { place.kind }
-    public var channel: ChannelID { place.channel }
+    public var kind: SeatKind { venue.kind }
+    public var channel: ChannelID { venue.channel }
 }
 
 /// A connection of a user that keeps seats: a stream, a poll. Unique in the installation.

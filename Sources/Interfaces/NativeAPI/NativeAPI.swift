@@ -65,6 +65,9 @@ public struct NativeAPI: Sendable {
         addSubscriptionRoutes(to: &router)
         addSourceRoutes(to: &router)
         addEventTypeRoutes(to: &router)
+        addPresenceRoutes(to: &router)
+        addParticipantRoutes(to: &router)
+        addTypingRoutes(to: &router)
         addOperationRoutes(to: &router)
     }
 

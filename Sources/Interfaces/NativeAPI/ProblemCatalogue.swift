@@ -116,6 +116,12 @@ enum ProblemCatalogue {
             code: "frozen", status: 403, title: "The channel is frozen",
             meaning: "Only operators of the channel may write until it is unfrozen."),
         Entry(
+            code: "not_present", status: 404, title: "The user is not on the channel",
+            meaning: "Only who is present shows something there. Send a sign of life first."),
+        Entry(
+            code: "not_open", status: 409, title: "The channel is no open one",
+            meaning: "Open channels are entered; a channel with members is joined."),
+        Entry(
             code: "not_a_member", status: 403, title: "The user is no member of the channel",
             meaning: "The channel is for its members. Join it, or accept the invitation, first."),
         Entry(

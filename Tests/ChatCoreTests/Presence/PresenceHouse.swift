@@ -67,8 +67,8 @@ struct PresenceHouse: Sendable {
     }
 
     /// Makes a record without the verbs that usually do.
-    func write(_ changes: RecordChange...) async throws {
-        _ = try await house.engine.directory.write(changes)
+    func write(_ change: RecordChange) async throws {
+        _ = try await house.service.decide([]) { _ throws(ChatError) in Decision((), changes: [change]) }
     }
 
     func makeChannel(_ name: String, _ kind: ChannelKind) async throws {
@@ -76,15 +76,30 @@ struct PresenceHouse: Sendable {
         try await write(RecordChange(ChannelRecord.key(name, in: ChatHouse.space), body: record.body))
     }
 
-    func makeMember(_ user: String, of channel: String) async throws {
-        let record = MembershipRecord(user: user, channel: channel, state: .joined)
-        try await write(
-            RecordChange(MembershipRecord.key(user, channel, in: ChatHouse.space), body: record.body, parent: channel))
+    func makeUser(_ id: String, name: String) async throws {
+        var record = UserRecord(id: id)
+        record.name = name
+        try await write(RecordChange(UserRecord.key(id, in: ChatHouse.space), body: record.body))
     }
 
     func ban(_ user: String, from channel: String) async throws {
         let record = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
         try await write(
             RecordChange(RestrictionRecord.key(user, channel, in: ChatHouse.space), body: record.body, parent: channel))
+    }
+
+    /// Expects the call to be refused like this.
+    func refusal(
+        _ code: ChatError.Code, _ slug: String?, location: SourceLocation = #_sourceLocation,
+        _ body: () async throws -> Void
+    ) async {
+        do {
+            try await body()
+            Issue.record("nothing was refused, expected \(code)", sourceLocation: location)
+        } catch let error as ChatError {
+            #expect(error.code == code && error.slug == slug, "\(error)", sourceLocation: location)
+        } catch {
+            Issue.record(error, sourceLocation: location)
+        }
     }
 }

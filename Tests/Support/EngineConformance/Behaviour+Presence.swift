@@ -82,7 +82,7 @@ extension Behaviour {
         },
         Behaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") { trial in
             let users = (1...25).map { "user\(100 + $0)" }
-            let place = Place(.occupant, trial.channel("room"))
+            let venue = Venue(.occupant, trial.channel("room"))
             _ = try await trial.board.renew(users.shuffled().map { trial.seat($0) }, for: .seconds(10))
             let state = trial.json(#"{"mood":"busy"}"#)
             let changes = try await trial.board.setState(state, of: trial.seat("user103"))
@@ -91,17 +91,17 @@ extension Behaviour {
             let other = await trial.otherNode.presence
             var seen: [String] = []
             while true {
-                let page = try await other.occupants(of: place, after: seen.last, limit: 10)
+                let page = try await other.occupants(of: venue, after: seen.last, limit: 10)
                 #expect(page.count == 25)
                 seen += page.occupants.map(\.user)
                 if let busy = page.occupants.first(where: { $0.user == "user103" }) { #expect(busy.state == state) }
                 if !page.hasMore { break }
             }
             #expect(seen == users)
-            #expect(try await other.counts(of: [place, Place(.typist, trial.channel("room"))]) == [25, 0])
+            #expect(try await other.counts(of: [venue, Venue(.typist, trial.channel("room"))]) == [25, 0])
             _ = try await trial.board.leave([trial.seat("user103")])
             _ = try await trial.board.renew([trial.seat("user103")], for: .seconds(10))
-            let again = try await other.occupants(of: place, after: "user102", limit: 1)
+            let again = try await other.occupants(of: venue, after: "user102", limit: 1)
             #expect(again.occupants == [Occupancy.Occupant(user: "user103")])
         },
         Behaviour("who is nowhere has no state to set") { trial in
@@ -146,7 +146,7 @@ extension Behaviour {
                 let own = all.filter { $0.seat.user == user }.map(\.happening)
                 #expect(own.count(where: { $0 == .joined }) == own.count(where: { $0 != .joined }))
             }
-            #expect(try await trial.board.counts(of: [Place(.occupant, trial.channel("room"))]) == [0])
+            #expect(try await trial.board.counts(of: [Venue(.occupant, trial.channel("room"))]) == [0])
         },
     ]
 }

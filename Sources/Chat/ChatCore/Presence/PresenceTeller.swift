@@ -39,7 +39,7 @@ struct PresenceTeller {
             var report = Report(change: change, origin: origin, at: now)
             if change.seat.kind == .typist {
                 report.typing = try await board.occupants(
-                    of: change.seat.place, after: nil, limit: Self.typingNamed
+                    of: change.seat.venue, after: nil, limit: Self.typingNamed
                 ).occupants.map(\.user)
             }
             reports.append(report)

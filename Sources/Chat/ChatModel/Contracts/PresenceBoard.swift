@@ -38,11 +38,14 @@ public protocol PresenceBoard: Sendable {
     /// Ends the stays that nobody has kept up. To be asked about every second.
     func expire() async throws(ChatError) -> [PresenceChange]
 
-    /// Those in a place after a user, in the order of their names' bytes. No more than `limit`, which may be zero.
-    func occupants(of place: Place, after user: String?, limit: Int) async throws(ChatError) -> Occupancy
+    /// Those in a venue after a user, in the order of their names' bytes. No more than `limit`, which may be zero.
+    func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy
 
-    /// How many there are in each place.
-    func counts(of places: [Place]) async throws(ChatError) -> [Int]
+    /// Who has the seat, with what they show; nil when it is empty.
+    func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant?
+
+    /// How many there are in each venue.
+    func counts(of venues: [Venue]) async throws(ChatError) -> [Int]
 
     /// Where a user is, in the order of the channels' names.
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID]
@@ -57,7 +60,7 @@ public struct PresenceChange: Sendable, Equatable {
 
     public var seat: Seat
     public var happening: Happening
-    /// How many are in the place after it.
+    /// How many are in the venue after it.
     public var occupancy: Int
     /// What the user shows, or showed at the end.
     public var state: JSONText?
@@ -70,7 +73,7 @@ public struct PresenceChange: Sendable, Equatable {
     }
 }
 
-/// Who is in a place.
+/// Who is in a venue.
 public struct Occupancy: Sendable, Equatable {
     public struct Occupant: Sendable, Equatable {
         public var user: String

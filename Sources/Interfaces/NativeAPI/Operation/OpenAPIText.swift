@@ -27,11 +27,15 @@ enum OpenAPIText {
           - {name: read, description: Read what was emitted.}
           - {name: messages, description: 'What becomes of messages, and what is kept with their channels.'}
           - {name: stream, description: Follow what is emitted. One cursor for all three ways.}
+          - {name: presence, description: 'Who is on a channel, inside an open one, or types. In memory: nothing of it is kept.'}
           - {name: keys, description: API keys and apps.}
           - {name: webhooks, description: Tell other services of events.}
           - {name: subscriptions, description: Pull deliveries instead of being told.}
           - {name: sources, description: Take posts of other services in.}
           - {name: event types, description: Declare what events look like; payloads are held against it.}
+          - {name: users, description: 'Users as an app keeps them, and whom they block.'}
+          - {name: channels, description: 'Channels as an app keeps them, and groups of them.'}
+          - {name: members, description: 'Who belongs to a channel, is invited, or has left.'}
           - {name: operation, description: Probes, figures, this description.}
 
         paths:
@@ -1109,6 +1113,212 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '413': {$ref: '#/components/responses/TooLarge'}
+
+          /v1/channels/{channel}/presence:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getOccupants
+              tags: [presence]
+              summary: List who is present
+              description: |
+                By name, with what each shows; `total` is how many there are. Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200': 
+                  description: A page of users
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Occupant'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+
+          /v1/channels/{channel}/presence/{user}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/occupant'}]
+            get:
+              operationId: getOccupant
+              tags: [presence]
+              summary: Look whether a user is present
+              description: |
+                Needs the scope `read`.
+              responses:
+                '200': {description: The user and what the user shows, content: {application/json: {schema: {$ref: '#/components/schemas/Occupant'}}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+            put:
+              operationId: putOccupant
+              tags: [presence]
+              summary: Give a sign of life
+              description: |
+                The user is present from now on (`presence.joined`), until the time is over (`presence.timed_out`), or until they leave
+                (`presence.left`). While more than 20 are on a channel their coming and going is told together, as
+                `presence.interval`. Needs the scope `emit`; a credential of a user speaks for that user alone.
+              requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/SignOfLife'}}}}
+              responses:
+                '201': {description: Came, headers: {Location: {$ref: '#/components/headers/Location'}}}
+                '204': {description: Was there already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteOccupant
+              tags: [presence]
+              summary: Leave a channel
+              description: |
+                With all devices. Harmless for who is not there. Needs the scope `emit`.
+              responses:
+                '204': {description: Gone}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/presence/{user}/state:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/occupant'}]
+            get:
+              operationId: getPresenceState
+              tags: [presence]
+              summary: Read what a user shows
+              description: |
+                An empty object when it is nothing. Needs the scope `read`.
+              responses:
+                '200': {description: The state, content: {application/json: {schema: {type: object}}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+            put:
+              operationId: putPresenceState
+              tags: [presence]
+              summary: Show something
+              description: |
+                In place of what was there; an empty object is nothing. A change is told as `presence.state_changed`. It goes when
+                the user goes. Needs the scope `emit`.
+              requestBody: {required: true, content: {application/json: {schema: {type: object}}}}
+              responses:
+                '200': {description: The state, content: {application/json: {schema: {type: object}}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/presence:
+            parameters: [{$ref: '#/components/parameters/occupant'}]
+            get:
+              operationId: getWhereabouts
+              tags: [presence]
+              summary: List where a user is present
+              description: |
+                As far as the credential reaches. Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200': 
+                  description: A page of channels by name
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {type: object, required: [channel], properties: {channel: {$ref: '#/components/schemas/ChannelName'}}}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+
+          /v1/channels/{channel}/participants:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getParticipants
+              tags: [presence]
+              summary: List who is inside an open channel
+              description: |
+                By name; `total` is how many there are. Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200': 
+                  description: A page of users
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {type: object, required: [user], properties: {user: {type: string}}}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+
+          /v1/channels/{channel}/participants/{user}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/occupant'}]
+            put:
+              operationId: putParticipant
+              tags: [presence]
+              summary: Enter an open channel
+              description: |
+                `participant.entered`, then `channel.participant_count.updated`. The user stays inside while one of their streams
+                lasts, and half a minute beyond; without any stream, 300 s from the last of these calls. Needs the scope `emit`.
+              requestBody: {content: {application/json: {schema: {type: object, additionalProperties: false}}}}
+              responses:
+                '200': {description: Was inside already, content: {application/json: {schema: {$ref: '#/components/schemas/Entrance'}}}}
+                '201': {description: Entered, content: {application/json: {schema: {$ref: '#/components/schemas/Entrance'}}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteParticipant
+              tags: [presence]
+              summary: Leave an open channel
+              description: |
+                With all devices: `participant.exited`, then `channel.participant_count.updated`. Harmless for who is not inside. Needs
+                the scope `emit`.
+              responses:
+                '204': {description: Gone}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/typing/{user}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/occupant'}]
+            put:
+              operationId: putTyping
+              tags: [presence]
+              summary: Say that a user types
+              description: |
+                `typing.started`; said again it is renewed in silence. It ends by itself after 10 s. Needs the scope `emit`.
+              requestBody: {content: {application/json: {schema: {type: object, additionalProperties: false}}}}
+              responses:
+                '204': {description: Known}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteTyping
+              tags: [presence]
+              summary: Say that a user types no more
+              description: |
+                `typing.stopped`. Harmless for who does not type. Needs the scope `emit`.
+              responses:
+                '204': {description: Known}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/keys:
             get:
@@ -2675,6 +2885,747 @@ enum OpenAPIText {
                   content: {text/plain: {schema: {type: string}}}
                 '404': {$ref: '#/components/responses/NotFound'}
 
+          /v1/users:
+            get:
+              operationId: getUsers
+              tags: [users]
+              summary: List users
+              description: |
+                Users with a record, by id unless sorted otherwise. Filters know `name`, `profile_url`, `email`, `external_id`, `type`,
+                `status`, `auto_accepts_invites`, `created_timetoken`, `custom.…` and `metadata.…`. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/recordFilter'}
+                - {$ref: '#/components/parameters/recordSort'}
+                - {$ref: '#/components/parameters/recordTotal'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200': 
+                  description: A page of users
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties:
+                          data: {type: array, items: {$ref: '#/components/schemas/User'}}
+                          total: {type: integer, description: 'All of them, on every page; with `total=true`.'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}:
+            parameters: [{$ref: '#/components/parameters/userPath'}]
+            get:
+              operationId: getUser
+              tags: [users]
+              summary: Read a user
+              description: |
+                Nobody needs a record: users are known by their ids alone. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/ifNoneMatch'}
+              responses:
+                '200': {$ref: '#/components/responses/User'}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            put:
+              operationId: putUser
+              tags: [users]
+              summary: Make or replace a user
+              description: |
+                What is left out is cleared. `If-None-Match: *` makes a new one only. For the user, with the scope `emit`, and for
+                programs with `manage`. Becomes `user.created` or `user.updated` on the channel named like the user.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/NewUser'}
+                    example: {name: Ana, custom: {floor: 3}}
+              responses:
+                '200': {$ref: '#/components/responses/User'}
+                '201': {$ref: '#/components/responses/User'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchUser
+              tags: [users]
+              summary: Change a user
+              description: |
+                What is absent stays, `null` clears, `custom` and `metadata` are replaced as a whole.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/NewUser'}
+                    example: {status: away, email: null}
+              responses:
+                '200': {$ref: '#/components/responses/User'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteUser
+              tags: [users]
+              summary: Delete a user
+              description: |
+                The record goes (`user.deleted`); memberships and events stay, they name users by their ids. Repeating it does nothing.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/actor'}
+              responses:
+                '204': {description: Deleted}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/memberships:
+            parameters: [{$ref: '#/components/parameters/userPath'}]
+            get:
+              operationId: getMemberships
+              tags: [users]
+              summary: List a user's channels
+              description: |
+                Memberships and invitations. Filters know `channel`, `state`, `role`, `inviter`, `type`, `status`,
+                `joined_timetoken`, `invited_timetoken` and `custom.…`. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/recordFilter'}
+                - {$ref: '#/components/parameters/recordSort'}
+                - {$ref: '#/components/parameters/recordTotal'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200': 
+                  description: A page of memberships
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties:
+                          data: {type: array, items: {$ref: '#/components/schemas/Membership'}}
+                          total: {type: integer, description: 'All of them, on every page; with `total=true`.'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/blocks:
+            parameters: [{$ref: '#/components/parameters/userPath'}]
+            get:
+              operationId: getBlocks
+              tags: [users]
+              summary: List whom a user has blocked
+              description: |
+                By name. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200': 
+                  description: A page of blocks
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties:
+                          data: {type: array, items: {$ref: '#/components/schemas/Block'}}
+                          total: {type: integer, description: 'All of them, on every page; with `total=true`.'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/blocks/{other}:
+            parameters: [{$ref: '#/components/parameters/userPath'}, {$ref: '#/components/parameters/otherUser'}]
+            put:
+              operationId: putBlock
+              tags: [users]
+              summary: Block a user
+              description: |
+                For the user, and for programs with `manage`. Becomes `user.blocked`, which only the user's own devices hear.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {type: object, properties: {by: {$ref: '#/components/schemas/Actor'}}}
+              responses:
+                '200': {$ref: '#/components/responses/Block'}
+                '201': {$ref: '#/components/responses/Block'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteBlock
+              tags: [users]
+              summary: Lift a block
+              description: |
+                Becomes `user.unblocked`. Repeating it does nothing.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              responses:
+                '204': {description: Lifted}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels:
+            get:
+              operationId: getChannels
+              tags: [channels]
+              summary: List channels
+              description: |
+                Channels with a record, as far as the credential reaches them: a page may be shorter than its limit. Filters know
+                `kind`, `name`, `description`, `custom_type`, `cover_url`, `type`, `status`, `frozen`, `created_by`, `created_timetoken`,
+                `custom.…` and `data.…`. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/recordFilter'}
+                - {$ref: '#/components/parameters/recordSort'}
+                - {$ref: '#/components/parameters/recordTotal'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200': 
+                  description: A page of channels
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties:
+                          data: {type: array, items: {$ref: '#/components/schemas/Channel'}}
+                          total: {type: integer, description: 'All of them, on every page; with `total=true`.'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            post:
+              operationId: postChannel
+              tags: [channels]
+              summary: Make a channel
+              description: |
+                Who makes it (`by`) joins it as its operator, and `users` are invited; made for nobody in particular, with the scope
+                `manage`, `users` are members at once. There is one direct channel for each two users: asked for again, it is the answer,
+                with 200. Becomes `channel.created`, `member.invited`, `member.joined` and `channel.member_count.updated`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/FirstChannel'}
+                    example: {kind: group, name: Crew, users: [ben, carl], by: ana}
+              responses:
+                '200': {$ref: '#/components/responses/Channel'}
+                '201': {$ref: '#/components/responses/Channel'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getChannel
+              tags: [channels]
+              summary: Read a channel's record
+              description: |
+                A channel without one exists by being used, and answers 404 here. Needs the scope `read`.
+              responses:
+                '200': {$ref: '#/components/responses/Channel'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            put:
+              operationId: putChannel
+              tags: [channels]
+              summary: Make or replace a channel's record
+              description: |
+                Who makes it joins it as its operator; replacing is for operators and programs with `manage`. What is left out is
+                cleared; operators, members and freezing stay. `group` and `public` may take each other's place, other kinds are fixed
+                (409 `kind_fixed`). `If-None-Match: *` makes a new one only. Becomes `channel.created` or `channel.updated`.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/NewChannel'}
+                    example: {kind: public, name: Lobby}
+              responses:
+                '200': {$ref: '#/components/responses/Channel'}
+                '201': {$ref: '#/components/responses/Channel'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchChannel
+              tags: [channels]
+              summary: Change a channel's record
+              description: |
+                What is absent stays, `null` clears, `custom` and `data` are replaced as a whole. For operators and programs with
+                `manage`. Becomes `channel.updated` with what changed.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/ChannelChange'}
+                    example: {description: Where we meet}
+              responses:
+                '200': {$ref: '#/components/responses/Channel'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteChannel
+              tags: [channels]
+              summary: Delete a channel
+              description: |
+                The record goes with members, restrictions, metadata and counters (`channel.deleted`); events stay. Repeating it does
+                nothing.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/actor'}
+              responses:
+                '204': {description: Deleted}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/operators/{user}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/userPath'}]
+            put:
+              operationId: putOperator
+              tags: [channels]
+              summary: Make a user an operator
+              description: |
+                For operators and programs with `manage`; a member's role follows. Becomes `channel.updated` with the key `operators`.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {type: object, properties: {by: {$ref: '#/components/schemas/Actor'}}}
+              responses:
+                '200': {$ref: '#/components/responses/Channel'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteOperator
+              tags: [channels]
+              summary: End that a user is an operator
+              description: |
+                Membership stays. Repeating it does nothing.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              responses:
+                '204': {description: No operator}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/members:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getMembers
+              tags: [members]
+              summary: List a channel's members
+              description: |
+                The invited ones too: `filter=state == 'joined'`. Filters know `user`, `state`, `role`, `inviter`, `type`, `status`,
+                `joined_timetoken`, `invited_timetoken` and `custom.…`. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/recordFilter'}
+                - {$ref: '#/components/parameters/recordSort'}
+                - {$ref: '#/components/parameters/recordTotal'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200': 
+                  description: A page of members
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties:
+                          data: {type: array, items: {$ref: '#/components/schemas/Membership'}}
+                          total: {type: integer, description: 'All of them, on every page; with `total=true`.'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/members/{user}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/userPath'}]
+            get:
+              operationId: getMember
+              tags: [members]
+              summary: Read a membership
+              description: |
+                Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/ifNoneMatch'}
+              responses:
+                '200': {$ref: '#/components/responses/Membership'}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            put:
+              operationId: putMember
+              tags: [members]
+              summary: Join a channel
+              description: |
+                A public channel by anyone; a group by who is invited, or let in by an operator or a program with `manage`; a direct
+                one by its two. Repeating it changes only what the body says. 403 says why with `banned`, `not_invited`, `not_operator`
+                or `not_of_pair`; an open channel has no members (422 `no_members`). Becomes `member.joined` and
+                `channel.member_count.updated`.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/NewMembership'}
+                    example: {by: ben}
+              responses:
+                '200': {$ref: '#/components/responses/Membership'}
+                '201': {$ref: '#/components/responses/Membership'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchMember
+              tags: [members]
+              summary: Change a membership
+              description: |
+                Its own fields by the member or an operator, the role by an operator. Becomes `membership.updated`.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/NewMembership'}
+                    example: {role: operator, by: ana}
+              responses:
+                '200': {$ref: '#/components/responses/Membership'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteMember
+              tags: [members]
+              summary: Leave a channel, or be removed
+              description: |
+                By the member, or by an operator with a reason. An invitation is declined or withdrawn by it. Who is no member is no
+                operator. Becomes `member.left` (or `member.declined`) and `channel.member_count.updated`. Repeating it does nothing.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+                - {$ref: '#/components/parameters/leaveReason'}
+              responses:
+                '204': {description: No member}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/members/{user}/hidden:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/userPath'}]
+            put:
+              operationId: putHidden
+              tags: [members]
+              summary: Hide a channel from a member's list
+              description: |
+                For the member, and for programs with `manage`. Becomes `channel.hidden`, which only the member's devices hear.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Hiding'}
+                    example: {hide_previous_messages: true}
+              responses:
+                '200': {$ref: '#/components/responses/Membership'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteHidden
+              tags: [members]
+              summary: Show a hidden channel again
+              description: |
+                Becomes `channel.updated` with the key `hidden` for the member's devices. Repeating it does nothing.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              responses:
+                '204': {description: Shown}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/invites:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            post:
+              operationId: postInvites
+              tags: [members]
+              summary: Invite users
+              description: |
+                By a joined member, an operator or a program with `manage`; at most 100 at once. Members and invited ones are left
+                alone; who accepts every invitation joins at once. One who is banned is refused with all the others. Becomes
+                `member.invited` on the channel and on the channel of each who is invited, and `channel.member_count.updated`.
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Invitation'}
+                    example: {users: [ben, carl], by: ana}
+              responses:
+                '200': 
+                  description: The memberships of all who are named
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [data]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Membership'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/invites/{user}/accept:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/userPath'}]
+            post:
+              operationId: acceptInvite
+              tags: [members]
+              summary: Accept an invitation
+              description: |
+                For the invited, and for programs with `manage`. 404 `no_such_member` without an invitation. Becomes `member.joined`.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {type: object, properties: {by: {$ref: '#/components/schemas/Actor'}}}
+              responses:
+                '200': {$ref: '#/components/responses/Membership'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/invites/{user}/decline:
+            parameters: [{$ref: '#/components/parameters/channel'}, {$ref: '#/components/parameters/userPath'}]
+            post:
+              operationId: declineInvite
+              tags: [members]
+              summary: Decline an invitation
+              description: |
+                For the invited, and for programs with `manage`. 404 `no_such_member` without an invitation, 409 `already_joined` after
+                joining. Becomes `member.declined`.
+              parameters:
+                - {$ref: '#/components/parameters/actor'}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {type: object, properties: {by: {$ref: '#/components/schemas/Actor'}}}
+              responses:
+                '204': {description: Declined}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channel-groups:
+            get:
+              operationId: getGroups
+              tags: [channels]
+              summary: List channel groups
+              description: |
+                By name, without their channels. Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200': 
+                  description: A page of groups
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties:
+                          data: {type: array, items: {$ref: '#/components/schemas/ChannelGroupEntry'}}
+                          total: {type: integer, description: 'All of them, on every page; with `total=true`.'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channel-groups/{group}:
+            parameters: [{$ref: '#/components/parameters/group'}]
+            get:
+              operationId: getGroup
+              tags: [channels]
+              summary: Read a channel group
+              description: |
+                Needs the scope `read`.
+              parameters:
+                - {$ref: '#/components/parameters/ifNoneMatch'}
+              responses:
+                '200': {$ref: '#/components/responses/ChannelGroup'}
+                '304': {description: The client has it already}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            put:
+              operationId: putGroup
+              tags: [channels]
+              summary: Make a channel group, or replace its channels
+              description: |
+                At most 2000 channels (422 `group_full`). Needs the scope `manage`.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/ChannelNames'}
+                    example: {channels: [news.eu, news.us]}
+              responses:
+                '200': {$ref: '#/components/responses/ChannelGroup'}
+                '201': {$ref: '#/components/responses/ChannelGroup'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            patch:
+              operationId: patchGroup
+              tags: [channels]
+              summary: Add and remove channels of a group
+              description: |
+                Makes the group where there is none. A channel both added and removed is there. Needs the scope `manage`.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/ChannelGroupChange'}
+                    example: {add: [news.uk], remove: [news.eu]}
+              responses:
+                '200': {$ref: '#/components/responses/ChannelGroup'}
+                '201': {$ref: '#/components/responses/ChannelGroup'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteGroup
+              tags: [channels]
+              summary: Delete a channel group
+              description: |
+                Its channels stay. Repeating it does nothing. Needs the scope `manage`.
+              parameters:
+                - {$ref: '#/components/parameters/ifMatch'}
+              responses:
+                '204': {description: Deleted}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
         components:
           securitySchemes:
             apiKey:
@@ -2690,12 +3641,40 @@ enum OpenAPIText {
               description: From `POST /v1/stream-tickets`, for clients that cannot send header fields.
 
           parameters:
+            userPath: {name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}
+            otherUser: {name: other, in: path, required: true, description: The user who is blocked., schema: {$ref: '#/components/schemas/UserName'}}
+            group: {name: group, in: path, required: true, description: The group's name., schema: {type: string, minLength: 1, maxLength: 92}}
+            actor:
+              name: by
+              in: query
+              description: Who does this, where the credential may name somebody and the body does not.
+              schema: {$ref: '#/components/schemas/Actor'}
+            leaveReason: {name: reason, in: query, description: Why; shown in the event., schema: {type: string, maxLength: 2048}}
+            recordFilter:
+              name: filter
+              in: query
+              description: |
+                A condition over fields: `name LIKE 'An*' && custom.floor > 3`. Operators `== != < > <= >= LIKE`, `&& || !`,
+                parentheses; a field left, a text, number, `true`, `false` or `null` right. `LIKE` ignores case, `*` is any text.
+              schema: {type: string}
+            recordSort:
+              name: sort
+              in: query
+              description: "A field with `:asc` or `:desc`; may be repeated, the first counts most. `id` and `updated` are fields too."
+              schema: {type: array, maxItems: 4, items: {type: string}}
+            recordTotal: {name: total, in: query, description: Count all that match., schema: {type: boolean, default: false}}
             channel:
               name: channel
               in: path
               required: true
               description: Percent-encoded where needed; `%2F` stays inside the name.
               schema: {$ref: '#/components/schemas/ChannelName'}
+            occupant:
+              name: user
+              in: path
+              required: true
+              description: The user. Percent-encoded where needed.
+              schema: {type: string, minLength: 1, maxLength: 92}
             id: {name: id, in: path, required: true, schema: {type: string}}
             message:
               name: timetoken
@@ -2819,6 +3798,34 @@ enum OpenAPIText {
             IdempotencyReplayed: {description: 'There, and `true`, when this is an earlier answer.', schema: {type: string}}
 
           responses:
+            User:
+              description: The user
+              headers:
+                ETag: {$ref: '#/components/headers/ETag'}
+                Location: {$ref: '#/components/headers/Location'}
+              content: {application/json: {schema: {$ref: '#/components/schemas/User'}}}
+            Channel:
+              description: The channel
+              headers:
+                ETag: {$ref: '#/components/headers/ETag'}
+                Location: {$ref: '#/components/headers/Location'}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Channel'}}}
+            Membership:
+              description: The membership
+              headers:
+                ETag: {$ref: '#/components/headers/ETag'}
+                Location: {$ref: '#/components/headers/Location'}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Membership'}}}
+            ChannelGroup:
+              description: The group
+              headers:
+                ETag: {$ref: '#/components/headers/ETag'}
+                Location: {$ref: '#/components/headers/Location'}
+              content: {application/json: {schema: {$ref: '#/components/schemas/ChannelGroup'}}}
+            Block:
+              description: The block
+              headers: {Location: {$ref: '#/components/headers/Location'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Block'}}}
             Emitted:
               description: Stored
               headers: {Idempotency-Replayed: {$ref: '#/components/headers/IdempotencyReplayed'}}
@@ -2959,12 +3966,182 @@ enum OpenAPIText {
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
 
           schemas:
+            UserName: {type: string, minLength: 1, maxLength: 92, description: 'Bytes of UTF-8; no `,`, no control character.'}
+            Actor:
+              type: string
+              description: |
+                Who does this. A user's own credential says it by itself; one with the scope `emit` must name somebody, who is held
+                to their rights; one with `manage` may name somebody and may do everything.
+            NewUser:
+              type: object
+              properties:
+                name: {type: [string, 'null'], maxLength: 2048}
+                profile_url: {type: [string, 'null'], maxLength: 2048}
+                email: {type: [string, 'null'], maxLength: 2048}
+                external_id: {type: [string, 'null'], maxLength: 2048, description: The user's id in another system.}
+                type: {type: [string, 'null'], maxLength: 2048, description: 'A kind, in the app''s own words.'}
+                status: {type: [string, 'null'], maxLength: 2048, description: 'A state, in the app''s own words.'}
+                custom: {type: [object, 'null'], description: 'Values of the app''s own, kept byte for byte; 16 KiB.'}
+                metadata: {type: [object, 'null'], additionalProperties: {type: string}, description: Texts by key.}
+                auto_accepts_invites: {type: [boolean, 'null'], description: Invitations make the user a member at once.}
+                by: {$ref: '#/components/schemas/Actor'}
+            User:
+              type: object
+              required: [id, name, profile_url, email, external_id, type, status, custom, metadata, auto_accepts_invites, created_timetoken, etag, updated_at]
+              properties:
+                id: {$ref: '#/components/schemas/UserName'}
+                name: {type: [string, 'null']}
+                profile_url: {type: [string, 'null']}
+                email: {type: [string, 'null']}
+                external_id: {type: [string, 'null']}
+                type: {type: [string, 'null']}
+                status: {type: [string, 'null']}
+                custom: {type: [object, 'null']}
+                metadata: {type: object, additionalProperties: {type: string}}
+                auto_accepts_invites: {type: boolean}
+                created_timetoken: {$ref: '#/components/schemas/Timetoken'}
+                etag: {type: string, description: For `If-Match`.}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+            Block:
+              type: object
+              required: [user, blocked, since_timetoken]
+              properties:
+                user: {$ref: '#/components/schemas/UserName'}
+                blocked: {$ref: '#/components/schemas/UserName'}
+                since_timetoken: {$ref: '#/components/schemas/Timetoken'}
+            ChannelKind:
+              enum: [direct, group, public, open]
+              description: |
+                `direct` is between two users; `group` has members by invitation; `public` has members and anyone may join; `open`
+                has none, users enter and exit it.
+            ChannelChange:
+              type: object
+              properties:
+                name: {type: [string, 'null'], maxLength: 2048}
+                description: {type: [string, 'null'], maxLength: 2048}
+                custom_type: {type: [string, 'null'], maxLength: 2048, description: A label for grouping channels.}
+                cover_url: {type: [string, 'null'], maxLength: 2048}
+                type: {type: [string, 'null'], maxLength: 2048, description: 'A kind, in the app''s own words.'}
+                status: {type: [string, 'null'], maxLength: 2048, description: 'A state, in the app''s own words.'}
+                data: {description: 'Whatever the app keeps with the channel, byte for byte; 16 KiB.'}
+                custom: {type: [object, 'null'], description: 'Values of the app''s own, kept byte for byte; 16 KiB.'}
+                by: {$ref: '#/components/schemas/Actor'}
+            NewChannel:
+              allOf: [{$ref: '#/components/schemas/ChannelChange'}]
+              type: object
+              required: [kind]
+              properties: {kind: {$ref: '#/components/schemas/ChannelKind'}}
+            FirstChannel:
+              allOf: [{$ref: '#/components/schemas/NewChannel'}]
+              type: object
+              properties:
+                id:
+                  description: Made up when left out; a direct channel's is made of its two users.
+                  $ref: '#/components/schemas/ChannelName'
+                users:
+                  type: array
+                  maxItems: 100
+                  items: {$ref: '#/components/schemas/UserName'}
+                  description: The first members; of a direct channel its two, or the one beside `by`.
+            Channel:
+              type: object
+              required: [id, kind, name, description, custom_type, cover_url, type, status, data, custom, frozen, operators, pinned_timetoken, created_by, created_timetoken, etag, updated_at]
+              properties:
+                id: {$ref: '#/components/schemas/ChannelName'}
+                kind: {$ref: '#/components/schemas/ChannelKind'}
+                name: {type: [string, 'null']}
+                description: {type: [string, 'null']}
+                custom_type: {type: [string, 'null']}
+                cover_url: {type: [string, 'null']}
+                type: {type: [string, 'null']}
+                status: {type: [string, 'null']}
+                data: {description: Whatever the app keeps with the channel.}
+                custom: {type: [object, 'null']}
+                frozen: {type: boolean, description: Only operators may write.}
+                operators: {type: array, items: {$ref: '#/components/schemas/UserName'}}
+                pair: {type: array, items: {$ref: '#/components/schemas/UserName'}, description: The two of a direct channel.}
+                pinned_timetoken: {anyOf: [{$ref: '#/components/schemas/Timetoken'}, {type: 'null'}]}
+                created_by: {type: [string, 'null']}
+                created_timetoken: {$ref: '#/components/schemas/Timetoken'}
+                member_count: {type: integer, description: Invited and joined members; absent for open channels.}
+                joined_member_count: {type: integer, description: Joined members; absent for open channels.}
+                etag: {type: string, description: 'For `If-Match`; the counts are not part of the version.'}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+            NewMembership:
+              type: object
+              properties:
+                type: {type: [string, 'null'], maxLength: 2048}
+                status: {type: [string, 'null'], maxLength: 2048}
+                custom: {type: [object, 'null'], description: 'Values of the app''s own, kept byte for byte; 16 KiB.'}
+                role: {enum: [operator, none], description: For operators to set.}
+                by: {$ref: '#/components/schemas/Actor'}
+            Membership:
+              type: object
+              required: [user, channel, state, role, inviter, invited_timetoken, joined_timetoken, type, status, custom, read_timetoken, delivered_timetoken, hidden, etag, updated_at]
+              properties:
+                user: {$ref: '#/components/schemas/UserName'}
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                state: {enum: [invited, joined]}
+                role: {enum: [operator, none]}
+                inviter: {type: [string, 'null']}
+                invited_timetoken: {anyOf: [{$ref: '#/components/schemas/Timetoken'}, {type: 'null'}]}
+                joined_timetoken: {anyOf: [{$ref: '#/components/schemas/Timetoken'}, {type: 'null'}]}
+                type: {type: [string, 'null']}
+                status: {type: [string, 'null']}
+                custom: {type: [object, 'null']}
+                read_timetoken: {anyOf: [{$ref: '#/components/schemas/Timetoken'}, {type: 'null'}]}
+                delivered_timetoken: {anyOf: [{$ref: '#/components/schemas/Timetoken'}, {type: 'null'}]}
+                hidden:
+                  description: "`null` unless the member hides the channel."
+                  type: [object, 'null']
+                  properties:
+                    since_timetoken: {$ref: '#/components/schemas/Timetoken'}
+                    hide_previous_messages: {type: boolean}
+                    allow_auto_unhide: {type: boolean}
+                etag: {type: string, description: For `If-Match`.}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+            Hiding:
+              type: object
+              properties:
+                hide_previous_messages: {type: boolean, default: false}
+                allow_auto_unhide: {type: boolean, default: true, description: The next message shows the channel again.}
+                by: {$ref: '#/components/schemas/Actor'}
+            Invitation:
+              type: object
+              required: [users]
+              properties:
+                users: {type: array, minItems: 1, maxItems: 100, items: {$ref: '#/components/schemas/UserName'}}
+                by: {$ref: '#/components/schemas/Actor'}
+            ChannelNames:
+              type: object
+              required: [channels]
+              properties: {channels: {type: array, maxItems: 2000, items: {$ref: '#/components/schemas/ChannelName'}}}
+            ChannelGroupChange:
+              type: object
+              properties:
+                add: {type: array, items: {$ref: '#/components/schemas/ChannelName'}}
+                remove: {type: array, items: {$ref: '#/components/schemas/ChannelName'}}
+            ChannelGroupEntry:
+              type: object
+              required: [id, channel_count, etag, updated_at]
+              properties:
+                id: {type: string}
+                channel_count: {type: integer}
+                etag: {type: string}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+            ChannelGroup:
+              type: object
+              required: [id, channels, etag, updated_at]
+              properties:
+                id: {type: string}
+                channels: {type: array, items: {$ref: '#/components/schemas/ChannelName'}, description: In the order they were added.}
+                etag: {type: string}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
             ChannelName:
               type: string
               minLength: 1
               maxLength: 255
               description: Bytes of UTF-8; no `,`, no `*`, no control character.
-            UserName: {type: string, minLength: 1, maxLength: 92}
             TypeName:
               type: string
               pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
@@ -3003,6 +4180,7 @@ enum OpenAPIText {
                 next_cursor: {type: [string, 'null']}
                 prev_cursor: {type: [string, 'null']}
                 has_more: {type: boolean}
+                total: {type: integer, description: 'How many there are in all, where that is told.'}
                 cursor: {$ref: '#/components/schemas/Timetoken', description: Where a stream continues from here.}
 
             Listing:
@@ -3012,6 +4190,30 @@ enum OpenAPIText {
                 data: {type: array}
                 next_cursor: {type: [string, 'null']}
                 has_more: {type: boolean}
+
+            Occupant:
+              type: object
+              required: [user, state]
+              properties:
+                user: {type: string}
+                state: {type: [object, 'null'], description: What the user shows there.}
+            SignOfLife:
+              type: object
+              additionalProperties: false
+              properties:
+                ttl_seconds:
+                  type: [integer, 'null']
+                  minimum: 2
+                  maximum: 86400
+                  description: How long it is good for; 300 unless the gateway is set otherwise.
+                state: {type: [object, 'null'], description: 'What the user shows from now on; left out, it stays.'}
+            Entrance:
+              type: object
+              required: [user, channel, participant_count]
+              properties:
+                user: {type: string}
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                participant_count: {type: integer, minimum: 0}
 
             Deed:
               type: object

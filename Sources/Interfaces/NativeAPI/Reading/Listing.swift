@@ -31,6 +31,7 @@ struct Listing {
         writer.endArray()
         if let next { writer.member("next_cursor", next) } else { writer.nullMember("next_cursor") }
         writer.member("has_more", next != nil)
+        if let total = page.total { writer.member("total", total) }
         writer.endObject()
         return .json(writer.bytes, headers: links(to: request, next: next))
     }

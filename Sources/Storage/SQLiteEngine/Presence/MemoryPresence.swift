@@ -47,12 +47,16 @@ final class MemoryPresence: PresenceBoard {
         return seating.withLock { $0.expire(now: now) }
     }
 
-    func occupants(of place: Place, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
-        seating.withLock { $0.occupants(of: place, after: user, limit: limit) }
+    func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+        seating.withLock { $0.occupants(of: venue, after: user, limit: limit) }
     }
 
-    func counts(of places: [Place]) async throws(ChatError) -> [Int] {
-        seating.withLock { seating in places.map { seating.count(of: $0) } }
+    func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? {
+        seating.withLock { $0.occupant(seat) }
+    }
+
+    func counts(of venues: [Venue]) async throws(ChatError) -> [Int] {
+        seating.withLock { seating in venues.map { seating.count(of: $0) } }
     }
 
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] {

@@ -4,7 +4,7 @@ import JSON
 /// Who is where, and until when: the tables of the presence board. Time is handed in, as uptime in nanoseconds.
 struct Seating {
     private let limit: Int
-    private var rooms: [Place: Room] = [:]
+    private var rooms: [Venue: Room] = [:]
     private var people: [UserID: Person] = [:]
     private var links: [HolderID: Link] = [:]
     private var deadlines = Heap<SeatDeadline>()
@@ -70,7 +70,7 @@ struct Seating {
         guard stay.state != state else { return [] }
         stay.state = state
         return [
-            PresenceChange(seat, .stateChanged, occupancy: rooms[seat.place]?.count ?? 0, state: state)
+            PresenceChange(seat, .stateChanged, occupancy: rooms[seat.venue]?.count ?? 0, state: state)
         ]
     }
 
@@ -90,11 +90,15 @@ struct Seating {
 // MARK: - Asking
 
 extension Seating {
-    mutating func occupants(of place: Place, after user: String?, limit: Int) -> Occupancy {
-        rooms[place]?.page(after: user, limit: limit) ?? Occupancy(count: 0)
+    mutating func occupants(of venue: Venue, after user: String?, limit: Int) -> Occupancy {
+        rooms[venue]?.page(after: user, limit: limit) ?? Occupancy(count: 0)
     }
 
-    func count(of place: Place) -> Int { rooms[place]?.count ?? 0 }
+    func occupant(_ seat: Seat) -> Occupancy.Occupant? {
+        stay(seat).map { Occupancy.Occupant(user: seat.user, state: $0.state) }
+    }
+
+    func count(of venue: Venue) -> Int { rooms[venue]?.count ?? 0 }
 
     func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
         let seats = people[user]?.stays.keys.filter { $0.kind == kind } ?? []
@@ -126,8 +130,8 @@ extension Seating {
         let stay = Stay(seat)
         stayCount += 1
         people[seat.owner, default: Person()].stays[seat] = stay
-        rooms[seat.place, default: Room()].enter(stay)
-        changes.append(PresenceChange(seat, .joined, occupancy: count(of: seat.place)))
+        rooms[seat.venue, default: Room()].enter(stay)
+        changes.append(PresenceChange(seat, .joined, occupancy: count(of: seat.venue)))
         return stay
     }
 
@@ -137,10 +141,10 @@ extension Seating {
         let seat = stay.seat
         stayCount -= 1
         people[seat.owner]?.stays[seat] = nil
-        rooms[seat.place]?.leave(seat.user)
+        rooms[seat.venue]?.leave(seat.user)
         forget(seat.owner)
-        let left = count(of: seat.place)
-        if left == 0 { rooms[seat.place] = nil }
+        let left = count(of: seat.venue)
+        if left == 0 { rooms[seat.venue] = nil }
         changes.append(PresenceChange(seat, how, occupancy: left, state: stay.state))
     }
 

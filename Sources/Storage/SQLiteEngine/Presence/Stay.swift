@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// One user in one place, from coming to going.
+/// One user in one venue, from coming to going.
 final class Stay {
     let seat: Seat
     var state: JSONText?
@@ -34,7 +34,7 @@ struct Person {
     var isGone: Bool { stays.isEmpty && holders.isEmpty }
 }
 
-/// Those in one place.
+/// Those in one venue.
 struct Room {
     private var stays: [ExactText: Stay] = [:]
     /// The names in their order, made when somebody asks for it: a storm comes and goes without.

@@ -1,0 +1,49 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// The user enters an open channel, and stays while one of their streams lasts; without any, for as long as a sign of
+    /// life does (this call is one).
+    ///
+    /// - Returns: whether the user was not inside before, and how many are inside now.
+    /// - Throws: `.notFound` for a channel without a record; `.conflict`, slug `not_open`, for one with members;
+    ///   `.forbidden` for who is banned.
+    public func enter(_ user: String, into name: String) async throws(ChatError) -> (isNew: Bool, count: Int) {
+        try demandOwn(user, on: name)
+        try await demandOpen(name)
+        try await demandBeing(user, on: name)
+        let seat = seat(.participant, user, name)
+        let age = limits.presenceAge
+        let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+            try await board.renew([seat], for: age)
+        }
+        if let change = changes.first { return (true, change.occupancy) }
+        return (false, try await tracker.board.counts(of: [seat.venue])[0])
+    }
+
+    /// The user leaves an open channel, with all devices. Harmless for who is not inside.
+    public func exit(_ user: String, from name: String) async throws(ChatError) {
+        try demandOwn(user, on: name)
+        let seat = seat(.participant, user, name)
+        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
+    }
+
+    /// Who is inside an open channel after a user, by name.
+    /// - Throws: as `enter` for a channel that is none.
+    public func participants(
+        of name: String, after user: String? = nil, limit: Int
+    ) async throws(ChatError) -> Occupancy {
+        let inside = try await seated(.participant, name, after: user, limit: limit)
+        try await demandOpen(name)
+        return inside
+    }
+
+    private func demandOpen(_ name: String) async throws(ChatError) {
+        guard let kind = try await standing(of: name).kind else {
+            throw ChatError(.notFound, "there is no channel '\(name)' with a record; make it as an open one first")
+        }
+        guard kind == .open else {
+            throw ChatError(
+                .conflict, "channel '\(name)' has members: it is joined, not entered", slug: "not_open")
+        }
+    }
+}

@@ -1,0 +1,136 @@
+public import ChatModel
+public import JSON
+
+extension ChatAccess {
+    /// A sign of life: the user is present on the channel for so long from now, or until they leave.
+    ///
+    /// - Parameters:
+    ///   - duration: nil for what the gateway's limit says; 2 s to a day.
+    ///   - state: what the user shows there from now on; nil leaves it as it is.
+    /// - Returns: whether the user was not there before.
+    /// - Throws: `.forbidden` for who is banned, and on a private channel for who is no member; `.tooLarge` for a state.
+    public func appear(
+        _ user: String, on name: String, for duration: Duration? = nil, state: JSONText? = nil
+    ) async throws(ChatError) -> Bool {
+        try demandOwn(user, on: name)
+        if let duration, !(.seconds(2) ... .seconds(86_400)).contains(duration) {
+            throw ChatError(.malformed, "a sign of life lasts 2 s to a day")
+        }
+        if let state { try check(state) }
+        try await demandBeing(user, on: name)
+        let seat = seat(.occupant, user, name)
+        let duration = duration ?? limits.presenceAge
+        let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+            var changes = try await board.renew([seat], for: duration)
+            if let state { changes += try await board.setState(Self.shown(state), of: seat) }
+            return changes
+        }
+        return changes.contains { $0.happening == .joined }
+    }
+
+    /// The user leaves the channel, with all devices. Harmless for who is not there.
+    public func disappear(_ user: String, from name: String) async throws(ChatError) {
+        try demandOwn(user, on: name)
+        let seat = seat(.occupant, user, name)
+        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
+    }
+
+    /// What the user shows on the channel, in place of what was there; an empty object is nothing.
+    /// - Throws: `.notFound`, slug `not_present`, for who is not there.
+    public func show(_ state: JSONText, as user: String, on name: String) async throws(ChatError) {
+        try demandOwn(user, on: name)
+        try check(state)
+        let seat = seat(.occupant, user, name)
+        try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+            try await board.setState(Self.shown(state), of: seat)
+        }
+    }
+
+    /// Who is present on the channel after a user, by name.
+    public func occupants(of name: String, after user: String? = nil, limit: Int) async throws(ChatError) -> Occupancy {
+        try await seated(.occupant, name, after: user, limit: limit)
+    }
+
+    /// One who is present; nil when the user is not.
+    public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
+        try demandReading(name)
+        return try await tracker.board.occupant(seat(.occupant, user, name))
+    }
+
+    /// The channels a user is present on, as far as the caller may know of them.
+    public func whereabouts(of user: String) async throws(ChatError) -> [String] {
+        try caller.demand(.read)
+        try Names.check(user: user)
+        return try await tracker.board.channels(of: UserID(user, in: space), as: .occupant).map(\.name)
+            .filter { caller.reaches(channel: $0) }
+    }
+
+    /// Takes a user out of a channel in every way: present, inside, typing. For who bans somebody; told after the ban.
+    ///
+    /// - Parameter moderator: nil when an operator of the app did.
+    func expel(_ user: String, from name: String, by moderator: String?) async throws(ChatError) {
+        let seats = SeatKind.allCases.map { seat($0, user, name) }
+        var origin = presenceOrigin
+        origin.user = moderator
+        try await tracker.ask(origin) { board throws(ChatError) in try await board.leave(seats) }
+    }
+}
+
+// MARK: - What all of it asks
+
+extension ChatAccess {
+    func seat(_ kind: SeatKind, _ user: String, _ channel: String) -> Seat {
+        Seat(kind, of: user, on: self.channel(channel))
+    }
+
+    func seated(
+        _ kind: SeatKind, _ name: String, after user: String?, limit: Int
+    ) async throws(ChatError) -> Occupancy {
+        try demandReading(name)
+        guard (0...limits.pageMost).contains(limit) else {
+            throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
+        }
+        return try await tracker.board.occupants(of: Venue(kind, channel(name)), after: user, limit: limit)
+    }
+
+    /// Whether the caller may say where the user is: the user, and whoever may emit for any.
+    func demandOwn(_ user: String, on name: String) throws(ChatError) {
+        try Names.check(channel: name)
+        try caller.demand(channel: name)
+        _ = try actor(user)
+    }
+
+    /// Whether the user may be on the channel: nobody who is banned, and on a private one its members. That one holds for
+    /// credentials of users; a service may well speak for somebody who is none.
+    func demandBeing(_ user: String, on name: String) async throws(ChatError) {
+        let standing = try await standing(of: user, in: name)
+        if let restriction = standing.restriction(at: service.clock.now), restriction.isBanned {
+            throw ChatError(restriction)
+        }
+        guard caller.user != nil, standing.state != .joined else { return }
+        guard try await !self.standing(of: name).isPrivate else {
+            throw ChatError(
+                .forbidden, "channel '\(name)' is for its members: user '\(user)' has to join it first",
+                slug: "not_a_member")
+        }
+    }
+
+    private func demandReading(_ name: String) throws(ChatError) {
+        try Names.check(channel: name)
+        try caller.demand(.read)
+        try caller.demand(channel: name)
+    }
+
+    private func check(_ state: JSONText) throws(ChatError) {
+        guard state.bytes.first == UInt8(ascii: "{") else {
+            throw ChatError(.malformed, "a state is a JSON object", slug: "wrong_type")
+        }
+        guard state.count <= limits.presenceStateBytes else {
+            throw ChatError(.tooLarge, "a state is \(limits.presenceStateBytes) bytes of JSON at most")
+        }
+    }
+
+    private static func shown(_ state: JSONText) -> JSONText? {
+        state.rawMembers()?.isEmpty == true ? nil : state
+    }
+}

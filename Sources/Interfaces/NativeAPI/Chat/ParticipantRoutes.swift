@@ -1,0 +1,53 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addParticipantRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.get, "/v1/channels/{channel}/participants", handler: asCaller(getParticipants))
+        router.add(.put, "/v1/channels/{channel}/participants/{user}", body: body, handler: asCaller(putParticipant))
+        router.add(.delete, "/v1/channels/{channel}/participants/{user}", handler: asCaller(deleteParticipant))
+    }
+
+    /// `GET /v1/channels/{channel}/participants`
+    private func getParticipants(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let inside = try await chat(for: caller, request).participants(
+            of: request.name("channel"), after: listing.cursor, limit: listing.limit)
+        return Listing.response(Page(inside), to: request) { participant, writer in
+            writer.beginObject()
+            writer.member("user", participant.user)
+            writer.endObject()
+        }
+    }
+
+    /// `PUT /v1/channels/{channel}/participants/{user}`
+    private func putParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
+        try Self.refuseContent(request)
+        let (user, channel) = (request.name("user"), request.name("channel"))
+        let entered = try await chat(for: caller, request).enter(user, into: channel)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("user", user)
+            writer.member("channel", channel)
+            writer.member("participant_count", entered.count)
+            writer.endObject()
+        }
+        return .json(body.bytes, status: entered.isNew ? 201 : 200)
+    }
+
+    /// `DELETE /v1/channels/{channel}/participants/{user}`
+    private func deleteParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try await chat(for: caller, request).exit(request.name("user"), from: request.name("channel"))
+        return .empty()
+    }
+
+    /// For calls that say everything by their path: a body, if there is one, is an empty object.
+    static func refuseContent(_ request: Request) throws {
+        _ = try Parameters(request.query, known: [])
+        if !request.body.bytes.isEmpty { _ = try Fields(request.body.bytes, limits: Limits(), known: []) }
+    }
+}

@@ -1,0 +1,25 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+
+extension NativeAPI {
+    func addTypingRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.put, "/v1/channels/{channel}/typing/{user}", body: body, handler: asCaller(putTyping))
+        router.add(.delete, "/v1/channels/{channel}/typing/{user}", handler: asCaller(deleteTyping))
+    }
+
+    /// `PUT /v1/channels/{channel}/typing/{user}`
+    private func putTyping(_ request: Request, _ caller: Caller) async throws -> Response {
+        try Self.refuseContent(request)
+        try await chat(for: caller, request).startTyping(request.name("user"), on: request.name("channel"))
+        return .empty()
+    }
+
+    /// `DELETE /v1/channels/{channel}/typing/{user}`
+    private func deleteTyping(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try await chat(for: caller, request).stopTyping(request.name("user"), on: request.name("channel"))
+        return .empty()
+    }
+}

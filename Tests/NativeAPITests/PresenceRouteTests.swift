@@ -1,0 +1,100 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("Presence, participants and typing over HTTP") struct PresenceRouteTests {
+    @Test("tell who is on a channel, page by page, and where a user is")
+    func presence() async throws {
+        try await APIFixture.run { api in
+            for user in ["cy", "ana", "ben"] {
+                let came = await api.call(.put, "/v1/channels/room/presence/\(user)")
+                #expect(came.status == 201 && came.header("Location") == "/v1/channels/room/presence/\(user)")
+            }
+            let body = #"{"ttl_seconds":60,"state":{"mood":"busy"}}"#
+            #expect(await api.call(.put, "/v1/channels/room/presence/ben", body).status == 204)
+            let first = await api.call(.get, "/v1/channels/room/presence?limit=2")
+            #expect(first["data"]?.elements?.compactMap { $0["user"]?.string } == ["ana", "ben"])
+            #expect(first["data"]?.elements?[1]["state"]?["mood"]?.string == "busy")
+            #expect(first["total"]?.integer == 3 && first["has_more"]?.boolean == true)
+            let cursor = try #require(first["next_cursor"]?.string)
+            let second = await api.call(.get, "/v1/channels/room/presence?limit=2&cursor=\(cursor)")
+            #expect(second["data"]?.elements?.compactMap { $0["user"]?.string } == ["cy"])
+            #expect(second["has_more"]?.boolean == false)
+            let places = await api.call(.get, "/v1/users/ben/presence")
+            #expect(places["data"]?.elements?.compactMap { $0["channel"]?.string } == ["room"])
+            #expect(await api.call(.delete, "/v1/channels/room/presence/ben").status == 204)
+            #expect(await api.call(.delete, "/v1/channels/room/presence/ben").status == 204)
+            #expect(await api.call(.get, "/v1/channels/room/presence/ben").code == "not_present")
+        }
+    }
+
+    @Test("show a state in place of the one before")
+    func state() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/channels/room/presence/ana/state"
+            #expect(await api.call(.put, path, #"{"a":1}"#).code == "not_present")
+            _ = await api.call(.put, "/v1/channels/room/presence/ana")
+            #expect(await api.call(.get, path).text == "{}")
+            #expect(await api.call(.put, path, #"{"a":1.50}"#).status == 200)
+            #expect(await api.call(.get, path).text == #"{"a":1.50}"#)
+            #expect(await api.call(.put, path, "[]").status == 400)
+            #expect(await api.call(.put, "/v1/channels/room/presence/ana", #"{"state":7}"#).status == 400)
+            #expect(await api.call(.put, "/v1/channels/room/presence/ana", #"{"ttl_seconds":1}"#).status == 400)
+        }
+    }
+
+    @Test("let users enter an open channel and no other, and leave it")
+    func participants() async throws {
+        try await APIFixture.run { api in
+            for (name, kind) in [("lobby", ChannelKind.open), ("crew", .group)] {
+                let key = ChannelRecord.key(name, in: api.app.space)
+                let change = RecordChange(key, body: ChannelRecord(id: name, kind: kind).body)
+                _ = try await api.service.engine.directory.write([change])
+            }
+            let path = "/v1/channels/lobby/participants"
+            let entered = await api.call(.put, path + "/ana", headers: [("X-Device-Id", "phone")])
+            #expect(entered.status == 201 && entered["participant_count"]?.integer == 1)
+            #expect(await api.call(.put, path + "/ana", "{}").status == 200)
+            let list = await api.call(.get, path)
+            #expect(list["data"]?.elements?.compactMap { $0["user"]?.string } == ["ana"])
+            #expect(list["total"]?.integer == 1)
+            #expect(await api.call(.delete, path + "/ana").status == 204)
+            #expect(await api.call(.get, path)["total"]?.integer == 0)
+            #expect(await api.call(.put, "/v1/channels/crew/participants/ana").code == "not_open")
+            #expect(await api.call(.put, "/v1/channels/none/participants/ana").status == 404)
+        }
+    }
+
+    @Test("tell that somebody types, once for each time it begins")
+    func typing() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.put, "/v1/channels/room/typing/ana").status == 204)
+            #expect(await api.call(.put, "/v1/channels/room/typing/ana").status == 204)
+            #expect(await api.call(.delete, "/v1/channels/room/typing/ana").status == 204)
+            #expect(await api.call(.delete, "/v1/channels/room/typing/ana").status == 204)
+            let channels = ChannelSet(space: api.app.space, isAll: true)
+            let told = try await api.service.engine.log.events(in: channels, after: .zero, limit: 10).items
+            #expect(told.map(\.type) == ["typing.started", "typing.stopped"])
+            #expect(told.allSatisfy { $0.user == "ana" && $0.retention == .passing })
+        }
+    }
+
+    @Test("need the scopes of those who emit and read")
+    func scopes() async throws {
+        try await APIFixture.run { api in
+            let reader = try await api.key([.read])
+            let emitter = try await api.key([.emit])
+            for path in ["presence/ana", "participants/ana", "typing/ana"] {
+                #expect(await api.call(.put, "/v1/channels/room/\(path)", key: reader).status == 403, "\(path)")
+                #expect(await api.call(.delete, "/v1/channels/room/\(path)", key: reader).status == 403, "\(path)")
+            }
+            for path in ["/v1/channels/room/presence", "/v1/channels/room/participants", "/v1/users/ana/presence"] {
+                #expect(await api.call(.get, path, key: emitter).status == 403, "\(path)")
+            }
+        }
+    }
+}
