@@ -182,6 +182,21 @@ public enum Settings {
         .seconds(
             "limits.schema_comparison_seconds", \.limits.schemaComparison, in: 1...300,
             "how long a new version is compared with earlier ones"),
+        .integer(
+            "limits.record_text_bytes", \.limits.recordTextBytes, in: 256...65_536, unit: "bytes",
+            "one text of a user's, channel's or membership's record"),
+        .integer(
+            "limits.record_value_bytes", \.limits.recordValueBytes, in: 1024...65_536, unit: "bytes",
+            "custom, data or metadata of a record"),
+        .integer(
+            "limits.channel_operators", \.limits.operatorsPerChannel, in: 1...1000, unit: "users",
+            "operators of one channel"),
+        .integer(
+            "limits.members_per_call", \.limits.membersPerCall, in: 1...1000, unit: "users",
+            "users one call invites or makes members"),
+        .integer(
+            "limits.group_channels", \.limits.groupChannels, in: 1...10_000, unit: "channels",
+            "channels of one channel group"),
     ]
 
     private static let listen = Setting(

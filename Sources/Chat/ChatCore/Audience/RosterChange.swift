@@ -38,7 +38,8 @@ struct RosterChange: Sendable {
         case "participant.exited": step(.exited, event) { users($0["user"]) }
         case "user.banned": step(.banned, event) { $0["user_id"]?.string.map { [ExactText($0)] } }
         case "user.unbanned": step(.unbanned, event) { $0["user_id"]?.string.map { [ExactText($0)] } }
-        case "channel.created": creation(event)
+        // A group may become public, and the other way round.
+        case "channel.created", "channel.updated": creation(event)
         case "channel.deleted": .deleted
         default: nil
         }

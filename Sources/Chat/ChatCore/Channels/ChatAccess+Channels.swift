@@ -4,8 +4,7 @@ import JSON
 extension ChatAccess {
     /// The record of a channel; nil where there is none, whether or not the channel is used.
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
-        try caller.demand(.read)
-        try demandRecord(of: name)
+        try await demandSight(of: name)
         let records = try await directory.read([
             ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space),
         ])

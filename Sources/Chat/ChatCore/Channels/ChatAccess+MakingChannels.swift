@@ -74,7 +74,7 @@ extension ChatAccess {
         return Written(record: ChannelView(channel: made, counts: decided.value.record.counts), isNew: true)
     }
 
-    /// The record and its first members, announced in this order: the channel, who is invited, who joined, how many.
+    /// The record and its first members, announced in this order: the channel, who made it, the others, how many.
     private func first(
         _ channel: ChannelRecord, _ users: [String], _ situation: Situation, by actor: Actor
     ) throws(ChatError) -> Decision<Written<ChannelView>> {

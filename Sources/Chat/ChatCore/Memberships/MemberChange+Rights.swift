@@ -24,12 +24,12 @@ extension MemberChange {
 
     /// Members invite.
     ///
-    /// - Throws: `.forbidden` with the slug `not_member` or `not_of_pair`.
+    /// - Throws: `.forbidden` with the slug `not_a_member` or `not_of_pair`.
     func demandInviting(_ users: [String]) throws(ChatError) {
         for user in users { try demandPair(user) }
         if actor.isManager { return }
         guard let user = actor.user, membership(of: user)?.state == .joined || isOperator(user) else {
-            throw ChatError(.forbidden, "only members of channel '\(channel.id)' may invite", slug: "not_member")
+            throw ChatError(.forbidden, "only members of channel '\(channel.id)' may invite", slug: "not_a_member")
         }
     }
 

@@ -1,0 +1,95 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// What becomes of a group's channels.
+    public enum GroupEdit: Sendable {
+        case replace([String])
+        /// Takes some in, at the end, and others out; both may name what is there or is not.
+        case change(adding: [String], removing: [String])
+    }
+
+    /// A group; nil where there is none.
+    public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
+        try caller.demand(.read)
+        try Names.check(group: name)
+        return try await directory.read(GroupRecord.key(name, in: space)).flatMap(GroupRecord.init)
+    }
+
+    /// Groups by their names.
+    public func groups(limit: Int, cursor: String? = nil) async throws(ChatError) -> Page<GroupRecord> {
+        try caller.demand(.read)
+        var query = RecordQuery(.group, in: space, limit: limit)
+        query.cursor = cursor
+        return try await directory.list(query).mapped(GroupRecord.init)
+    }
+
+    /// Writes a group's channels; a group is made by it where there is none, and stays when it is empty.
+    ///
+    /// - Throws: `.invalid`, slug `group_full`, over `Limits.groupChannels`; `.stale` when `demand` names another version.
+    public func write(
+        group name: String, _ edit: GroupEdit, demand: RecordChange.Demand = .none
+    ) async throws(ChatError) -> Written<GroupRecord> {
+        try caller.demand(.manage)
+        try Names.check(group: name)
+        for channel in edit.channels { try demandRecord(of: channel) }
+        let key = GroupRecord.key(name, in: space)
+        let decided = try await decide([key]) { situation throws(ChatError) in
+            let before = situation[key].flatMap(GroupRecord.init)
+            let group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
+            guard group.channels.count <= limits.groupChannels else {
+                throw ChatError(
+                    .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",
+                    slug: "group_full")
+            }
+            let change = RecordChange(key, body: group.body, demand: demand)
+            return Decision(Written(record: group, isNew: before == nil), changes: [change])
+        }
+        let stored = decided.record(key).flatMap(GroupRecord.init) ?? decided.value.record
+        return Written(record: stored, isNew: decided.value.isNew)
+    }
+
+    /// Deletes a group; nothing happens where there is none. Its channels stay.
+    public func delete(group name: String, demand: RecordChange.Demand = .none) async throws(ChatError) {
+        try caller.demand(.manage)
+        try Names.check(group: name)
+        let key = GroupRecord.key(name, in: space)
+        _ = try await decide([key]) { situation in
+            guard situation[key] != nil else { return Decision(()) }
+            return Decision((), changes: [RecordChange(key, body: nil, demand: demand)])
+        }
+    }
+
+    /// The channels of all these groups, each once: what a stream of groups follows. Groups without a record have none.
+    public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
+        for name in names { try Names.check(group: name) }
+        let records = try await directory.read(names.map { GroupRecord.key($0, in: space) })
+        return records.compactMap { $0.flatMap(GroupRecord.init) }.flatMap(\.channels).distinct
+    }
+}
+
+extension ChatAccess.GroupEdit {
+    /// Everything it names.
+    fileprivate var channels: [String] {
+        switch self {
+        case .replace(let channels): channels
+        case .change(let adding, let removing): adding + removing
+        }
+    }
+
+    fileprivate func applied(to channels: [String]) -> [String] {
+        switch self {
+        case .replace(let channels): return channels.distinct
+        case .change(let adding, let removing):
+            let gone = Set(removing.map { ExactText($0) })
+            return (channels.filter { !gone.contains(ExactText($0)) } + adding).distinct
+        }
+    }
+}
+
+extension [String] {
+    /// Each name once, where it was first.
+    fileprivate var distinct: [String] {
+        var seen: Set<ExactText> = []
+        return filter { seen.insert(ExactText($0)).inserted }
+    }
+}

@@ -1,0 +1,31 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// Members of a channel, invited ones too; none where it has no record.
+    public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
+        try await demandSight(of: channel)
+        var query = try RecordQuery(.membership, list, .memberships, in: space, limits: limits)
+        query.parent = channel
+        return try await directory.list(query).mapped(MembershipRecord.init)
+    }
+
+    /// One member; nil when the user is none.
+    public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
+        try await demandSight(of: channel)
+        try Names.check(user: user)
+        return try await directory.read(MembershipRecord.key(user, channel, in: space)).flatMap(MembershipRecord.init)
+    }
+
+    /// The channels a user is a member of or invited to, as far as the caller reaches them.
+    public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
+        try caller.demand(.read)
+        try Names.check(user: user)
+        try caller.demand(self: user)
+        var query = try RecordQuery(.membership, list, .memberships, in: space, limits: limits)
+        query.idPrefix = MembershipRecord.prefix(of: user)
+        query.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
+        var page = try await directory.list(query).mapped(MembershipRecord.init)
+        page.items.removeAll { !caller.reaches(channel: $0.channel) }
+        return page
+    }
+}

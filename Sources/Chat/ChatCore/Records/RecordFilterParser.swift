@@ -1,0 +1,136 @@
+import ChatModel
+
+extension RecordFilter {
+    /// Compiles a condition over the fields of a kind of record, in the words of ``Filter`` without its arithmetic:
+    /// `== != < > <= >= LIKE`, `&& || !`, parentheses; a field stands left, a text, number, `true`, `false` or `null` right.
+    ///
+    /// - Throws: `.malformed`, slug `bad_filter`, with the column.
+    init(_ text: String, _ fields: RecordFields, limits: Limits) throws(ChatError) {
+        guard text.utf8.count <= limits.filterBytes else {
+            throw ChatError(
+                .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug)
+        }
+        var parser = try RecordFilterParser(text, fields, depthLimit: limits.filterDepth)
+        self = try parser.parse()
+    }
+}
+
+/// Reads a condition over records by recursive descent; one function for each rule.
+private struct RecordFilterParser {
+    private var lexer: FilterLexer
+    private var token: FilterToken
+    private var offset: Int
+    private let fields: RecordFields
+    private let depthLimit: Int
+    private var depth = 0
+
+    init(_ text: String, _ fields: RecordFields, depthLimit: Int) throws(ChatError) {
+        lexer = FilterLexer(text)
+        (token, offset) = try lexer.next()
+        self.fields = fields
+        self.depthLimit = depthLimit
+    }
+
+    mutating func parse() throws(ChatError) -> RecordFilter {
+        let filter = try or()
+        guard token == .end else { throw fault("expected an operator or the end") }
+        return filter
+    }
+
+    private mutating func or() throws(ChatError) -> RecordFilter {
+        var parts = [try and()]
+        while try take(["||", "or"]) { parts.append(try and()) }
+        return parts.count == 1 ? parts[0] : .or(parts)
+    }
+
+    private mutating func and() throws(ChatError) -> RecordFilter {
+        var parts = [try not()]
+        while try take(["&&", "and"]) { parts.append(try not()) }
+        return parts.count == 1 ? parts[0] : .and(parts)
+    }
+
+    private mutating func not() throws(ChatError) -> RecordFilter {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= depthLimit else { throw fault("nested deeper than \(depthLimit)") }
+        if try take(["!", "not"]) { return .not(try not()) }
+        guard try take(["("]) else { return try comparison() }
+        let filter = try or()
+        guard try take([")"]) else { throw fault("expected ')'") }
+        return filter
+    }
+
+    private static let comparisons: [(word: String, comparison: RecordFilter.Comparison)] = [
+        ("==", .equal), ("!=", .notEqual), ("<=", .lessOrEqual), (">=", .greaterOrEqual), ("<", .less), (">", .greater),
+        ("like", .like),
+    ]
+
+    private mutating func comparison() throws(ChatError) -> RecordFilter {
+        let field = try field()
+        for (word, comparison) in Self.comparisons where try take([word]) {
+            return comparison == .like
+                ? .compare(field: field, .like, .string(try pattern()))
+                : .compare(field: field, comparison, try value())
+        }
+        throw fault("expected == != < > <= >= or LIKE")
+    }
+
+    /// A known field, or a member of one that is an object.
+    private mutating func field() throws(ChatError) -> String {
+        guard case .word(var name) = token else { throw fault("expected a field's name") }
+        let start = offset
+        try advance()
+        while try take(["."]) {
+            guard case .word(let member) = token else { throw fault("expected a member's name") }
+            name += "." + member
+            try advance()
+        }
+        let head = name.prefix { $0 != "." }
+        guard fields.names.contains(name) || (head.count < name.count && fields.objects.contains(String(head))) else {
+            let known = (fields.names + fields.objects.map { $0 + ".…" }).joined(separator: ", ")
+            throw lexer.fault("unknown field '\(name.prefix(40))' (known: \(known))", at: start)
+        }
+        return name
+    }
+
+    private mutating func value() throws(ChatError) -> RecordFilter.Value {
+        let isNegative = try take(["-"])
+        let value: RecordFilter.Value
+        switch token {
+        case .number(let digits):
+            guard let number = Double(digits) else { throw fault("a number out of range") }
+            value = .number(isNegative ? -number : number)
+        case .string(let pieces) where !isNegative: value = .string(pieces.joined(separator: "*"))
+        case .word("true") where !isNegative: value = .boolean(true)
+        case .word("false") where !isNegative: value = .boolean(false)
+        case .word("null") where !isNegative: value = .null
+        default: throw fault("expected a text, a number, true, false or null")
+        }
+        try advance()
+        return value
+    }
+
+    /// Stars are wildcards; a backslash tells the filter's own ones from those of the text.
+    private mutating func pattern() throws(ChatError) -> String {
+        guard case .string(let pieces) = token else { throw fault("expected a text after LIKE") }
+        try advance()
+        return pieces.map { piece in
+            piece.reduce(into: "") { $0 += $1 == "*" || $1 == "\\" ? "\\\($1)" : "\($1)" }
+        }.joined(separator: "*")
+    }
+
+    private mutating func take(_ words: [String]) throws(ChatError) -> Bool {
+        let isThere =
+            switch token {
+            case .symbol(let symbol): words.contains(symbol)
+            case .word(let word): words.contains(word.lowercased())
+            default: false
+            }
+        if isThere { try advance() }
+        return isThere
+    }
+
+    private mutating func advance() throws(ChatError) { (token, offset) = try lexer.next() }
+
+    private func fault(_ what: String) -> ChatError { lexer.fault(what, at: offset) }
+}

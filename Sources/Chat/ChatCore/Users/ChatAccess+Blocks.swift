@@ -1,0 +1,80 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Blocks a user for another, who will hear nothing of them; once more changes nothing.
+    public func block(
+        _ other: String, for user: String, by named: String? = nil
+    ) async throws(ChatError) -> Written<BlockRecord> {
+        guard ExactText(other) != ExactText(user) else {
+            throw ChatError(.invalid, "nobody can block themselves", slug: "own_block")
+        }
+        return try await setBlock(user, other, by: named) { present, now in
+            if let present { return (present, nil) }
+            var block = BlockRecord(user: user, blocked: other)
+            block.since = now
+            return (block, ("user.blocked", "blocker", "blockee"))
+        }
+    }
+
+    /// Lifts a block; nothing happens when there is none.
+    public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) {
+        _ = try await setBlock(user, other, by: named) { present, _ in
+            (nil, present.map { _ in ("user.unblocked", "unblocker", "unblockee") })
+        }
+    }
+
+    /// Whom a user has blocked, by the names of those blocked.
+    public func blocks(
+        of user: String, limit: Int, cursor: String? = nil, by named: String? = nil
+    ) async throws(ChatError) -> Page<BlockRecord> {
+        try Names.check(user: user)
+        try caller.demand(.read)
+        try caller.demand(self: user)
+        var query = RecordQuery(.block, in: space, limit: limit)
+        query.parent = user
+        query.cursor = cursor
+        return try await directory.list(query).mapped(BlockRecord.init)
+    }
+
+    /// What is said of a change: the type, and how it calls the two.
+    private typealias Announcement = (type: String, user: StaticString, other: StaticString)
+
+    private func setBlock(
+        _ user: String, _ other: String, by named: String?,
+        _ change: @escaping @Sendable (BlockRecord?, Timetoken) -> (BlockRecord?, Announcement?)
+    ) async throws(ChatError) -> Written<BlockRecord> {
+        for name in [user, other] { try Names.check(user: name) }
+        let actor = try actor(named)
+        try actor.demand(self: user)
+        let key = BlockRecord.key(user, other, in: space)
+        let users = [user, other].map { UserRecord.key($0, in: space) }
+        return try await decide([key] + users) { situation in
+            let present = situation[key].flatMap(BlockRecord.init)
+            let (block, announcement) = change(present, situation.now)
+            let written = Written(record: block ?? BlockRecord(user: user, blocked: other), isNew: present == nil)
+            guard let announcement else { return Decision(written) }
+            let event = draft(
+                announcement.type, on: user, by: actor.user, audience: .rule(.user, subjects: [user])
+            ) { writer in
+                for (name, id, key) in [(announcement.user, user, users[0]), (announcement.other, other, users[1])] {
+                    writer.key(name)
+                    (situation[key].flatMap(UserRecord.init) ?? UserRecord(id: id)).printReference(to: &writer)
+                }
+            }
+            let write = RecordChange(key, body: block?.body, parent: user)
+            return Decision(written, changes: [write], events: [event])
+        }.value
+    }
+}
+
+extension Caller {
+    /// Programs of the app, and those who speak for nobody in particular, see every user's own things; a user's
+    /// credential the user's alone.
+    ///
+    /// - Throws: `.forbidden`, slug `not_self`.
+    func demand(self owner: String) throws(ChatError) {
+        guard let user, ExactText(user) != ExactText(owner) else { return }
+        throw ChatError(.forbidden, "this credential speaks for user '\(user)' only", slug: "not_self")
+    }
+}

@@ -1,0 +1,90 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// A user's record; nil where there is none. Nobody needs one.
+    public func user(_ id: String) async throws(ChatError) -> UserRecord? {
+        try caller.demand(.read)
+        try Names.check(user: id)
+        return try await directory.read(UserRecord.key(id, in: space)).flatMap(UserRecord.init)
+    }
+
+    /// Makes a user's record, or replaces all of it; for the user, and for programs of the app.
+    public func put(
+        user id: String, _ edit: UserEdit, demand: RecordChange.Demand = .none, by named: String? = nil
+    ) async throws(ChatError) -> Written<UserRecord> {
+        try await write(user: id, edit, demand, by: named) { before, now in
+            var user = UserRecord(id: id)
+            user.created = before?.created ?? now
+            return user
+        }
+    }
+
+    /// Changes fields of a user's record.
+    ///
+    /// - Throws: `.notFound` where there is none; `.stale` when `demand` names another version.
+    public func update(
+        user id: String, _ edit: UserEdit, demand: RecordChange.Demand = .none, by named: String? = nil
+    ) async throws(ChatError) -> UserRecord {
+        try await write(user: id, edit, demand, by: named) { before, _ throws(ChatError) in
+            guard let before else {
+                throw ChatError(.notFound, "user '\(id)' has no record; make one with PUT /v1/users/{user}")
+            }
+            return before
+        }.record
+    }
+
+    /// Deletes a user's record. Memberships and events stay: both name users by their ids alone.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult public func delete(
+        user id: String, demand: RecordChange.Demand = .none, by named: String? = nil
+    ) async throws(ChatError) -> Bool {
+        try Names.check(user: id)
+        let actor = try actor(named)
+        try actor.demand(self: id)
+        let key = UserRecord.key(id, in: space)
+        return try await decide([key]) { situation throws(ChatError) in
+            guard let user = situation[key].flatMap(UserRecord.init) else { return Decision(false) }
+            let event = draft("user.deleted", on: id, by: actor.user) { writer in
+                writer.key("user")
+                user.printWhole(to: &writer)
+                writer.member("deleted_at", situation.now.milliseconds)
+            }
+            return Decision(true, changes: [RecordChange(key, body: nil, demand: demand)], events: [event])
+        }.value
+    }
+
+    /// - Parameter base: what the edit applies to, given what there is and the time.
+    private func write(
+        user id: String, _ edit: UserEdit, _ demand: RecordChange.Demand, by named: String?,
+        _ base: @escaping @Sendable (UserRecord?, Timetoken) throws(ChatError) -> UserRecord
+    ) async throws(ChatError) -> Written<UserRecord> {
+        try Names.check(user: id)
+        try edit.check(limits)
+        let actor = try actor(named)
+        try actor.demand(self: id)
+        let key = UserRecord.key(id, in: space)
+        let decided = try await decide([key]) { situation throws(ChatError) in
+            let before = situation[key].flatMap(UserRecord.init)
+            var user = try base(before, situation.now)
+            edit.apply(to: &user)
+            let change = RecordChange(key, body: user.body, demand: demand)
+            guard user.body != before?.body else {
+                return Decision(Written(record: user, isNew: false), changes: [change])
+            }
+            let event = written(user, before, by: actor.user)
+            return Decision(Written(record: user, isNew: before == nil), changes: [change], events: [event])
+        }
+        let stored = decided.record(key).flatMap(UserRecord.init) ?? decided.value.record
+        return Written(record: stored, isNew: decided.value.isNew)
+    }
+
+    private func written(_ user: UserRecord, _ before: UserRecord?, by actor: String?) -> EventDraft {
+        draft(before == nil ? "user.created" : "user.updated", on: user.id, by: actor) { writer in
+            writer.key("user")
+            user.printWhole(to: &writer)
+            if let before { RecordDifference(from: before.body, to: user.body).print(to: &writer) }
+        }
+    }
+}

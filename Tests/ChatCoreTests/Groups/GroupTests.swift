@@ -1,0 +1,48 @@
+import ChatModel
+import Testing
+
+@testable import ChatCore
+
+@Suite("Channel groups") struct GroupTests {
+    @Test("keep their channels in the order they were added, each once")
+    func order() async throws {
+        try await withChat { chat in
+            let made = try await chat.write(group: "news", .replace(["b", "a", "b"]))
+            #expect(made.isNew)
+            #expect(made.record.channels == ["b", "a"])
+            let changed = try await chat.write(group: "news", .change(adding: ["c", "a"], removing: ["b", "x"]))
+            #expect(!changed.isNew)
+            #expect(changed.record.channels == ["a", "c"])
+            #expect(try await chat.group("news") == changed.record)
+            _ = try await chat.write(group: "more", .change(adding: ["c", "d"], removing: []))
+            #expect(try await chat.groupChannels(["news", "none", "more"]) == ["a", "c", "d"])
+            #expect(try await chat.groups(limit: 10).items.map(\.id) == ["more", "news"])
+            try await chat.delete(group: "news")
+            try await chat.delete(group: "news")
+            #expect(try await chat.group("news") == nil)
+            #expect(try await chat.events().isEmpty)
+        }
+    }
+
+    @Test("are bounded, versioned, and written by managers that reach their channels")
+    func bounds() async throws {
+        var limits = Limits()
+        limits.groupChannels = 2
+        try await withChat(limits: limits) { chat in
+            let made = try await chat.write(group: "news", .replace(["a", "b"]))
+            let full = try await refusal {
+                _ = try await chat.write(group: "news", .change(adding: ["c"], removing: []))
+            }
+            #expect(full.slug == "group_full")
+            try await expect(.stale) { _ = try await chat.write(group: "news", .replace([]), demand: .etag("x")) }
+            _ = try await chat.write(group: "news", .replace([]), demand: .etag(made.record.etag))
+            let user = chat.with([.emit, .read])
+            try await expect(.forbidden) { _ = try await user.write(group: "news", .replace(["a"])) }
+            try await expect(.malformed) { _ = try await chat.write(group: "news", .replace(["a.*"])) }
+            let patterns = [try #require(NamePattern("a.*"))]
+            let narrow = chat.service.chat(
+                for: Caller(space: chat.space, credential: "key_x", scopes: [.manage], channels: patterns))
+            try await expect(.forbidden) { _ = try await narrow.write(group: "news", .replace(["b"])) }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import ChatModel
+import JSON
+import Testing
+
+@testable import ChatCore
+
+@Suite("Lists of records") struct RecordListTests {
+    private func list(_ filter: String? = nil, sort: [String] = [], limit: Int = 50) -> RecordList {
+        var list = RecordList(limit: limit)
+        list.filter = filter
+        list.sort = sort
+        return list
+    }
+
+    /// Ana on floor 1, Andy on 2, Ben on 3 and away.
+    private func withUsers(_ body: @Sendable (ChatAccess) async throws -> Void) async throws {
+        try await withChat { chat in
+            for (index, name) in ["Ana", "Andy", "Ben"].enumerated() {
+                var edit = UserEdit()
+                edit.name = .set(name)
+                edit.custom = .set(json(#"{"floor":\#(index + 1),"label":"50% *"}"#))
+                edit.status = name == "Ben" ? .set("away") : .keep
+                _ = try await chat.put(user: name.lowercased(), edit)
+            }
+            try await body(chat)
+        }
+    }
+
+    @Test(
+        "are narrowed by conditions over fields",
+        arguments: [
+            ("name LIKE 'an*'", "ana andy"), ("name == 'Ana'", "ana"), ("name == 'ana'", ""),
+            ("name != 'Ana'", "andy ben"), ("custom.floor > 1", "andy ben"),
+            ("custom.floor >= 1 && custom.floor < 3", "ana andy"), ("custom.floor > -1", "ana andy ben"),
+            ("status == null", "ana andy"), ("status != null", "ben"),
+            ("!(status == 'away') and name like '*Y'", "andy"), ("name == 'Ana' || name == 'Ben'", "ana ben"),
+            ("auto_accepts_invites == true", ""), ("custom.label LIKE '*\\*'", "ana andy ben"),
+            ("custom.label LIKE '5_*'", ""),
+        ])
+    func filters(_ filter: String, _ expected: String) async throws {
+        try await withUsers { chat in
+            #expect(try await chat.users(list(filter)).items.map(\.id).joined(separator: " ") == expected)
+        }
+    }
+
+    @Test(
+        "refuse conditions that cannot be read, with the column",
+        arguments: [
+            ("", 1), ("name", 5), ("name ==", 8), ("name == other", 9), ("nme == 'x'", 1), ("custom == 1", 1),
+            ("name == 'x' &&", 15), ("(name == 'x'", 13), ("name LIKE 5", 11), ("name == 'x' name", 13),
+            ("custom. == 1", 9), ("metadata_x.y == 1", 1),
+        ])
+    func unreadable(_ filter: String, _ column: Int) async throws {
+        try await withChat { chat in
+            let error = try await refusal { _ = try await chat.users(list(filter)) }
+            #expect(error.slug == "bad_filter")
+            #expect(error.message.hasSuffix("at column \(column)"), "\(error.message)")
+        }
+    }
+
+    @Test("refuse conditions that are nested too deeply or too long")
+    func deep() async throws {
+        try await withChat { chat in
+            let deep = String(repeating: "(", count: 1000) + "name == 'x'" + String(repeating: ")", count: 1000)
+            #expect(try await refusal { _ = try await chat.users(list(deep)) }.slug == "bad_filter")
+            let nots = String(repeating: "!", count: 1000) + "(name == 'x')"
+            #expect(try await refusal { _ = try await chat.users(list(nots)) }.slug == "bad_filter")
+            let long = "name == '" + String(repeating: "x", count: chat.limits.filterBytes) + "'"
+            #expect(try await refusal { _ = try await chat.users(list(long)) }.slug == "bad_filter")
+        }
+    }
+
+    @Test("are sorted by fields, walked in pages and counted on request")
+    func pages() async throws {
+        try await withUsers { chat in
+            let sorted = try await chat.users(list(sort: ["status:desc", "name:desc"])).items
+            #expect(sorted.map(\.id) == ["ben", "andy", "ana"])
+            #expect(try await chat.users(list(sort: ["id:desc"])).items.map(\.id) == ["ben", "andy", "ana"])
+            #expect(try await chat.users(list(sort: ["updated:desc"])).items.map(\.id) == ["ben", "andy", "ana"])
+            var walk = list(sort: ["name:desc"], limit: 2)
+            walk.wantsTotal = true
+            let first = try await chat.users(walk)
+            #expect(first.items.map(\.id) == ["ben", "andy"])
+            #expect(first.total == 3)
+            walk.cursor = first.cursor
+            let second = try await chat.users(walk)
+            #expect(second.items.map(\.id) == ["ana"])
+            #expect(!second.hasMore)
+            for bad in ["custom.floor", "name:up", "name:asc:x", "nme", ""] {
+                #expect(try await refusal { _ = try await chat.users(list(sort: [bad])) }.slug == "bad_sort")
+            }
+        }
+    }
+
+    @Test("of channels and members show what the caller reaches")
+    func reach() async throws {
+        try await withChat { chat in
+            for channel in ["crew", "team.a", "team.b"] { try await chat.makeChannel(channel, users: ["ben"]) }
+            var all = list()
+            all.wantsTotal = true
+            #expect(try await chat.channels(all).total == 3)
+            let patterns = [try #require(NamePattern("team.*"))]
+            let narrow = chat.service.chat(
+                for: Caller(space: chat.space, credential: "key_x", scopes: [.read], channels: patterns))
+            let page = try await narrow.channels(all)
+            #expect(page.items.map(\.channel.id) == ["team.a", "team.b"])
+            #expect(page.items.map(\.counts.all) == [2, 2])
+            #expect(page.total == nil)
+            #expect(try await narrow.memberships(of: "ben", all).items.map(\.channel) == ["team.a", "team.b"])
+            try await expect(.forbidden) { _ = try await narrow.members(of: "crew", all) }
+            let invited = try await chat.members(of: "crew", list("state == 'invited'"))
+            #expect(invited.items.map(\.user) == ["ben"])
+            #expect(try await chat.members(of: "crew", list(sort: ["user:desc"])).items.map(\.user) == ["ben", "ana"])
+            #expect(try await chat.memberships(of: "ben", list("channel LIKE 'team*'")).items.count == 2)
+        }
+    }
+}
