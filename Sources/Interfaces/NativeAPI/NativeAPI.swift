@@ -68,6 +68,11 @@ public struct NativeAPI: Sendable {
         addPresenceRoutes(to: &router)
         addParticipantRoutes(to: &router)
         addTypingRoutes(to: &router)
+        addUserRoutes(to: &router)
+        addChannelRoutes(to: &router)
+        addMemberRoutes(to: &router)
+        addInviteRoutes(to: &router)
+        addGroupRoutes(to: &router)
         addOperationRoutes(to: &router)
     }
 

@@ -16,7 +16,9 @@ enum ProblemCatalogue {
 
     private static let byCode = Dictionary(uniqueKeysWithValues: entries.map { ($0.code, $0) })
 
-    static let entries: [Entry] = [
+    static let entries = common + members
+
+    private static let common: [Entry] = [
         Entry(
             code: "malformed_request", status: 400, title: "The request is malformed",
             meaning: "Its line, path, query, header or body cannot be understood; the detail says what and, "

@@ -1,0 +1,149 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addChannelRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.get, "/v1/channels", handler: asCaller(getChannels))
+        router.add(.post, "/v1/channels", body: body, handler: asCaller(postChannel))
+        router.add(.get, "/v1/channels/{channel}", handler: asCaller(getChannel))
+        router.add(.put, "/v1/channels/{channel}", body: body, handler: asCaller(putChannel))
+        router.add(.patch, "/v1/channels/{channel}", body: body, handler: asCaller(patchChannel))
+        router.add(.delete, "/v1/channels/{channel}", handler: asCaller(deleteChannel))
+        router.add(.put, "/v1/channels/{channel}/operators/{user}", body: body, handler: asCaller(putOperator))
+        router.add(.delete, "/v1/channels/{channel}/operators/{user}", handler: asCaller(deleteOperator))
+    }
+
+    /// `GET /v1/channels`
+    private func getChannels(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try RecordListing(
+            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).channels(listing.list)
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
+    }
+
+    /// `POST /v1/channels`
+    private func postChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(
+            request.body.bytes, limits: limits, known: ChannelEdit.members + ["id", "kind", "users"])
+        var new = NewChannel(
+            kind: try fields.required("kind", try fields.word("kind", ChannelKind.self)), id: try fields.string("id"))
+        new.users = try fields.strings("users") ?? []
+        new.edit = try ChannelEdit(fields)
+        let made = try await chat(for: caller, request).make(new, by: try fields.string(ActorName.parameter))
+        let location = "/v1/channels/" + Self.pathSegment(made.record.channel.id)
+        return Self.shown(made.record, createdAt: made.isNew ? location : nil)
+    }
+
+    /// `GET /v1/channels/{channel}`. Never a 304: the counts change and its version, which is for `If-Match`, does not.
+    private func getChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        guard let view = try await chat(for: caller, request).channelView(request.name("channel")) else {
+            throw ChatError(.notFound, "channel '\(request.name("channel"))' has no record")
+        }
+        return Self.shown(view)
+    }
+
+    /// `PUT /v1/channels/{channel}`: makes the record, or replaces what the app keeps in it.
+    private func putChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ChannelEdit.members + ["kind"])
+        let kind = try fields.required("kind", try fields.word("kind", ChannelKind.self))
+        let (chat, edit) = (try chat(for: caller, request), try ChannelEdit(fields))
+        let by = try fields.string(ActorName.parameter)
+        let demand = try await channelDemand(request, chat)
+        let written = try await Self.meeting(demand) { () throws(ChatError) in
+            try await chat.put(channel: request.name("channel"), kind: kind, edit, demand: demand, by: by)
+        }
+        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+    }
+
+    /// `PATCH /v1/channels/{channel}`
+    private func patchChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ChannelEdit.members)
+        let chat = try chat(for: caller, request)
+        let view = try await chat.update(
+            channel: request.name("channel"), try ChannelEdit(fields), demand: try await channelDemand(request, chat),
+            by: try fields.string(ActorName.parameter))
+        return Self.shown(view)
+    }
+
+    /// `DELETE /v1/channels/{channel}`
+    private func deleteChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let chat = try chat(for: caller, request)
+        try await chat.delete(
+            channel: request.name("channel"), demand: try await channelDemand(request, chat),
+            by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    /// `PUT /v1/channels/{channel}/operators/{user}`
+    private func putOperator(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: [ActorName.parameter])
+        let view = try await chat(for: caller, request).appoint(
+            request.name("user"), in: request.name("channel"), .operator, by: try ActorName(parameters, fields).name)
+        return Self.shown(view)
+    }
+
+    /// `DELETE /v1/channels/{channel}/operators/{user}`
+    private func deleteOperator(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try await chat(for: caller, request).appoint(
+            request.name("user"), in: request.name("channel"), .member, by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    /// A name as one segment of a path (RFC 3986, 2.3).
+    private static func pathSegment(_ name: String) -> String {
+        let hexadecimal = Array("0123456789ABCDEF".utf8)
+        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+        let bytes = name.utf8.flatMap { byte in
+            plain.contains(byte)
+                ? [byte] : [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func shown(_ view: ChannelView, createdAt location: String? = nil) -> Response {
+        shown(etag: view.channel.etag, createdAt: location) { view.show(to: &$0) }
+    }
+
+    private func channelDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
+        try await Self.demand(of: request) { try await chat.channelView(request.name("channel"))?.channel.etag }
+    }
+}
+
+extension ChannelView {
+    func show(to writer: inout JSONWriter) {
+        writer.record(id: channel.id, etag: channel.etag, updated: channel.updated) { writer in
+            channel.printMembers(to: &writer)
+            guard channel.kind.hasMembers else { return }
+            writer.member("member_count", counts.all)
+            writer.member("joined_member_count", counts.joined)
+        }
+    }
+}
+
+extension ChannelEdit {
+    fileprivate static let members = [
+        "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", ActorName.parameter,
+    ]
+
+    fileprivate init(_ fields: Fields) throws(ChatError) {
+        self.init()
+        name = try fields.edit("name")
+        description = try fields.edit("description")
+        customType = try fields.edit("custom_type")
+        coverURL = try fields.edit("cover_url")
+        type = try fields.edit("type")
+        status = try fields.edit("status")
+        data = fields.edit(value: "data")
+        custom = try fields.edit(object: "custom")
+    }
+}

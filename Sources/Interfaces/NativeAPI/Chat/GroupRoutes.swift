@@ -1,0 +1,79 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addGroupRoutes(to router: inout Router) {
+        // The longest group: every name at its longest, quoted.
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes + limits.groupChannels * 260)
+        router.add(.get, "/v1/channel-groups", handler: asCaller(getGroups))
+        router.add(.get, "/v1/channel-groups/{group}", handler: asCaller(getGroup))
+        router.add(.put, "/v1/channel-groups/{group}", body: body, handler: asCaller(putGroup))
+        router.add(.patch, "/v1/channel-groups/{group}", body: body, handler: asCaller(patchGroup))
+        router.add(.delete, "/v1/channel-groups/{group}", handler: asCaller(deleteGroup))
+    }
+
+    /// `GET /v1/channel-groups`
+    private func getGroups(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).groups(limit: listing.limit, cursor: listing.cursor)
+        return Listing.response(page, to: request) { group, writer in
+            writer.record(id: group.id, etag: group.etag, updated: group.updated) {
+                $0.member("channel_count", group.channels.count)
+            }
+        }
+    }
+
+    /// `GET /v1/channel-groups/{group}`
+    private func getGroup(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        guard let group = try await chat(for: caller, request).group(request.name("group")) else {
+            throw ChatError(.notFound, "there is no channel group '\(request.name("group"))'")
+        }
+        return Self.shown(group).unlessKnown(EntityTag.quoted(group.etag), to: request.headers)
+    }
+
+    /// `PUT /v1/channel-groups/{group}`
+    private func putGroup(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["channels"])
+        let channels = try fields.required("channels", try fields.strings("channels"))
+        let chat = try chat(for: caller, request)
+        let demand = try await groupDemand(request, chat)
+        let written = try await Self.meeting(demand) { () throws(ChatError) in
+            try await chat.write(group: request.name("group"), .replace(channels), demand: demand)
+        }
+        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+    }
+
+    /// `PATCH /v1/channel-groups/{group}`
+    private func patchGroup(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["add", "remove"])
+        let edit = ChatAccess.GroupEdit.change(
+            adding: try fields.strings("add") ?? [], removing: try fields.strings("remove") ?? [])
+        let chat = try chat(for: caller, request)
+        let written = try await chat.write(
+            group: request.name("group"), edit, demand: try await groupDemand(request, chat))
+        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+    }
+
+    /// `DELETE /v1/channel-groups/{group}`
+    private func deleteGroup(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let chat = try chat(for: caller, request)
+        try await chat.delete(group: request.name("group"), demand: try await groupDemand(request, chat))
+        return .empty()
+    }
+
+    private static func shown(_ group: GroupRecord, createdAt location: String? = nil) -> Response {
+        shown(etag: group.etag, createdAt: location) { writer in
+            writer.record(id: group.id, etag: group.etag, updated: group.updated) { group.printMembers(to: &$0) }
+        }
+    }
+
+    private func groupDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
+        try await Self.demand(of: request) { try await chat.group(request.name("group"))?.etag }
+    }
+}

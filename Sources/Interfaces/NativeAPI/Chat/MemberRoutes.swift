@@ -1,0 +1,113 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addMemberRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.get, "/v1/channels/{channel}/members", handler: asCaller(getMembers))
+        router.add(.get, "/v1/channels/{channel}/members/{user}", handler: asCaller(getMember))
+        router.add(.put, "/v1/channels/{channel}/members/{user}", body: body, handler: asCaller(putMember))
+        router.add(.patch, "/v1/channels/{channel}/members/{user}", body: body, handler: asCaller(patchMember))
+        router.add(.delete, "/v1/channels/{channel}/members/{user}", handler: asCaller(deleteMember))
+        router.add(.put, "/v1/channels/{channel}/members/{user}/hidden", body: body, handler: asCaller(putHidden))
+        router.add(.delete, "/v1/channels/{channel}/members/{user}/hidden", handler: asCaller(deleteHidden))
+    }
+
+    /// `GET /v1/channels/{channel}/members`
+    private func getMembers(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try RecordListing(
+            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).members(of: request.name("channel"), listing.list)
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
+    }
+
+    /// `GET /v1/channels/{channel}/members/{user}`
+    private func getMember(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let chat = try chat(for: caller, request)
+        guard let membership = try await chat.member(request.name("user"), of: request.name("channel")) else {
+            throw ChatError(
+                .notFound, "user '\(request.name("user"))' is no member of channel '\(request.name("channel"))'",
+                slug: "no_such_member")
+        }
+        return Self.shown(membership).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
+    }
+
+    /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts, or lets in.
+    private func putMember(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: MembershipEdit.members)
+        let edit = try fields.map(MembershipEdit.init) ?? MembershipEdit()
+        let written = try await chat(for: caller, request).join(
+            request.name("user"), to: request.name("channel"), edit, by: try ActorName(parameters, fields).name)
+        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+    }
+
+    /// `PATCH /v1/channels/{channel}/members/{user}`
+    private func patchMember(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try Fields(request.body.bytes, limits: limits, known: MembershipEdit.members)
+        let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
+        let etag = try await Precondition(request.headers).etag {
+            try await chat.member(user, of: channel)?.etag ?? ""
+        }
+        let membership = try await chat.update(
+            memberOf: channel, user, try MembershipEdit(fields), demand: etag,
+            by: try ActorName(parameters, fields).name)
+        return Self.shown(membership)
+    }
+
+    /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or is removed.
+    private func deleteMember(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
+        try await chat(for: caller, request).leave(
+            request.name("user"), from: request.name("channel"), reason: try parameters.text("reason"),
+            by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    /// `PUT /v1/channels/{channel}/members/{user}/hidden`
+    private func putHidden(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(
+            request, known: ["hide_previous_messages", "allow_auto_unhide", ActorName.parameter])
+        let membership = try await chat(for: caller, request).hide(
+            request.name("channel"), for: request.name("user"),
+            hidesHistory: try fields?.boolean("hide_previous_messages") ?? false,
+            endsWithMessage: try fields?.boolean("allow_auto_unhide") ?? true,
+            by: try ActorName(parameters, fields).name)
+        return Self.shown(membership)
+    }
+
+    /// `DELETE /v1/channels/{channel}/members/{user}/hidden`
+    private func deleteHidden(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try await chat(for: caller, request).unhide(
+            request.name("channel"), for: request.name("user"), by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    static func shown(_ membership: MembershipRecord, createdAt location: String? = nil) -> Response {
+        shown(etag: membership.etag, createdAt: location) { membership.show(to: &$0) }
+    }
+}
+
+extension MembershipRecord {
+    func show(to writer: inout JSONWriter) {
+        writer.record(etag: etag, updated: updated) { printMembers(to: &$0) }
+    }
+}
+
+extension MembershipEdit {
+    fileprivate static let members = ["type", "status", "custom", "role", ActorName.parameter]
+
+    fileprivate init(_ fields: Fields) throws(ChatError) {
+        self.init()
+        type = try fields.edit("type")
+        status = try fields.edit("status")
+        custom = try fields.edit(object: "custom")
+        role = try fields.word("role", MemberRole.self)
+    }
+}

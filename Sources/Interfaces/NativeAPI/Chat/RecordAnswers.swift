@@ -1,0 +1,70 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension JSONWriter {
+    /// A record as the native API shows it: its own members, its version and when it last changed.
+    mutating func record(
+        id: String? = nil, etag: String, updated: Timetoken, _ print: (inout JSONWriter) -> Void
+    ) {
+        beginObject()
+        if let id { member("id", id) }
+        print(&self)
+        member("etag", etag)
+        member("updated_at", updated.timestamp)
+        endObject()
+    }
+}
+
+extension NativeAPI {
+    /// One record, with its version as `ETag` and, when it was made by this request, where it is.
+    static func shown(
+        etag: String, createdAt location: String? = nil, _ print: (inout JSONWriter) -> Void
+    ) -> Response {
+        let created = location.map { [(name: "Location", value: $0)] } ?? []
+        return .json(
+            JSONText { print(&$0) }.bytes, status: location == nil ? 200 : 201,
+            headers: [(name: "ETag", value: EntityTag.quoted(etag))] + created)
+    }
+
+    /// What a request demands of the record it writes: `If-Match`, or `If-None-Match: *` for one that must not be there
+    /// (RFC 9110, 13.1).
+    static func demand(
+        of request: Request, current: () async throws -> String?
+    ) async throws -> RecordChange.Demand {
+        if request.headers[all: "If-None-Match"].contains("*") { return .absent }
+        let etag = try await Precondition(request.headers).etag { try await current() ?? "" }
+        return etag.map { .etag($0) } ?? .none
+    }
+
+    /// Runs a write; what an `If-None-Match: *` forbids is a failed precondition.
+    static func meeting<Value>(
+        _ demand: RecordChange.Demand, _ write: () async throws(ChatError) -> Value
+    ) async throws(ChatError) -> Value {
+        do throws(ChatError) {
+            return try await write()
+        } catch {
+            guard case .absent = demand, error.code == .conflict else { throw error }
+            throw ChatError(.stale, "there is one already, and If-None-Match demands that there be none")
+        }
+    }
+}
+
+/// The parameters of lists of records.
+struct RecordListing {
+    static let parameterNames = Listing.parameterNames + ["filter", "sort", "total"]
+
+    let list: RecordList
+
+    init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
+        let listing = try Listing(parameters, of: request, limits: limits)
+        var list = RecordList(limit: listing.limit)
+        list.cursor = listing.cursor
+        list.filter = try parameters.text("filter")
+        list.sort = parameters.texts("sort")
+        list.wantsTotal = try parameters.flag("total")
+        guard list.sort.count <= 4 else { throw Parameters.bad("sort", "may be given four times at most") }
+        self.list = list
+    }
+}

@@ -1,0 +1,138 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addUserRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.get, "/v1/users", handler: asCaller(getUsers))
+        router.add(.get, "/v1/users/{user}", handler: asCaller(getUser))
+        router.add(.put, "/v1/users/{user}", body: body, handler: asCaller(putUser))
+        router.add(.patch, "/v1/users/{user}", body: body, handler: asCaller(patchUser))
+        router.add(.delete, "/v1/users/{user}", handler: asCaller(deleteUser))
+        router.add(.get, "/v1/users/{user}/memberships", handler: asCaller(getMemberships))
+        router.add(.get, "/v1/users/{user}/blocks", handler: asCaller(getBlocks))
+        router.add(.put, "/v1/users/{user}/blocks/{other}", body: body, handler: asCaller(putBlock))
+        router.add(.delete, "/v1/users/{user}/blocks/{other}", handler: asCaller(deleteBlock))
+    }
+
+    /// `GET /v1/users`
+    private func getUsers(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try RecordListing(
+            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).users(listing.list)
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
+    }
+
+    /// `GET /v1/users/{user}`
+    private func getUser(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        guard let user = try await chat(for: caller, request).user(request.name("user")) else {
+            throw ChatError(.notFound, "user '\(request.name("user"))' has no record")
+        }
+        return Self.shown(etag: user.etag) { user.show(to: &$0) }
+            .unlessKnown(EntityTag.quoted(user.etag), to: request.headers)
+    }
+
+    /// `PUT /v1/users/{user}`: makes the record, or replaces all of it.
+    private func putUser(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: UserEdit.members)
+        let edit = try fields.map(UserEdit.init) ?? UserEdit()
+        let (chat, id) = (try chat(for: caller, request), request.name("user"))
+        let by = try ActorName(parameters, fields).name
+        let demand = try await userDemand(request, chat)
+        let written = try await Self.meeting(demand) { () throws(ChatError) in
+            try await chat.put(user: id, edit, demand: demand, by: by)
+        }
+        return Self.shown(etag: written.record.etag, createdAt: written.isNew ? request.path : nil) {
+            written.record.show(to: &$0)
+        }
+    }
+
+    /// `PATCH /v1/users/{user}`
+    private func patchUser(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try Fields(request.body.bytes, limits: limits, known: UserEdit.members)
+        let (chat, id) = (try chat(for: caller, request), request.name("user"))
+        let user = try await chat.update(
+            user: id, try UserEdit(fields), demand: try await userDemand(request, chat),
+            by: try ActorName(parameters, fields).name)
+        return Self.shown(etag: user.etag) { user.show(to: &$0) }
+    }
+
+    /// `DELETE /v1/users/{user}`
+    private func deleteUser(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let chat = try chat(for: caller, request)
+        try await chat.delete(
+            user: request.name("user"), demand: try await userDemand(request, chat),
+            by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    /// `GET /v1/users/{user}/memberships`
+    private func getMemberships(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try RecordListing(
+            Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).memberships(of: request.name("user"), listing.list)
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
+    }
+
+    /// `GET /v1/users/{user}/blocks`
+    private func getBlocks(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).blocks(
+            of: request.name("user"), limit: listing.limit, cursor: listing.cursor)
+        return Listing.response(page, to: request) { block, writer in writer.raw(block.body) }
+    }
+
+    /// `PUT /v1/users/{user}/blocks/{other}`
+    private func putBlock(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: [ActorName.parameter])
+        let block = try await chat(for: caller, request).block(
+            request.name("other"), for: request.name("user"), by: try ActorName(parameters, fields).name)
+        let created = block.isNew ? [(name: "Location", value: request.path)] : []
+        return .json(block.record.body.bytes, status: block.isNew ? 201 : 200, headers: created)
+    }
+
+    /// `DELETE /v1/users/{user}/blocks/{other}`
+    private func deleteBlock(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        try await chat(for: caller, request).unblock(
+            request.name("other"), for: request.name("user"), by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
+        try await Self.demand(of: request) { try await chat.user(request.name("user"))?.etag }
+    }
+}
+
+extension UserRecord {
+    func show(to writer: inout JSONWriter) {
+        writer.record(id: id, etag: etag, updated: updated) { printMembers(to: &$0) }
+    }
+}
+
+extension UserEdit {
+    fileprivate static let members = [
+        "name", "profile_url", "email", "external_id", "type", "status", "custom", "metadata", "auto_accepts_invites",
+        ActorName.parameter,
+    ]
+
+    fileprivate init(_ fields: Fields) throws(ChatError) {
+        self.init()
+        name = try fields.edit("name")
+        profileURL = try fields.edit("profile_url")
+        email = try fields.edit("email")
+        externalID = try fields.edit("external_id")
+        type = try fields.edit("type")
+        status = try fields.edit("status")
+        custom = try fields.edit(object: "custom")
+        metadata = try fields.edit(texts: "metadata")
+        autoAcceptsInvites = try fields.edit(flag: "auto_accepts_invites")
+    }
+}

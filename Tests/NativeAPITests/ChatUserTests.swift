@@ -1,0 +1,87 @@
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("Users over HTTP") struct ChatUserTests {
+    @Test("are made, read, changed at a version, listed and deleted")
+    func story() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.get, "/v1/users/ana").status == 404)
+            let made = await api.call(
+                .put, "/v1/users/ana", #"{"name":"Ana","custom":{"rate":1.50},"metadata":{"lang":"en"}}"#)
+            #expect(made.status == 201 && made.header("Location") == "/v1/users/ana")
+            #expect(made.raw("custom")?.description == #"{"rate":1.50}"#)
+            let tag = try #require(made.header("ETag"))
+            #expect(await api.call(.get, "/v1/users/ana", headers: [("If-None-Match", tag)]).status == 304)
+
+            let patched = await api.call(
+                .patch, "/v1/users/ana", #"{"name":null,"status":"away"}"#, headers: [("If-Match", tag)])
+            #expect(patched.status == 200 && patched["name"]?.isNull == true && patched["status"]?.string == "away")
+            #expect(patched["metadata"]?["lang"]?.string == "en")
+            let stale = await api.call(.patch, "/v1/users/ana", #"{"name":"B"}"#, headers: [("If-Match", tag)])
+            #expect(stale.status == 412)
+            let second = await api.call(.put, "/v1/users/ana", "{}", headers: [("If-None-Match", "*")])
+            #expect(second.status == 412)
+
+            _ = await api.call(.put, "/v1/users/ben", #"{"name":"Ben"}"#)
+            let list = await api.call(.get, "/v1/users?filter=name%20LIKE%20'b*'&total=true")
+            #expect(list["data"]?.elements?.map { $0["id"]?.string } == ["ben"])
+            #expect(list["total"]?.integer == 1)
+            let page = await api.call(.get, "/v1/users?sort=id:desc&limit=1")
+            #expect(page["data"]?[0]?["id"]?.string == "ben")
+            let cursor = try #require(page["next_cursor"]?.string)
+            let next = await api.call(.get, "/v1/users?sort=id:desc&limit=1&cursor=\(cursor)")
+            #expect(next["data"]?[0]?["id"]?.string == "ana")
+            #expect(await api.call(.get, "/v1/users?sort=nme").code == "bad_sort")
+            #expect(await api.call(.get, "/v1/users?filter=nme==1").code == "bad_filter")
+
+            #expect(await api.call(.delete, "/v1/users/ana").status == 204)
+            #expect(await api.call(.delete, "/v1/users/ana").status == 204)
+            #expect(
+                await api.types(on: "ana") == ["user.created", "user.updated", "user.deleted"])
+        }
+    }
+
+    @Test("block others, and lift it")
+    func blocks() async throws {
+        try await APIFixture.run { api in
+            let block = await api.call(.put, "/v1/users/ana/blocks/eve")
+            #expect(block.status == 201 && block["blocked"]?.string == "eve")
+            #expect(await api.call(.put, "/v1/users/ana/blocks/eve", #"{"by":"ana"}"#).status == 200)
+            #expect(await api.call(.get, "/v1/users/ana/blocks")["data"]?[0]?["blocked"]?.string == "eve")
+            #expect(await api.call(.delete, "/v1/users/ana/blocks/eve?by=ana").status == 204)
+            #expect(await api.call(.get, "/v1/users/ana/blocks")["data"]?.count == 0)
+            #expect(await api.call(.put, "/v1/users/ana/blocks/ana").code == "own_block")
+        }
+    }
+
+    @Test("answer what a wrong member should have been")
+    func mistakes() async throws {
+        try await APIFixture.run { api in
+            let wrong = await api.call(.put, "/v1/users/ana", #"{"name":7}"#)
+            #expect(wrong.code == "wrong_type")
+            #expect(await api.call(.put, "/v1/users/ana", #"{"nam":"A"}"#).code == "unknown_member")
+            #expect(await api.call(.put, "/v1/users/ana", #"{"custom":[1]}"#).code == "wrong_type")
+            #expect(await api.call(.put, "/v1/users/ana", #"{"metadata":{"a":1}}"#).code == "wrong_type")
+            #expect(await api.call(.put, "/v1/users/ana?by=x", #"{"by":"y"}"#).code == "bad_member")
+            let device = await api.call(
+                .put, "/v1/users/ana", headers: [("X-Device-Id", String(repeating: "x", count: 200))])
+            #expect(device.status == 400)
+        }
+    }
+}
+
+extension APIFixture {
+    /// The types of what is kept on a channel, oldest first.
+    func types(on channel: String) async -> [String] {
+        await call(.get, "/v1/channels/\(channel)/events")["data"]?.elements?.compactMap { $0["type"]?.string } ?? []
+    }
+
+    /// A key with these scopes alone.
+    func key(scopes: String) async throws -> String {
+        let made = await call(.post, "/v1/keys", #"{"scopes":[\#(scopes)]}"#)
+        return try #require(made["key"]?.string)
+    }
+}
