@@ -59,6 +59,14 @@ extension ChatAccess {
     }
 }
 
+/// Expects a refusal with that short name.
+func expect(
+    slug: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async throws {
+    let error = try await refusal(sourceLocation: sourceLocation, body)
+    #expect(error.slug == slug, "\(error)", sourceLocation: sourceLocation)
+}
+
 /// Holds the data of events against the schemas of their types.
 func expectValid(_ events: [Event], sourceLocation: SourceLocation = #_sourceLocation) throws {
     #expect(!events.isEmpty, sourceLocation: sourceLocation)
