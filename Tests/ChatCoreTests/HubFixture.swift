@@ -34,7 +34,8 @@ final class ScriptedLog: EventLog {
     }
 
     private let state = Lock(State())
-    private let commits = AsyncStream.makeStream(of: Commit.self)
+    /// One for each who follows.
+    private let followers = Lock<[AsyncStream<Commit>.Continuation]>([])
 
     /// Stores events without telling the hub; readers of the log see them.
     func store(_ events: [Event], watermark: Timetoken? = nil) {
@@ -46,7 +47,8 @@ final class ScriptedLog: EventLog {
 
     /// Tells the hub about stored events.
     func tell(_ events: [Event], watermark: Timetoken? = nil) {
-        commits.continuation.yield(Commit(events: events, watermark: watermark ?? events.last?.timetoken ?? .zero))
+        let commit = Commit(events: events, watermark: watermark ?? events.last?.timetoken ?? .zero)
+        for follower in followers.withLock({ $0 }) { follower.yield(commit) }
     }
 
     func commit(_ events: [Event]) {
@@ -54,7 +56,7 @@ final class ScriptedLog: EventLog {
         tell(events)
     }
 
-    func end() { commits.continuation.finish() }
+    func end() { for follower in followers.withLock({ $0 }) { follower.finish() } }
     func setFloor(_ floor: Timetoken) { state.withLock { $0.floor = floor } }
     func fail(with error: ChatError) { state.withLock { $0.failure = error } }
     /// The page sizes readers asked for.
@@ -78,7 +80,9 @@ final class ScriptedLog: EventLog {
     }
 
     func committed() async -> CommitSequence {
-        let stream = Lock(commits.stream.makeAsyncIterator())
+        let (commits, follower) = AsyncStream.makeStream(of: Commit.self)
+        followers.withLock { $0.append(follower) }
+        let stream = Lock(commits.makeAsyncIterator())
         return CommitSequence {
             var iterator = stream.withLock { $0 }
             return await iterator.next()

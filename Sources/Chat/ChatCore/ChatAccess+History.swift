@@ -31,7 +31,9 @@ extension ChatAccess {
         try caller.demand(.manage)
         try caller.demand(channel: name)
         defer { service.noteDeletion() }
-        return try await log.delete(after: after, before: before, in: channel(name))
+        let count = try await log.delete(after: after, before: before, in: channel(name))
+        await service.unread.cleared(channel(name))
+        return count
     }
 
     /// Where reading continues from now on.

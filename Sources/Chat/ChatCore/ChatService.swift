@@ -22,6 +22,8 @@ public final class ChatService: Sendable {
     public let standings: Standings
     /// Who is where: presence, participants of open channels, who types.
     public let presence: PresenceTracker
+    let restrictionEnds: RestrictionEnds
+    let unread: UnreadBoard
     private let deletionCount = Atomic<UInt64>(0)
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
@@ -39,6 +41,9 @@ public final class ChatService: Sendable {
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
         presence = PresenceTracker(engine: engine, limits: limits, clock: clock)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
+        unread = UnreadBoard(engine: engine, limits: limits)
+        restrictionEnds = RestrictionEnds(
+            directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         standings = Standings(directory: engine.directory, keyring: keyring, limits: limits)
     }
 
@@ -80,6 +85,11 @@ public final class ChatService: Sendable {
             let standingsRevision = try await standings.load()
             group.addTask { await self.standings.follow(from: standingsRevision) }
             group.addTask { await self.presence.run() }
+            let commits = try await unread.begin()
+            group.addTask { await self.unread.follow(commits) }
+            group.addTask { await self.unread.keepTelling() }
+            try await restrictionEnds.load()
+            group.addTask { await self.endRestrictions() }
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
             group.cancelAll()
         }
@@ -92,7 +102,9 @@ public final class ChatService: Sendable {
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         let decided = try await engine.directory.decide(keys, body)
-        standings.forget(decided.changes.lazy.map(\.key))
+        let keys = decided.changes.map(\.key)
+        standings.forget(keys)
+        if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
         return decided
     }
 

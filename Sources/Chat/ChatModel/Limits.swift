@@ -67,6 +67,10 @@ public struct Limits: Sendable {
     public var actionsPerMessage = 10_000
     /// Texts, and counters, that are kept with a channel.
     public var valuesPerChannel = 100
+    /// Channels of users whose unread messages are held in memory: some 200 bytes each.
+    public var unreadChannelsHeld = 500_000
+    /// Nearest ends of restrictions that are held in memory.
+    public var restrictionEndsHeld = 10_000
 
     // Who is there.
     /// Without a sign of life for so long, a user is gone.

@@ -129,6 +129,9 @@ public enum Settings {
         .integer(
             "limits.standings_held", \.limits.standingsHeld, in: 1000...10_000_000, unit: "entries",
             "channels, and users in channels, whose standing is held in memory"),
+        .integer(
+            "limits.unread_channels_held", \.limits.unreadChannelsHeld, in: 1000...100_000_000, unit: "entries",
+            "channels of users whose unread messages are held in memory"),
         .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app"),
         .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app"),
         .seconds(

@@ -26,6 +26,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "user_id": {"type": "string", "minLength": 1, "description": "Whose device."},
                   "delivered_ts": {"$ref": "#/$defs/milliseconds", "description": "The newest message there, as its time."},
+                  "last_delivered_timetoken": {"$ref": "#/$defs/timetoken", "description": "The same mark as a position."},
                   "undelivered_member_count": {"$ref": "#/$defs/count", "description": "Members it has not reached."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }

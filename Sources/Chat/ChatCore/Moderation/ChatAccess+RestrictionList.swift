@@ -1,0 +1,70 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// The restriction in force upon a user in a channel.
+    ///
+    /// - Throws: `.notFound`, slug `no_restriction`; `.forbidden` where a user's credential asks about somebody else and
+    ///   is no operator's.
+    public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
+        try await demandSight(of: user, in: channel)
+        let record = try await directory.read(RestrictionRecord.key(user, channel, in: space))
+        guard let restriction = record.flatMap(RestrictionRecord.init), !restriction.isOver(at: service.clock.now)
+        else {
+            throw ChatError(
+                .notFound, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
+        }
+        return restriction
+    }
+
+    /// The restrictions in force in a channel, by user.
+    public func restrictions(
+        in channel: String, limit: Int, cursor: String? = nil
+    ) async throws(ChatError) -> Page<RestrictionRecord> {
+        try await demandSight(of: nil, in: channel)
+        var query = RecordQuery(.restriction, in: space, limit: limit)
+        query.parent = channel
+        query.cursor = cursor
+        return try await restrictions(query)
+    }
+
+    /// The restrictions in force upon a user, by channel, as far as the credential reaches those.
+    public func restrictions(
+        of user: String, limit: Int, cursor: String? = nil
+    ) async throws(ChatError) -> Page<RestrictionRecord> {
+        try caller.demand(.read)
+        try Names.check(user: user)
+        if let own = caller.user, ExactText(own) != ExactText(user) { throw .speaksForAnother(own) }
+        var query = RecordQuery(.restriction, in: space, limit: limit)
+        query.idPrefix = RecordKey.prefix([user])
+        query.cursor = cursor
+        return try await restrictions(query)
+    }
+
+    /// A page holds fewer than its limit where some are over and not swept up yet.
+    private func restrictions(_ query: RecordQuery) async throws(ChatError) -> Page<RestrictionRecord> {
+        let page = try await directory.list(query)
+        let now = service.clock.now
+        let items = page.items.compactMap { RestrictionRecord($0) }.filter { restriction in
+            !restriction.isOver(at: now) && caller.reaches(channel: restriction.channel)
+        }
+        return Page(items: items, hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    /// A credential of a user sees that user's own restrictions, and of channels it moderates all.
+    private func demandSight(of user: String?, in name: String) async throws(ChatError) {
+        try caller.demand(.read)
+        try demandRecord(of: name)
+        guard let own = caller.user else { return }
+        if let user, ExactText(user) == ExactText(own) { return }
+        guard try await standing(of: name).isOperator(own) else {
+            throw ChatError(
+                .forbidden, "only an operator of channel '\(name)' sees who is restricted there", slug: "not_operator")
+        }
+    }
+}
+
+extension ChatError {
+    static func speaksForAnother(_ own: String) -> ChatError {
+        ChatError(.forbidden, "this credential speaks for user '\(own)' only")
+    }
+}

@@ -1,0 +1,72 @@
+public import ChatModel
+
+extension ChatAccess {
+    /// Bans a user from a channel, mutes one there, or both; in place of what was in force. The same once more changes
+    /// nothing. Who is banned is no member and no operator any more.
+    ///
+    /// Holds until it is lifted or over, also in a channel without a record, and also for who is no member yet.
+    /// - Parameters:
+    ///   - etag: which version must be in force, if any.
+    ///   - named: the moderator, where the credential may name somebody.
+    /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`.
+    public func restrict(
+        _ user: String, in channel: String, _ sanction: Sanction, demand etag: String? = nil, by named: String? = nil
+    ) async throws(ChatError) -> Written<RestrictionRecord> {
+        try check(sanction)
+        let key = RestrictionRecord.key(user, channel, in: space)
+        let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
+            try change.stored.demand(etag: etag)
+            let isNew = change.stored == nil
+            let decision = change.put(sanction)
+            return Decision(
+                Written(record: decision.value, isNew: isNew), changes: decision.changes, events: decision.events)
+        }
+        let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
+        service.restrictionEnds.expect(stored, in: space)
+        return Written(record: stored, isNew: decided.value.isNew)
+    }
+
+    /// Ends a restriction before its time; nothing when there is none.
+    public func lift(
+        restrictionOf user: String, in channel: String, demand etag: String? = nil, by named: String? = nil
+    ) async throws(ChatError) {
+        _ = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
+            try change.stored.demand(etag: etag)
+            return change.lift(reason: "request")
+        }
+    }
+
+    private func changeRestriction<Value: Sendable>(
+        of user: String, in channel: String, by named: String?,
+        _ body: @escaping @Sendable (inout RestrictionChange) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        try demandRecord(of: channel)
+        try Names.check(user: user)
+        let actor = try actor(named)
+        let keys = RestrictionChange.keys(of: user, in: channel, by: actor, space)
+        return try await decide(keys) { situation throws(ChatError) in
+            var change = try RestrictionChange(of: user, in: channel, situation, by: actor, self)
+            try change.demandRights()
+            return try body(&change)
+        }
+    }
+
+    private func check(_ sanction: Sanction) throws(ChatError) {
+        guard sanction.isBan || sanction.isMute else {
+            throw ChatError(
+                .malformed, "a restriction is a ban, a mute, or both; to end one, DELETE it", slug: "bad_member")
+        }
+        try limits.check(sanction.reason, "reason")
+        guard sanction.until.map({ $0 > service.clock.now }) ?? true else {
+            throw ChatError(.malformed, "the end of the restriction lies in the past", slug: "bad_member")
+        }
+    }
+}
+
+extension RestrictionRecord? {
+    /// - Throws: `.stale`.
+    fileprivate func demand(etag wanted: String?) throws(ChatError) {
+        guard let wanted, wanted != self?.etag else { return }
+        throw ChatError(.stale, "the restriction has been changed or lifted since; read it again")
+    }
+}

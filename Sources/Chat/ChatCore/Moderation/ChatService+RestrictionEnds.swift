@@ -1,0 +1,28 @@
+import ChatModel
+
+extension ChatService {
+    /// Lifts restrictions when they are over, until cancelled.
+    func endRestrictions() async {
+        while !Task.isCancelled {
+            await sweepRestrictions()
+            // The wall clock may step, and a nearer end may come in: looking each second is cheap, and knows of both.
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Each end is told once: whoever finds the restriction gone, or prolonged, has nothing to tell.
+    func sweepRestrictions() async {
+        await restrictionEnds.sweep { user, channel, space throws(ChatError) in
+            let chat = chat(for: .gateway(in: space))
+            let actor = Actor(user: nil, isManager: true)
+            let keys = RestrictionChange.keys(of: user, in: channel, by: actor, space)
+            _ = try await decide(keys) { situation throws(ChatError) in
+                var change = try RestrictionChange(of: user, in: channel, situation, by: actor, chat)
+                guard let stored = change.stored, stored.isOver(at: situation.now) else {
+                    return Decision<RestrictionRecord?>(nil)
+                }
+                return change.lift(reason: "expired")
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import ChatModel
+import JSON
+
+/// A change of one user's restriction in the making, and what follows from it for the channel's members.
+///
+/// Works for channels without a record as well: there are no members then, and everybody on the channel is told.
+struct RestrictionChange {
+    let chat: ChatAccess
+    let situation: Situation
+    let actor: Actor
+    let user: String
+    let channel: String
+    private let record: ChannelRecord?
+    private var members: MemberChange?
+    private var events: [EventDraft] = []
+
+    static func keys(of user: String, in channel: String, by actor: Actor, _ space: SpaceID) -> [RecordKey] {
+        let keys = MemberChange.keys(of: channel, users: [user], by: actor, in: space)
+        return keys + (actor.user.map { [RestrictionRecord.key($0, channel, in: space)] } ?? [])
+    }
+
+    init(
+        of user: String, in channel: String, _ situation: Situation, by actor: Actor, _ chat: ChatAccess
+    ) throws(ChatError) {
+        self.chat = chat
+        self.situation = situation
+        self.actor = actor
+        self.user = user
+        self.channel = channel
+        record = situation[ChannelRecord.key(channel, in: chat.space)].flatMap(ChannelRecord.init)
+        if record != nil { members = try MemberChange(of: channel, situation, by: actor, in: chat) }
+    }
+
+    /// - Throws: `.forbidden`: who is no operator, or is under a restriction himself, moderates nobody.
+    func demandRights() throws(ChatError) {
+        try actor.demandOperator(of: record)
+        guard !actor.isManager, let own = actor.user else { return }
+        let restriction = situation[RestrictionRecord.key(own, channel, in: chat.space)].flatMap(RestrictionRecord.init)
+        if let restriction, !restriction.isOver(at: situation.now) { throw ChatError(restriction) }
+    }
+
+    var stored: RestrictionRecord? {
+        situation[RestrictionRecord.key(user, channel, in: chat.space)].flatMap(RestrictionRecord.init)
+    }
+
+    /// What is in force. One that is over is lifted by the way, so that its end is told before what follows.
+    mutating func current() -> RestrictionRecord? {
+        guard let stored else { return nil }
+        guard stored.isOver(at: situation.now) else { return stored }
+        tellEnd(of: stored, reason: "expired")
+        return nil
+    }
+
+    mutating func put(_ sanction: Sanction) -> Decision<RestrictionRecord> {
+        let before = current()
+        let after = restriction(sanction, after: before)
+        if let before, Sanction(before) == sanction { return Decision(before) }
+        // What ends is told before what begins.
+        if let before, before.isBanned, !after.isBanned { tell("user.unbanned", after, reason: "request") }
+        if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, reason: "request") }
+        if after.isBanned { tell("user.banned", after, reason: after.reason) }
+        if after.isMuted { tell("user.muted", after, reason: after.reason) }
+        return decision(after, writing: after)
+    }
+
+    /// Ends the restriction; nothing when there is none.
+    mutating func lift(reason: String) -> Decision<RestrictionRecord?> {
+        guard let stored else { return Decision(nil) }
+        tellEnd(of: stored, reason: stored.isOver(at: situation.now) ? "expired" : reason)
+        return decision(stored, writing: nil)
+    }
+
+    private func restriction(_ sanction: Sanction, after before: RestrictionRecord?) -> RestrictionRecord {
+        var after = RestrictionRecord(
+            user: user, channel: channel, isBanned: sanction.isBan, isMuted: sanction.isMute)
+        after.reason = sanction.reason
+        after.until = sanction.until
+        after.moderator = actor.user
+        after.since = before?.since ?? situation.now
+        return after
+    }
+
+    private mutating func tellEnd(of restriction: RestrictionRecord, reason: String) {
+        var after = restriction
+        after.isBanned = false
+        after.isMuted = false
+        if restriction.isBanned { tell("user.unbanned", after, reason: reason) }
+        if restriction.isMuted { tell("user.unmuted", after, reason: reason) }
+    }
+
+    private mutating func decision<Value>(_ value: Value, writing after: RestrictionRecord?) -> Decision<Value> {
+        let key = RestrictionRecord.key(user, channel, in: chat.space)
+        var decision = Decision(value)
+        if var members {
+            for event in events { members.add(event) }
+            if after?.isBanned ?? false {
+                members.leave(user, reason: actor.user == nil ? "ADMIN_REMOVED" : "CHANNEL_OPERATOR_REMOVED")
+                members.setOperator(user, false)
+            }
+            decision = members.decision(value)
+        } else {
+            decision.events = events
+        }
+        decision.changes.insert(RecordChange(key, body: after?.body, parent: channel), at: 0)
+        return decision
+    }
+}
+
+extension RestrictionChange {
+    private mutating func tell(_ type: String, _ restriction: RestrictionRecord, reason: String?) {
+        events.append(
+            chat.draft(type, on: channel, by: actor.user, audience: audience(of: type)) { writer in
+                writer.member("user_id", user)
+                writer.member("channel_id", channel)
+                writer.member("ban", restriction.isBanned)
+                writer.member("mute", restriction.isMuted)
+                if let reason { writer.member("reason", reason) } else { writer.nullMember("reason") }
+                writer.key("user")
+                reference(to: user).printReference(to: &writer)
+                printTimes(of: restriction, isEnd: type.contains(".un"), to: &writer)
+                printModerator(to: &writer)
+                guard let record else { return }
+                writer.key("channel")
+                record.printReference(to: &writer, counts: members?.counts)
+            })
+    }
+
+    private func printTimes(of restriction: RestrictionRecord, isEnd: Bool, to writer: inout JSONWriter) {
+        guard !isEnd else { return }
+        writer.member("start_at", restriction.since.milliseconds)
+        if let until = restriction.until {
+            writer.member("end_at", until.milliseconds)
+        } else {
+            writer.member("end_at", -1)
+        }
+    }
+
+    private func printModerator(to writer: inout JSONWriter) {
+        guard let moderator = actor.user else { return writer.nullMember("agent") }
+        writer.key("agent")
+        reference(to: moderator).printReference(to: &writer)
+    }
+
+    /// Of an open channel, who is inside hears of it; elsewhere, who has joined. Who is banned or unbanned is in neither,
+    /// and is told of it too; in open channels of the ban alone (`sendbird.md` 1.3, 1.4).
+    private func audience(of type: String) -> Audience {
+        guard let record else { return .subscribers }
+        let concernsBan = type == "user.banned" || type == "user.unbanned" && record.kind.hasMembers
+        switch (record.kind.hasMembers, concernsBan) {
+        case (true, true): return .rule(.joinedAndSubjects, subjects: [user])
+        case (true, false): return .rule(.joined)
+        case (false, true): return .rule(.participantsAndSubjects, subjects: [user])
+        case (false, false): return .rule(.participants)
+        }
+    }
+
+    private func reference(to user: String) -> UserRecord {
+        situation[UserRecord.key(user, in: chat.space)].flatMap(UserRecord.init) ?? UserRecord(id: user)
+    }
+}
+
+extension Sanction {
+    fileprivate init(_ restriction: RestrictionRecord) {
+        self.init(
+            isBan: restriction.isBanned, isMute: restriction.isMuted, reason: restriction.reason,
+            until: restriction.until)
+    }
+}

@@ -1,0 +1,152 @@
+import ChatModel
+import JSON
+
+extension UnreadBoard {
+    /// What a user has not read, of everything that is committed by now.
+    func unread(of user: UserID) async throws(ChatError) -> Unread {
+        try await refresh(user)
+        return holders[user]?.sum ?? Unread()
+    }
+
+    /// The same in one channel; nil where the user is no member.
+    func unread(of user: UserID, in channel: ChannelID) async throws(ChatError) -> Int? {
+        try await refresh(user)
+        return holders[user]?.channels[ExactText(channel.name)]?.unread
+    }
+
+    /// Where a user has something unread, by name.
+    func channels(of user: UserID) async throws(ChatError) -> [String] {
+        try await refresh(user)
+        let unread = (holders[user]?.channels ?? [:]).filter { $0.value.unread > 0 }
+        return unread.keys.sorted().map(\.text)
+    }
+
+    /// Brings a holder up to everything that is committed by now.
+    func refresh(_ user: UserID) async throws(ChatError) {
+        guard await reach(try await log.watermark(of: user.space)) else { throw .notListening }
+        use(user)
+        if !(holders[user]?.isLoaded ?? false) { try await load(user) }
+        var stale = staleChannels(of: user)
+        while !stale.isEmpty {
+            // In parts, so that a page of the store is not held up by thousands of counts.
+            while !stale.isEmpty {
+                try await count(Array(stale.prefix(Self.countsAtOnce)), of: user)
+                stale = Array(stale.dropFirst(Self.countsAtOnce))
+            }
+            stale = staleChannels(of: user)
+        }
+    }
+
+    private static let countsAtOnce = 250
+
+    private func staleChannels(of user: UserID) -> [String] {
+        (holders[user]?.channels ?? [:]).filter(\.value.isStale).map(\.key.text)
+    }
+
+    private func load(_ user: UserID) async throws(ChatError) {
+        var query = RecordQuery(.membership, in: user.space, limit: 500)
+        query.idPrefix = MembershipRecord.prefix(of: user.name)
+        repeat {
+            let page = try await directory.list(query)
+            for membership in page.items.compactMap({ MembershipRecord($0) }) {
+                hold(ChannelID(membership.channel, in: user.space), for: user)
+            }
+            query.cursor = page.cursor
+        } while query.cursor != nil
+        holders[user]?.isLoaded = true
+        use(user)
+    }
+
+    /// Counts channels anew. What becomes stale meanwhile stays stale.
+    private func count(_ channels: [String], of user: UserID) async throws(ChatError) {
+        var turns: [ExactText: Int] = [:]
+        for channel in channels { turns[ExactText(channel)] = holders[user]?.channels[ExactText(channel)]?.turns }
+        let found = try await standing(of: user, in: channels)
+        for channel in channels where found[ExactText(channel)] == nil {
+            if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.space), of: user) }
+        }
+        // A mark may be ahead of what was taken from the log; what is added from here on lies behind it.
+        let marks = found.values.map(\.since).max() ?? .zero
+        guard await reach(marks) else { throw .notListening }
+        let end = position
+        for channel in found.keys { holders[user]?.channels[channel]?.added = 0 }
+        let counted = found.filter { $0.value.counts }
+        let unread = try await messages(in: counted.mapValues(\.since), upTo: end, for: user)
+        for (channel, standing) in found where isCurrent(channel.text, of: user, turns) {
+            guard var entry = holders[user]?.channels[channel] else { continue }
+            entry.counts = standing.counts
+            entry.customType = standing.customType
+            entry.since = standing.since
+            entry.counted = unread[channel] ?? 0
+            entry.isStale = false
+            holders[user]?.channels[channel] = entry
+        }
+    }
+
+    private func isCurrent(_ channel: String, of user: UserID, _ turns: [ExactText: Int]) -> Bool {
+        holders[user]?.channels[ExactText(channel)]?.turns == turns[ExactText(channel)]
+    }
+
+    /// What the records say: by channel, those left out where there is no membership.
+    private func standing(
+        of user: UserID, in channels: [String]
+    ) async throws(ChatError) -> [ExactText: UnreadChannel] {
+        let memberships = channels.map { MembershipRecord.key(user.name, $0, in: user.space) }
+        let records = try await directory.read(memberships + channels.map { ChannelRecord.key($0, in: user.space) })
+        var found: [ExactText: UnreadChannel] = [:]
+        for (index, channel) in channels.enumerated() {
+            guard let membership = records[index].flatMap({ MembershipRecord($0) }) else { continue }
+            var entry = UnreadChannel()
+            let hiding = membership.hiding
+            entry.counts = membership.state == .joined && hiding?.endsWithMessage ?? true
+            entry.customType = records[channels.count + index].flatMap { ChannelRecord($0) }?.customType
+            let hidden = hiding.map { $0.hidesHistory ? $0.since : .zero } ?? .zero
+            entry.since = max(membership.read, membership.joined, hidden)
+            found[ExactText(channel)] = entry
+        }
+        return found
+    }
+
+    /// Messages of others after a position each, up to one.
+    private func messages(
+        in channels: [ExactText: Timetoken], upTo end: Timetoken, for user: UserID
+    ) async throws(ChatError) -> [ExactText: Int] {
+        let requests = channels.map { channel, since in
+            var request = HistoryRequest(channel: ChannelID(channel.text, in: user.space), after: since, limit: 250)
+            request.before = Timetoken(end.rawValue + 1)
+            request.types = [.exact(BuiltInTypes.messageCreated)]
+            return request
+        }
+        var unread: [ExactText: Int] = [:]
+        for (request, count) in zip(requests, try await log.counts(requests)) where count > 0 {
+            var own = request
+            own.user = user.name
+            let mine = try await log.counts([own])[0]
+            unread[ExactText(request.channel.name)] =
+                count - mine - (count > mine ? try await marked(request, for: user) : 0)
+        }
+        return unread
+    }
+
+    /// How many of these messages of others are still kept but marked as deleted; each says so by an event behind it.
+    private func marked(_ messages: HistoryRequest, for user: UserID) async throws(ChatError) -> Int {
+        var request = messages
+        request.types = [.exact("message.deleted")]
+        var marked: Set<Timetoken> = []
+        while true {
+            let page = try await log.history([request])[0]
+            for event in page.items {
+                guard let data = try? JSONDocument(event.data).root, !(data["hard"]?.boolean ?? true),
+                    let text = data["message_timetoken"]?.string, let message = Timetoken(text: text),
+                    message > messages.after
+                else { continue }
+                let deleted = try await log.event(at: message, in: user.space)
+                if let deleted, deleted.user.map({ ExactText($0) != ExactText(user.name) }) ?? true {
+                    marked.insert(message)
+                }
+            }
+            guard page.hasMore, let last = page.items.last else { return marked.count }
+            request.after = last.timetoken
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ChatModel
+import JSON
+
+extension UnreadBoard {
+    /// Keeps a user's devices told until the same number of `unwatch`.
+    func watch(_ user: UserID) {
+        holders[user, default: Holder()].watchers += 1
+        untold.insert(user)
+    }
+
+    func unwatch(_ user: UserID) {
+        guard let watchers = holders[user]?.watchers, watchers > 0 else { return }
+        holders[user]?.watchers = watchers - 1
+    }
+
+    /// Has a user's devices told, watched or not: who has just read waits for it.
+    func tell(_ user: UserID) {
+        holders[user, default: Holder()].isOwed = true
+        untold.insert(user)
+    }
+
+    /// Tells whose sums differ from what was told, again and again, until cancelled.
+    func keepTelling() async {
+        while !Task.isCancelled {
+            await tellChanges()
+            try? await Task.sleep(for: .milliseconds(300))
+        }
+    }
+
+    /// Tells each user whose sum differs from what was told: one event each, whatever came together.
+    func tellChanges() async {
+        let users = untold
+        untold = []
+        for user in users where holders[user].map({ $0.watchers > 0 || $0.isOwed }) ?? false {
+            do throws(ChatError) {
+                try await tellChange(of: user)
+            } catch {
+                untold.insert(user)
+            }
+        }
+    }
+
+    private func tellChange(of user: UserID) async throws(ChatError) {
+        let sum = try await unread(of: user)
+        let told = holders[user]?.told
+        holders[user]?.isOwed = false
+        guard told != sum else { return }
+        holders[user]?.told = sum
+        _ = try await log.append([event(sum, before: told ?? Unread(), for: user)], claim: nil)
+    }
+
+    /// Absolute numbers; a custom type that has fallen to nothing is named once more, so that its badge can go.
+    private func event(_ sum: Unread, before: Unread, for user: UserID) -> EventDraft {
+        var types = sum.byCustomType
+        for type in before.byCustomType.keys where types[type] == nil { types[type] = 0 }
+        let data = JSONText { writer in
+            writer.beginObject()
+            writer.member("unread_count", sum.total)
+            writer.key("by_custom_type")
+            writer.beginObject()
+            for (type, count) in types.sorted(by: { $0.key < $1.key }) {
+                writer.key(text: type)
+                writer.integer(count)
+            }
+            writer.endObject()
+            writer.member("ts", position.milliseconds)
+            writer.endObject()
+        }
+        var draft = EventDraft(
+            channel: ChannelID(user.name, in: user.space), type: "unread_count.updated", kind: .other,
+            retention: .passing, data: data)
+        draft.audience = .rule(.user, subjects: [user.name])
+        return draft
+    }
+}

@@ -1,0 +1,173 @@
+import ChatModel
+import JSON
+
+/// What users have not read, held for those who were asked for lately and for those who are watched.
+///
+/// A message that commits adds one for each holder who has joined its channel. Whatever else happens to a channel (a mark
+/// moves, a member leaves, a message is deleted) makes it *stale* for its holders, and it is counted in the log again
+/// when next asked for: nothing is taken away by reckoning, so nothing can drift.
+actor UnreadBoard {
+    struct Holder: Sendable {
+        var channels: [ExactText: UnreadChannel] = [:]
+        var isLoaded = false
+        var watchers = 0
+        /// To be told once, watched or not.
+        var isOwed = false
+        /// What the user's devices were told last.
+        var told: Unread?
+        var lastUse: UInt64 = 0
+
+        var sum: Unread {
+            var sum = Unread()
+            for channel in channels.values where channel.unread > 0 {
+                sum.total += channel.unread
+                if let type = channel.customType { sum.byCustomType[type, default: 0] += channel.unread }
+            }
+            return sum
+        }
+    }
+
+    let log: any EventLog
+    let directory: any Directory
+    private let capacity: Int
+    private(set) var position = Timetoken.zero
+    private(set) var isRunning = false
+    var holders: [UserID: Holder] = [:]
+    /// Who of them might have joined a channel.
+    var audience: [ChannelID: Set<UserID>] = [:]
+    /// Whose sum may differ from what their devices were told.
+    var untold: Set<UserID> = []
+    private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
+    private var uses: UInt64 = 0
+
+    init(engine: any Engine, limits: Limits) {
+        log = engine.log
+        directory = engine.directory
+        capacity = limits.unreadChannelsHeld
+    }
+
+    // MARK: Following the log
+
+    /// From here on nothing that commits is missed.
+    func begin() async throws(ChatError) -> CommitSequence {
+        let commits = await log.committed()
+        position = try await log.watermark(of: .gateway)
+        isRunning = true
+        return commits
+    }
+
+    /// Takes what commits, until cancelled or until the engine closes.
+    func follow(_ commits: CommitSequence) async {
+        defer { stopped() }
+        for await commit in commits {
+            for event in commit.events { take(event) }
+            position = max(position, commit.watermark)
+            wake()
+        }
+    }
+
+    private func take(_ event: Event) {
+        guard !audience.isEmpty, let users = audience[event.channel] else { return }
+        switch event.type {
+        case BuiltInTypes.messageCreated: if event.retention == .kept { add(event, to: users) }
+        case "message.deleted": makeStale(event.channel, for: users)
+        default: break
+        }
+    }
+
+    private func add(_ event: Event, to users: Set<UserID>) {
+        let (channel, sender) = (ExactText(event.channel.name), event.user.map { ExactText($0) })
+        for user in users where ExactText(user.name) != sender {
+            guard let since = holders[user]?.channels[channel]?.since, since < event.timetoken else { continue }
+            holders[user]?.channels[channel]?.added += 1
+            untold.insert(user)
+        }
+    }
+
+    func makeStale(_ channel: ChannelID, for users: some Sequence<UserID>) {
+        for user in users {
+            holders[user]?.channels[ExactText(channel.name)]?.becomeStale()
+            untold.insert(user)
+        }
+    }
+
+    /// Waits until everything up to a position has been taken; false when the board is not running.
+    func reach(_ target: Timetoken) async -> Bool {
+        guard isRunning, position < target else { return isRunning }
+        return await withCheckedContinuation { waiters.append((target, $0)) }
+    }
+
+    private func wake() {
+        for waiter in waiters where waiter.target <= position { waiter.continuation.resume(returning: true) }
+        waiters.removeAll { $0.target <= position }
+    }
+
+    private func stopped() {
+        isRunning = false
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+        waiters = []
+    }
+
+    // MARK: Holding
+
+    /// Takes note that records have changed: to be called before anybody is told.
+    func changed(_ keys: [RecordKey]) {
+        guard !holders.isEmpty else { return }
+        for key in keys {
+            switch key.kind {
+            case .membership:
+                guard let (user, channel) = Self.parts(of: key), holders[user] != nil else { continue }
+                hold(channel, for: user)
+                makeStale(channel, for: [user])
+            case .channel:
+                let channel = ChannelID(key.id, in: key.space)
+                makeStale(channel, for: audience[channel] ?? [])
+            default: break
+            }
+        }
+    }
+
+    /// Messages of a channel were deleted without an event.
+    func cleared(_ channel: ChannelID) { makeStale(channel, for: audience[channel] ?? []) }
+
+    func hold(_ channel: ChannelID, for user: UserID) {
+        guard holders[user]?.channels[ExactText(channel.name)] == nil else { return }
+        holders[user]?.channels[ExactText(channel.name)] = UnreadChannel()
+        audience[channel, default: []].insert(user)
+    }
+
+    func release(_ channel: ChannelID, of user: UserID) {
+        holders[user]?.channels[ExactText(channel.name)] = nil
+        audience[channel]?.remove(user)
+        if audience[channel]?.isEmpty ?? false { audience[channel] = nil }
+    }
+
+    /// Notes the use of a holder, and lets the one go that was used longest ago when too much is held.
+    func use(_ user: UserID) {
+        uses += 1
+        holders[user, default: Holder()].lastUse = uses
+        var held = holders.values.reduce(0) { $0 + $1.channels.count }
+        while held > capacity {
+            let idle = holders.filter { $0.value.watchers == 0 && $0.key != user }
+            guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+            held -= oldest.value.channels.count
+            drop(oldest.key)
+        }
+    }
+
+    private func drop(_ user: UserID) {
+        for channel in holders[user]?.channels.keys.map({ $0 }) ?? [] {
+            release(ChannelID(channel.text, in: user.space), of: user)
+        }
+        holders[user] = nil
+        untold.remove(user)
+    }
+
+    private static func parts(of key: RecordKey) -> (UserID, ChannelID)? {
+        guard let slash = key.id.firstIndex(of: "/") else { return nil }
+        let user = key.id[..<slash].replacing("%2F", with: "/").replacing("%25", with: "%")
+        return (
+            UserID(String(user), in: key.space), ChannelID(String(key.id[key.id.index(after: slash)...]), in: key.space)
+        )
+    }
+}
