@@ -73,6 +73,8 @@ public struct NativeAPI: Sendable {
         addMemberRoutes(to: &router)
         addInviteRoutes(to: &router)
         addGroupRoutes(to: &router)
+        addModerationRoutes(to: &router)
+        addReceiptRoutes(to: &router)
         addOperationRoutes(to: &router)
     }
 

@@ -130,6 +130,9 @@ enum ProblemCatalogue {
             code: "not_found", status: 404, title: "Not found",
             meaning: "There is no such thing, or none this credential may know of."),
         Entry(
+            code: "no_restriction", status: 404, title: "The user is under no restriction there",
+            meaning: "None was set, or it has been lifted, or it is over."),
+        Entry(
             code: "method_not_allowed", status: 405, title: "Method not allowed",
             meaning: "The Allow field lists what the path knows."),
         Entry(

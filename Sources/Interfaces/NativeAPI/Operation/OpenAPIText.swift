@@ -36,6 +36,8 @@ enum OpenAPIText {
           - {name: users, description: 'Users as an app keeps them, and whom they block.'}
           - {name: channels, description: 'Channels as an app keeps them, and groups of them.'}
           - {name: members, description: 'Who belongs to a channel, is invited, or has left.'}
+          - {name: moderation, description: 'Bans, mutes, frozen channels.'}
+          - {name: receipts, description: 'What has been delivered and read, and what has not.'}
           - {name: operation, description: Probes, figures, this description.}
 
         paths:
@@ -2824,6 +2826,245 @@ enum OpenAPIText {
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/channels/{channel}/restrictions:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            get:
+              operationId: getRestrictions
+              tags: [moderation]
+              summary: List who is restricted in a channel
+              description: By user. Needs the scope `read`; a credential of a user, also to be an operator of the channel.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page; those that are over are left out, so that it may hold fewer than its limit
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Restriction'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/restrictions:
+            parameters: [{name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            get:
+              operationId: getUserRestrictions
+              tags: [moderation]
+              summary: List where a user is restricted
+              description: By channel, as far as the credential reaches those. Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
+              responses:
+                '200':
+                  description: A page; those that are over are left out, so that it may hold fewer than its limit
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/Restriction'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/restrictions/{user}:
+            parameters: [{$ref: '#/components/parameters/channel'}, {name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            get:
+              operationId: getRestriction
+              tags: [moderation]
+              summary: Read a user's restriction in a channel
+              description: Needs the scope `read`.
+              parameters: [{$ref: '#/components/parameters/ifNoneMatch'}]
+              responses:
+                '200': {$ref: '#/components/responses/Restriction'}
+                '304': {description: The client has this version}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            put:
+              operationId: putRestriction
+              tags: [moderation]
+              summary: Ban or mute a user in a channel
+              description: |
+                In place of the restriction in force. A ban ends the membership and keeps the user from writing, hearing and joining; a
+                mute keeps from writing alone. Told by `user.banned`, `user.muted` and what follows; at the end by `user.unbanned`,
+                `user.unmuted` with the reason `expired`. For operators of the channel, or with the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}, {name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewRestriction'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Restriction'}
+                '201': {$ref: '#/components/responses/Restriction'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteRestriction
+              tags: [moderation]
+              summary: Lift a user's restriction
+              description: Once more changes nothing. For operators of the channel, or with the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/ifMatch'}, {name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              responses:
+                '204': {description: The user is under no restriction}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '412': {$ref: '#/components/responses/PreconditionFailed'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/freeze:
+            parameters: [{$ref: '#/components/parameters/channel'}]
+            put:
+              operationId: putFreeze
+              tags: [moderation]
+              summary: Freeze a channel
+              description: Only its operators may write then. For operators of the channel, or with the scope `manage`.
+              parameters: [{name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              requestBody: {required: false, content: {application/json: {schema: {$ref: '#/components/schemas/ByWhom'}}}}
+              responses:
+                '200':
+                  description: The channel is frozen
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [channel, frozen]
+                        properties: {channel: {$ref: '#/components/schemas/ChannelName'}, frozen: {type: boolean}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+            delete:
+              operationId: deleteFreeze
+              tags: [moderation]
+              summary: Unfreeze a channel
+              description: For operators of the channel, or with the scope `manage`.
+              parameters: [{name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              responses:
+                '204': {description: The channel is not frozen}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/members/{user}/read:
+            parameters: [{$ref: '#/components/parameters/channel'}, {name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            put:
+              operationId: putRead
+              tags: [receipts]
+              summary: Say up to which message a member has read
+              description: |
+                The mark only goes forward. Told by `receipt.read`. A user marks for itself; a credential with the scope `manage`, for
+                anybody.
+              parameters: [{name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              requestBody: {required: false, content: {application/json: {schema: {$ref: '#/components/schemas/NewMark'}}}}
+              responses:
+                '200':
+                  description: The marks as they are
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Marks'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/members/{user}/delivered:
+            parameters: [{$ref: '#/components/parameters/channel'}, {name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            put:
+              operationId: putDelivered
+              tags: [receipts]
+              summary: Say up to which message a member has got
+              description: |
+                The mark only goes forward. Told by `receipt.delivered`. A user marks for itself; a credential with the scope `manage`, for
+                anybody.
+              parameters: [{name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              requestBody: {required: false, content: {application/json: {schema: {$ref: '#/components/schemas/NewMark'}}}}
+              responses:
+                '200':
+                  description: The marks as they are
+                  headers: {ETag: {$ref: '#/components/headers/ETag'}}
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Marks'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/channels/{channel}/members/{user}/unread:
+            parameters: [{$ref: '#/components/parameters/channel'}, {name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            get:
+              operationId: getChannelUnread
+              tags: [receipts]
+              summary: Count what a member has not read in a channel
+              description: Messages of others since the mark. Needs the scope `read`.
+              responses:
+                '200':
+                  description: How many
+                  content:
+                    application/json:
+                      schema: {type: object, required: [unread_count], properties: {unread_count: {type: integer, minimum: 0}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/unread:
+            parameters: [{name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            get:
+              operationId: getUnread
+              tags: [receipts]
+              summary: Count what a user has not read
+              description: In all channels the user has joined and not hidden for good. Needs the scope `read`.
+              responses:
+                '200':
+                  description: How many, in all and by the channels' custom types
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Unread'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/users/{user}/read-all:
+            parameters: [{name: user, in: path, required: true, description: A user's id., schema: {$ref: '#/components/schemas/UserName'}}]
+            post:
+              operationId: postReadAll
+              tags: [receipts]
+              summary: Mark everything as read
+              description: As of now, in the channels named, or in all where something is unread.
+              parameters: [{name: by, in: query, description: 'Who does this, where the credential may name somebody and the body does not.', schema: {$ref: '#/components/schemas/UserName'}}]
+              requestBody: {required: false, content: {application/json: {schema: {$ref: '#/components/schemas/NewReadAll'}}}}
+              responses:
+                '200':
+                  description: Where the mark moved
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [channels]
+                        properties: {channels: {type: array, items: {$ref: '#/components/schemas/ChannelName'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /livez:
             get:
               operationId: getLiveness
@@ -3874,6 +4115,10 @@ enum OpenAPIText {
               content:
                 application/json:
                   schema: {type: object, required: [status], properties: {status: {type: string}}}
+            Restriction:
+              description: The restriction
+              headers: {ETag: {$ref: '#/components/headers/ETag'}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Restriction'}}}
             BadRequest:
               description: It cannot be understood
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
@@ -4712,6 +4957,67 @@ enum OpenAPIText {
                 channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
                 types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
                 expires_at: {type: [string, 'null'], format: date-time}
+
+            ByWhom:
+              type: object
+              additionalProperties: false
+              properties: {by: {type: [string, 'null'], description: 'Who does this, where the credential may name somebody.'}}
+
+            NewRestriction:
+              type: object
+              additionalProperties: false
+              description: A ban, a mute, or both.
+              properties:
+                ban: {type: [boolean, 'null'], default: false}
+                mute: {type: [boolean, 'null'], default: false}
+                reason: {type: [string, 'null'], maxLength: 2048}
+                until: {type: [string, 'null'], format: date-time, description: 'Left out: until it is lifted.'}
+                by: {type: [string, 'null'], description: 'Who does this, where the credential may name somebody.'}
+
+            Restriction:
+              type: object
+              required: [user, channel, ban, mute, reason, moderator, since_timetoken, until_timetoken, etag, updated_at]
+              properties:
+                user: {$ref: '#/components/schemas/UserName'}
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                ban: {type: boolean}
+                mute: {type: boolean}
+                reason: {type: [string, 'null']}
+                moderator: {type: [string, 'null'], description: Null for an operator of the app.}
+                since_timetoken: {$ref: '#/components/schemas/Timetoken'}
+                until_timetoken: {type: [string, 'null'], description: Null for one that lasts until it is lifted.}
+                etag: {type: string}
+                updated_at: {$ref: '#/components/schemas/Timestamp'}
+
+            NewMark:
+              type: object
+              additionalProperties: false
+              properties:
+                timetoken: {type: [string, 'null'], description: 'The message; left out: the newest of the channel.'}
+                by: {type: [string, 'null'], description: 'Who does this, where the credential may name somebody.'}
+
+            Marks:
+              type: object
+              required: [user, channel, read_timetoken, delivered_timetoken]
+              properties:
+                user: {$ref: '#/components/schemas/UserName'}
+                channel: {$ref: '#/components/schemas/ChannelName'}
+                read_timetoken: {type: [string, 'null']}
+                delivered_timetoken: {type: [string, 'null']}
+
+            Unread:
+              type: object
+              required: [unread_count, by_custom_type]
+              properties:
+                unread_count: {type: integer, minimum: 0}
+                by_custom_type: {type: object, additionalProperties: {type: integer, minimum: 0}}
+
+            NewReadAll:
+              type: object
+              additionalProperties: false
+              properties:
+                channels: {type: [array, 'null'], minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/ChannelName'}}
+                by: {type: [string, 'null'], description: 'Who does this, where the credential may name somebody.'}
 
             Key:
               type: object

@@ -1,0 +1,126 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addModerationRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        let restriction: RoutePattern = "/v1/channels/{channel}/restrictions/{user}"
+        router.add(.get, "/v1/channels/{channel}/restrictions", handler: asCaller(getRestrictions))
+        router.add(.get, "/v1/users/{user}/restrictions", handler: asCaller(getUserRestrictions))
+        router.add(.get, restriction, handler: asCaller(getRestriction))
+        router.add(.put, restriction, body: body, handler: asCaller(putRestriction))
+        router.add(.delete, restriction, handler: asCaller(deleteRestriction))
+        router.add(.put, "/v1/channels/{channel}/freeze", body: body, handler: asCaller(putFreeze))
+        router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(deleteFreeze))
+    }
+
+    /// `GET /v1/channels/{channel}/restrictions`
+    private func getRestrictions(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).restrictions(
+            in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
+    }
+
+    /// `GET /v1/users/{user}/restrictions`
+    private func getUserRestrictions(_ request: Request, _ caller: Caller) async throws -> Response {
+        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let page = try await chat(for: caller, request).restrictions(
+            of: request.name("user"), limit: listing.limit, cursor: listing.cursor)
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
+    }
+
+    /// `GET /v1/channels/{channel}/restrictions/{user}`
+    private func getRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let restriction = try await chat(for: caller, request).restriction(
+            of: request.name("user"), in: request.name("channel"))
+        return Self.shown(restriction).unlessKnown(EntityTag.quoted(restriction.etag), to: request.headers)
+    }
+
+    /// `PUT /v1/channels/{channel}/restrictions/{user}`
+    private func putRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try Fields(request.body.bytes, limits: limits, known: Sanction.members)
+        let written = try await chat(for: caller, request).restrict(
+            request.name("user"), in: request.name("channel"), try Sanction(fields),
+            demand: try await demandedRestriction(request, caller), by: try ActorName(parameters, fields).name)
+        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+    }
+
+    /// `DELETE /v1/channels/{channel}/restrictions/{user}`
+    private func deleteRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        try await chat(for: caller, request).lift(
+            restrictionOf: request.name("user"), in: request.name("channel"),
+            demand: try await demandedRestriction(request, caller), by: try ActorName(parameters).name)
+        return .empty()
+    }
+
+    /// `PUT /v1/channels/{channel}/freeze`
+    private func putFreeze(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: [ActorName.parameter])
+        return try await freeze(request, caller, true, by: try ActorName(parameters, fields))
+    }
+
+    /// `DELETE /v1/channels/{channel}/freeze`
+    private func deleteFreeze(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try await freeze(request, caller, false, by: try ActorName(parameters))
+        return .empty()
+    }
+
+    private func freeze(
+        _ request: Request, _ caller: Caller, _ isFrozen: Bool, by actor: ActorName
+    ) async throws -> Response {
+        let channel = try await chat(for: caller, request).freeze(request.name("channel"), isFrozen, by: actor.name)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("channel", channel.id)
+            writer.member("frozen", channel.isFrozen)
+            writer.endObject()
+        }
+        return .json(body.bytes, headers: [("ETag", EntityTag.quoted(channel.etag))])
+    }
+
+    private func demandedRestriction(_ request: Request, _ caller: Caller) async throws -> String? {
+        try await Precondition(request.headers).etag {
+            try await chat(for: caller, request).restriction(of: request.name("user"), in: request.name("channel")).etag
+        }
+    }
+
+    private static func shown(_ restriction: RestrictionRecord, createdAt location: String? = nil) -> Response {
+        let created = location.map { [(name: "Location", value: $0)] } ?? []
+        return .json(
+            JSONText { restriction.show(to: &$0) }.bytes, status: location == nil ? 200 : 201,
+            headers: [(name: "ETag", value: EntityTag.quoted(restriction.etag))] + created)
+    }
+}
+
+extension RestrictionRecord {
+    fileprivate func show(to writer: inout JSONWriter) {
+        writer.beginObject()
+        printMembers(to: &writer)
+        writer.member("etag", etag)
+        writer.member("updated_at", updated.timestamp)
+        writer.endObject()
+    }
+}
+
+extension Sanction {
+    fileprivate static let members = ["ban", "mute", "reason", "until", ActorName.parameter]
+
+    fileprivate init(_ fields: Fields) throws(ChatError) {
+        self.init(
+            isBan: try fields.boolean("ban") ?? false, isMute: try fields.boolean("mute") ?? false,
+            reason: try fields.string("reason"))
+        guard let text = try fields.string("until") else { return }
+        guard let moment = Timestamp.read(text) else {
+            throw fields.fault("until", "format", "must be an RFC 3339 timestamp like 2030-01-31T12:00:00Z")
+        }
+        until = moment
+    }
+}

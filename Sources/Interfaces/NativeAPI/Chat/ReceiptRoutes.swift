@@ -1,0 +1,107 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    func addReceiptRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.put, "/v1/channels/{channel}/members/{user}/read", body: body, handler: asCaller(putRead))
+        router.add(.put, "/v1/channels/{channel}/members/{user}/delivered", body: body, handler: asCaller(putDelivered))
+        router.add(.get, "/v1/channels/{channel}/members/{user}/unread", handler: asCaller(getChannelUnread))
+        router.add(.get, "/v1/users/{user}/unread", handler: asCaller(getUnread))
+        router.add(.post, "/v1/users/{user}/read-all", body: body, handler: asCaller(postReadAll))
+    }
+
+    /// `PUT /v1/channels/{channel}/members/{user}/read`
+    private func putRead(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await mark(.read, request, caller)
+    }
+
+    /// `PUT /v1/channels/{channel}/members/{user}/delivered`
+    private func putDelivered(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await mark(.delivered, request, caller)
+    }
+
+    private func mark(_ kind: ReceiptKind, _ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: ["timetoken", ActorName.parameter])
+        let membership = try await chat(for: caller, request).mark(
+            kind, request.name("user"), in: request.name("channel"), at: try fields.flatMap(Self.timetoken),
+            by: try ActorName(parameters, fields).name)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("user", membership.user)
+            writer.member("channel", membership.channel)
+            writer.member("read_timetoken", mark: membership.read)
+            writer.member("delivered_timetoken", mark: membership.delivered)
+            writer.endObject()
+        }
+        return .json(body.bytes, headers: [("ETag", EntityTag.quoted(membership.etag))])
+    }
+
+    /// `GET /v1/channels/{channel}/members/{user}/unread`
+    private func getChannelUnread(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let unread = try await chat(for: caller, request).unread(of: request.name("user"), in: request.name("channel"))
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("unread_count", unread)
+            writer.endObject()
+        }
+        return .json(body.bytes)
+    }
+
+    /// `GET /v1/users/{user}/unread`
+    private func getUnread(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let unread = try await chat(for: caller, request).unread(of: request.name("user"))
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("unread_count", unread.total)
+            writer.key("by_custom_type")
+            writer.beginObject()
+            for (type, count) in unread.byCustomType.sorted(by: { $0.key < $1.key }) {
+                writer.key(text: type)
+                writer.integer(count)
+            }
+            writer.endObject()
+            writer.endObject()
+        }
+        return .json(body.bytes)
+    }
+
+    /// `POST /v1/users/{user}/read-all`
+    private func postReadAll(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        let fields = try optionalFields(request, known: ["channels", ActorName.parameter])
+        let channels = try fields?.strings("channels")
+        if let channels, !(1...limits.streamChannels).contains(channels.count) {
+            throw ChatError(
+                .malformed, "#/channels must have 1 to \(limits.streamChannels) channels; leave it out for all",
+                slug: "bad_member")
+        }
+        let moved = try await chat(for: caller, request).markAllRead(
+            by: request.name("user"), in: channels, named: try ActorName(parameters, fields).name)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("channels", moved)
+            writer.endObject()
+        }
+        return .json(body.bytes)
+    }
+
+    private static func timetoken(_ fields: Fields) throws(ChatError) -> Timetoken? {
+        guard let text = try fields.string("timetoken") else { return nil }
+        guard let timetoken = Timetoken(text: text) else {
+            throw fields.fault("timetoken", "format", "must be a timetoken: 17 decimal digits, as a string")
+        }
+        return timetoken
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, mark: Timetoken) {
+        if mark == .zero { nullMember(name) } else { member(name, mark.description) }
+    }
+}
