@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import HTTPServer
 import JSON
 import Testing
 

@@ -146,11 +146,11 @@ actor UnreadBoard {
     func use(_ user: UserID) {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
-        var held = holders.values.reduce(0) { $0 + $1.channels.count }
+        var held = holders.values.reduce(0) { $0 + 1 + $1.channels.count }
         while held > capacity {
             let idle = holders.filter { $0.value.watchers == 0 && $0.key != user }
             guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
-            held -= oldest.value.channels.count
+            held -= 1 + oldest.value.channels.count
             drop(oldest.key)
         }
     }
