@@ -50,11 +50,12 @@ import Testing
     @Test("let users enter an open channel and no other, and leave it")
     func participants() async throws {
         try await APIFixture.run { api in
-            for (name, kind) in [("lobby", ChannelKind.open), ("crew", .group)] {
-                let key = ChannelRecord.key(name, in: api.app.space)
-                let change = RecordChange(key, body: ChannelRecord(id: name, kind: kind).body)
-                _ = try await api.service.engine.directory.write([change])
-            }
+            let owner = Caller(space: api.app.space, credential: "key_owner", scopes: [.admin])
+            let chat = api.service.chat(for: owner)
+            _ = try await chat.make(NewChannel(kind: .open, id: "lobby"))
+            var crew = NewChannel(kind: .group, id: "crew")
+            crew.users = ["ana"]
+            _ = try await chat.make(crew)
             let path = "/v1/channels/lobby/participants"
             let entered = await api.call(.put, path + "/ana", headers: [("X-Device-Id", "phone")])
             #expect(entered.status == 201 && entered["participant_count"]?.integer == 1)

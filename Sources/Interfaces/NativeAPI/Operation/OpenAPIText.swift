@@ -4435,6 +4435,7 @@ enum OpenAPIText {
                 data: {type: array}
                 next_cursor: {type: [string, 'null']}
                 has_more: {type: boolean}
+                total: {type: integer, description: 'How many there are in all, where that is told.'}
 
             Occupant:
               type: object
