@@ -8,26 +8,29 @@ import Testing
 
 /// What tests of devices do: records and events as the chat's verbs would write them, without the verbs.
 extension StreamHarness {
-    private var directory: any Directory { service.engine.directory }
+    /// As the chat's verbs write: it counts for the gateway when this returns.
+    private func write(_ change: RecordChange) async throws {
+        _ = try await service.decide([change.key]) { _ in Decision((), changes: [change]) }
+    }
 
     func member(_ user: String, of channel: String, _ state: MemberState = .joined) async throws {
         var membership = MembershipRecord(user: user, channel: channel, state: state)
         membership.joined = state == .joined ? service.clock.now : .zero
         membership.invited = service.clock.now
         let key = MembershipRecord.key(user, channel, in: Self.space)
-        _ = try await directory.write([RecordChange(key, body: membership.body, parent: channel)])
+        try await write(RecordChange(key, body: membership.body, parent: channel))
     }
 
     func channel(_ name: String, _ kind: ChannelKind) async throws {
         let key = ChannelRecord.key(name, in: Self.space)
-        _ = try await directory.write([RecordChange(key, body: ChannelRecord(id: name, kind: kind).body)])
+        try await write(RecordChange(key, body: ChannelRecord(id: name, kind: kind).body))
     }
 
     func ban(_ user: String, in channel: String, until: Timetoken? = nil) async throws {
         var restriction = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
         restriction.until = until
         let key = RestrictionRecord.key(user, channel, in: Self.space)
-        _ = try await directory.write([RecordChange(key, body: restriction.body, parent: channel)])
+        try await write(RecordChange(key, body: restriction.body, parent: channel))
     }
 
     /// Appends an event for an audience.
