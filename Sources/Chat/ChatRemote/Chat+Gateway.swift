@@ -13,6 +13,6 @@ extension Chat {
     ///   - key: an API key of the app, or a ticket of the user; it decides which app it is and what may be done.
     /// - Throws: `.malformed` for an address or name that cannot be one.
     public convenience init(url: String, key: String, user: String) async throws(ChatError) {
-        self.init(try GatewayBackend(url: url, key: key, user: user))
+        try await self.init(try GatewayBackend(url: url, key: key, user: user))
     }
 }

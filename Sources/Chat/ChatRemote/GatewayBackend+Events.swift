@@ -4,12 +4,17 @@ import JSON
 
 extension GatewayBackend {
     public func post(_ posting: Posting) async throws(ChatError) -> Timetoken {
-        var call = Call("POST", RequestPath("channels", posting.channel, posting.form.path), body: body(of: posting))
-        call.repeatKey = Call.freshKey()
-        return try await gateway.send(call).timetoken("timetoken")
+        try await post(posting, PostingTies())
     }
 
-    private func body(of posting: Posting) -> JSONText {
+    func post(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
+        let path = RequestPath("channels", posting.channel, posting.form.path)
+        var call = Call("POST", path, body: body(of: posting, ties))
+        call.repeatKey = Call.freshKey()
+        return try await send(call).timetoken("timetoken")
+    }
+
+    private func body(of posting: Posting, _ ties: PostingTies) -> JSONText {
         JSONText(capacity: posting.data.count + 128) { writer in
             writer.beginObject()
             if case .event(let type?) = posting.form { writer.member("type", type) }
@@ -19,14 +24,21 @@ extension GatewayBackend {
             if let customType = posting.customType { writer.member("custom_type", customType) }
             if !posting.isStored { writer.member("store", false) }
             if let hours = posting.hours { writer.member("ttl_hours", hours) }
+            if let quote = ties.quote { writer.member("quote", quote.description) }
+            if let root = ties.threadOf { writer.member("thread_of", root.description) }
+            if !ties.mentions.isEmpty { writer.member("mentions", ties.mentions) }
             writer.endObject()
         }
     }
 
     public func history(_ query: EventQuery) async throws(ChatError) -> Page<Event> {
-        let path = range(of: query, RequestPath("channels", query.channel, "events"))
-            .adding("order", query.order == .newestFirst ? "desc" : "asc").adding("limit", "\(query.limit)")
-        let answer = try await gateway.send(Call("GET", path))
+        try await events(range(of: query, RequestPath("channels", query.channel, "events")), query)
+    }
+
+    func events(_ path: RequestPath, _ query: EventQuery) async throws(ChatError) -> Page<Event> {
+        let path = path.adding("order", query.order == .newestFirst ? "desc" : "asc")
+            .adding("limit", "\(query.limit)")
+        let answer = try await send(Call("GET", path))
         let envelopes = answer.text.rawMember("data")?.rawElements() ?? []
         return Page(
             items: envelopes.compactMap { Event(envelope: $0) }, hasMore: answer["has_more"]?.boolean ?? false)
@@ -34,11 +46,11 @@ extension GatewayBackend {
 
     public func count(_ query: EventQuery) async throws(ChatError) -> Int {
         let path = range(of: query, RequestPath("channels", query.channel, "events", "count"))
-        guard let count = try await gateway.send(Call("GET", path))["count"]?.integer else { throw .foreignAnswer }
+        guard let count = try await send(Call("GET", path))["count"]?.integer else { throw .foreignAnswer }
         return Int(count)
     }
 
-    private func range(of query: EventQuery, _ path: RequestPath) -> RequestPath {
+    func range(of query: EventQuery, _ path: RequestPath) -> RequestPath {
         path.adding("type", each: query.types)
             .adding("after", query.after == .zero ? nil : query.after.description)
             .adding("before", query.before == .distantFuture ? nil : query.before.description)
@@ -46,7 +58,7 @@ extension GatewayBackend {
 
     public func events(_ selection: EventSelection) -> LiveEvents {
         LiveEvents {
-            let reader = StreamReader(gateway, selection, user: user)
+            let reader = StreamReader(gateway, selection, user: user, device: device)
             return { () async throws(ChatError) -> LiveNews? in try await reader.next() }
         }
     }

@@ -6,6 +6,7 @@ import JSON
 public struct GatewayBackend: ChatBackend {
     public let user: String
     let gateway: GatewayConnection
+    let device = Device.fresh()
 
     /// - Parameter url: `http://host:port` or `https://host`, with a path when the gateway stands under one.
     public init(url: String, key: String, user: String) throws(ChatError) {
@@ -22,4 +23,10 @@ public struct GatewayBackend: ChatBackend {
     public func acting(as user: String) -> any ChatBackend { GatewayBackend(gateway, user: user) }
 
     public func close() async { await gateway.close() }
+
+    func send(_ call: Call) async throws(ChatError) -> Answer {
+        var call = call
+        call.device = device
+        return try await gateway.send(call)
+    }
 }

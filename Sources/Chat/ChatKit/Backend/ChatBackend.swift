@@ -2,7 +2,7 @@
 ///
 /// Written with the nouns of `ChatModel`; everything a user of the library touches stands on these verbs, so that both
 /// ways behave alike.
-public protocol ChatBackend: Sendable {
+public protocol ChatBackend: RecordBackend, MessageBackend {
     /// Who acts. Every verb is done in this user's name.
     var user: String { get }
 

@@ -13,9 +13,20 @@ public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
     let subscriptions = BegunSubscriptions()
+    let delegates = Delegates()
 
-    /// A chat over any backend.
-    public init(_ backend: any ChatBackend) { self.backend = backend }
+    private let ownRecord: UserRecord
+
+    /// A chat over any backend, which it closes when this fails. A user without a record gets one.
+    public init(_ backend: any ChatBackend) async throws(ChatError) {
+        self.backend = backend
+        do throws(ChatError) {
+            ownRecord = try await backend.ownRecord()
+        } catch {
+            await backend.close()
+            throw error
+        }
+    }
 
     /// A chat in this process, on an engine that belongs to it from now on: ``close()`` closes it.
     ///
@@ -23,16 +34,19 @@ public final class Chat: Sendable {
     public convenience init(
         engine: any Engine, app: String = "default", user: String, limits: Limits = Limits()
     ) async throws(ChatError) {
-        self.init(try await EngineBackend(engine, app: app, user: user, limits: limits))
+        try await self.init(try await EngineBackend(engine, app: app, user: user, limits: limits))
     }
 
     /// The id of the user whose chat it is.
     public var userId: String { backend.user }
 
+    /// The user whose chat it is, as it was when the chat began.
+    public var currentUser: User { User(chat: self, ownRecord) }
+
     /// The same chat as another user has it. Closing either closes both.
-    public func acting(as user: String) throws(ChatError) -> Chat {
+    public func acting(as user: String) async throws(ChatError) -> Chat {
         try Names.check(user: user)
-        return Chat(backend.acting(as: user))
+        return try await Chat(backend.acting(as: user))
     }
 
     /// Ends every listener and stream, and the chat itself. Idempotent.
@@ -52,6 +66,20 @@ public final class Chat: Sendable {
         return AutoCloseable { opened in
             opened()
             for await state in states { callback(state) }
+        }
+    }
+}
+
+extension ChatBackend {
+    fileprivate func ownRecord() async throws(ChatError) -> UserRecord {
+        if let record = try await self.user(user) { return record }
+        do throws(ChatError) {
+            return try await create(user: user, UserFields())
+        } catch {
+            // Made by another device of the user in this moment; or a credential that may not make records, which is no
+            // reason to keep its user out.
+            guard error.code == .conflict || error.code == .forbidden else { throw error }
+            return try await self.user(user) ?? UserRecord(id: user)
         }
     }
 }

@@ -6,7 +6,7 @@ extension EngineBackend {
         try await access.emit(emission(posting)).event.timetoken
     }
 
-    private func emission(_ posting: Posting) -> Emission {
+    func emission(_ posting: Posting) -> Emission {
         var emission: Emission
         switch posting.form {
         case .message:
@@ -35,7 +35,7 @@ extension EngineBackend {
         try await access.counts([try request(query)])[0]
     }
 
-    private func request(_ query: EventQuery) throws(ChatError) -> HistoryRequest {
+    func request(_ query: EventQuery) throws(ChatError) -> HistoryRequest {
         try Names.check(channel: query.channel)
         var request = HistoryRequest(
             channel: ChannelID(query.channel, in: space), after: query.after, before: query.before,
@@ -59,7 +59,8 @@ extension EngineBackend {
 
     fileprivate func reader(_ wanted: EventSelection) async throws(ChatError) -> HubReader {
         let filter = try wanted.filter.map { text throws(ChatError) in try Filter(text, limits: access.limits) }
-        let selection = try access.selection(channels: wanted.channels, types: wanted.types, filter: filter)
+        var selection = try access.selection(channels: wanted.channels, types: wanted.types, filter: filter)
+        if wanted.isDevice { selection = try await access.selection(selection, heardBy: user, on: device) }
         return HubReader(host, access, selection, since: wanted.since)
     }
 }

@@ -6,6 +6,7 @@ public struct EngineBackend: ChatBackend {
     public let user: String
     let host: ChatHost
     let space: SpaceID
+    let device = Device.fresh()
 
     /// Runs the chat on an engine, which belongs to it from now on: ``close()`` closes it.
     ///
@@ -31,6 +32,6 @@ public struct EngineBackend: ChatBackend {
 
     /// Whoever embeds the chat may do everything in it; the user is named in each verb.
     var access: ChatAccess {
-        host.service.chat(for: Caller(space: space, credential: "chatkit", scopes: [.admin]))
+        host.service.chat(for: Caller(space: space, credential: "chatkit", scopes: [.admin]), device: device)
     }
 }

@@ -32,12 +32,13 @@ actor StreamReader {
         var wait: Duration
     }
 
-    init(_ gateway: GatewayConnection, _ selection: EventSelection, user: String) {
+    init(_ gateway: GatewayConnection, _ selection: EventSelection, user: String, device: String) {
         self.gateway = gateway
         cursor = selection.since
         path = RequestPath("stream").adding("channel", each: selection.channels)
             .adding("group", each: selection.groups).adding("type", each: selection.types)
             .adding("filter", selection.filter).adding("user", selection.isDevice ? user : nil)
+            .adding("device", selection.isDevice ? device : nil)
     }
 
     func next() async throws(ChatError) -> LiveNews? {

@@ -1,6 +1,7 @@
+import ChatKit
+import ChatModel
 import HTTPClient
 import JSON
-import ChatModel
 
 /// A request to the native API.
 struct Call: Sendable {
@@ -9,9 +10,12 @@ struct Call: Sendable {
     var body: JSONText?
     /// Makes an emit safe to repeat: the gateway answers a repeat as it answered the first.
     var repeatKey: String?
-    /// The version that a record must have.
-    var etag: String?
+    /// The device it comes from, whose own streams are spared what it does.
     var device: String?
+    /// Whether there must be no such record yet.
+    var mustBeNew = false
+    /// Whether a repeat of what has been done does nothing.
+    var isHarmless = false
 
     init(_ method: String = "GET", _ path: RequestPath, body: JSONText? = nil) {
         self.method = method
@@ -21,13 +25,12 @@ struct Call: Sendable {
 
     /// Whether sending it twice does what sending it once does. Not with a demand: the repeat would fail by what the first
     /// has done.
-    var isRepeatable: Bool { (["GET", "PUT", "DELETE"].contains(method) && etag == nil) || repeatKey != nil }
+    var isRepeatable: Bool {
+        isHarmless || repeatKey != nil || (["GET", "PUT", "DELETE"].contains(method) && !mustBeNew)
+    }
 
     /// A key that no other request has.
-    static func freshKey() -> String {
-        let random = UInt64.random(in: .min ... .max)
-        return "chatkit-\(String(random, radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
-    }
+    static func freshKey() -> String { Device.fresh() }
 }
 
 /// An answer of success.

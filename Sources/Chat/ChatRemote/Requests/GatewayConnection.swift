@@ -77,7 +77,7 @@ final class GatewayConnection: Sendable {
         var headers = [("Authorization", "Bearer \(key)"), ("Accept", "application/json")]
         if call.body != nil { headers.append(("Content-Type", "application/json")) }
         if let repeatKey = call.repeatKey { headers.append(("Idempotency-Key", repeatKey)) }
-        if let etag = call.etag { headers.append(("If-Match", "\"\(etag)\"")) }
+        if call.mustBeNew { headers.append(("If-None-Match", "*")) }
         if let device = call.device { headers.append(("X-Device-Id", device)) }
         return OutboundRequest(
             method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [])

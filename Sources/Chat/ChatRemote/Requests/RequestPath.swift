@@ -4,7 +4,9 @@ struct RequestPath: Sendable {
     private var hasQuery = false
 
     /// - Parameter segments: each one segment below `/v1`; a `/` inside is escaped, since channels may hold one.
-    init(_ segments: String...) { text = segments.reduce(into: "/v1") { $0 += "/" + Self.escaped($1) } }
+    init(_ segments: String...) { self.init(segments) }
+
+    init(_ segments: [String]) { text = segments.reduce(into: "/v1") { $0 += "/" + Self.escaped($1) } }
 
     func adding(_ name: String, _ value: String?) -> RequestPath {
         guard let value else { return self }

@@ -1,0 +1,51 @@
+public import ChatModel
+
+/// Messages of a ``ChatBackend`` and what becomes of them.
+public protocol MessageBackend: Sendable {
+    /// Sends a message that may quote, reply or mention.
+    func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken
+    /// Nil when there is none.
+    func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState?
+    func messages(_ query: EventQuery) async throws(ChatError) -> Page<MessageState>
+    func replies(
+        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String?
+    ) async throws(ChatError) -> Page<MessageState>
+    func edit(_ timetoken: Timetoken, in channel: String, text: String) async throws(ChatError) -> MessageState
+    func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError)
+    func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
+    func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
+    /// Who reacted with what.
+    func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction]
+    func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
+    func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
+    func forward(_ timetoken: Timetoken, in channel: String, to target: String) async throws(ChatError) -> Timetoken
+    func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError)
+    /// The reports of a channel's messages.
+    func reports(_ query: EventQuery) async throws(ChatError) -> Page<Event>
+}
+
+/// What a message has to do with others.
+public struct PostingTies: Sendable, Equatable {
+    /// The message it quotes.
+    public var quote: Timetoken?
+    /// The message it replies to.
+    public var threadOf: Timetoken?
+    /// The users it mentions.
+    public var mentions: [String] = []
+
+    public init() {}
+}
+
+/// A user's reaction to a message.
+public struct Reaction: Sendable, Equatable {
+    public let value: String
+    public let userId: String
+    /// The reaction's own place.
+    public let timetoken: Timetoken
+
+    public init(value: String, userId: String, timetoken: Timetoken) {
+        self.value = value
+        self.userId = userId
+        self.timetoken = timetoken
+    }
+}

@@ -1,0 +1,55 @@
+public import ChatModel
+public import JSON
+
+/// A message as it is now: what was sent, and what became of it.
+public struct MessageState: Sendable {
+    public var timetoken: Timetoken
+    public var channel: String
+    public var user: String?
+    /// The newest payload; null once it is deleted.
+    public var data: AnyJSON
+    public var meta: AnyJSON?
+    public var customType: String?
+    public var edited: Timetoken?
+    public var deleted: Timetoken?
+    /// The message it replies to.
+    public var threadOf: Timetoken?
+    public var replies: Int
+    /// How many users reacted with each value.
+    public var reactions: [String: Int]
+
+    /// Reads a message as the native API prints it; nil for something else.
+    public init?(_ text: JSONText) {
+        let message = AnyJSON(text)
+        guard let timetoken = message.timetoken("timetoken"), let channel = message.text("channel") else { return nil }
+        self.timetoken = timetoken
+        self.channel = channel
+        user = message.text("user")
+        data = message["data"] ?? .null
+        meta = message["meta"].flatMap { $0 == .null ? nil : $0 }
+        customType = message.text("custom_type")
+        edited = message["edited"]?.timetoken("timetoken")
+        deleted = message["deleted"]?.timetoken("timetoken")
+        threadOf = message.timetoken("thread_of")
+        replies = message["thread"]?.count("reply_count") ?? 0
+        reactions = (message["reactions"]?.members ?? [:]).compactMapValues { count in
+            if case .integer(let number) = count { Int(number) } else { nil }
+        }
+    }
+
+    /// A message as it was sent.
+    init(_ event: Event) {
+        timetoken = event.timetoken
+        channel = event.channel.name
+        user = event.user
+        data = AnyJSON(event.data)
+        meta = event.meta.map { AnyJSON($0) }
+        customType = event.customType
+        replies = 0
+        reactions = [:]
+    }
+}
+
+extension AnyJSON {
+    func count(_ name: String) -> Int { if case .integer(let value) = self[name] { Int(value) } else { 0 } }
+}

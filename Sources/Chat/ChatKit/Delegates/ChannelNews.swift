@@ -1,0 +1,163 @@
+import ChatModel
+
+/// One event, turned into the calls of a ``ChannelDelegate``.
+struct ChannelNews: Sendable {
+    let chat: Chat
+    let event: Event
+    let data: AnyJSON
+    let channel: Channel
+
+    init(_ chat: Chat, _ event: Event) {
+        self.chat = chat
+        self.event = event
+        data = AnyJSON(event.data)
+        channel = Channel(chat: chat, id: event.channel.name, shown: data["channel"])
+    }
+
+    func tell(_ delegate: any ChannelDelegate) async {
+        switch event.type.prefix(while: { $0 != "." }) {
+        case "message", "user", "reaction", "thread": await tellOfMessages(delegate)
+        case "channel": tellOfRecord(delegate)
+        default: tellOfMembers(delegate)
+        }
+    }
+
+    private func tellOfMessages(_ delegate: any ChannelDelegate) async {
+        switch event.type {
+        case "message.created": delegate.channel(channel, didReceive: Message(chat: chat, MessageState(event)))
+        case "message.updated":
+            if let message = await message { delegate.channel(channel, didUpdate: message) }
+        case "message.deleted":
+            delegate.channel(channel, messageWasDeleted: data.timetoken("message_timetoken") ?? .zero)
+        case "user.mentioned":
+            let place = chat.channel(data.text("channel_id") ?? channel.id)
+            if let message = await message { delegate.channel(place, didReceiveMention: message) }
+        case "reaction.added", "reaction.removed":
+            delegate.channel(channel, updatedReaction: ReactionEvent(event, data))
+        case "thread.updated": delegate.channelDidUpdateThreadInfo(channel, event: ThreadEvent(data))
+        default: tellOfRestrictions(delegate)
+        }
+    }
+
+    private func tellOfRecord(_ delegate: any ChannelDelegate) {
+        switch event.type {
+        case "channel.updated": delegate.channelWasChanged(channel)
+        case "channel.deleted": delegate.channelWasDeleted(channel.id, channelType: channel.type)
+        case "channel.frozen": delegate.channelWasFrozen(channel)
+        case "channel.unfrozen": delegate.channelWasUnfrozen(channel)
+        case "channel.hidden": delegate.channelWasHidden(channel)
+        case "channel.member_count.updated": delegate.channelDidChangeMemberCount(channels)
+        case "channel.participant_count.updated": delegate.channelDidChangeParticipantCount(channels)
+        default: tellOfValues(delegate)
+        }
+    }
+
+    private func tellOfValues(_ delegate: any ChannelDelegate) {
+        switch event.type {
+        case "channel.metadata.created": delegate.channel(channel, createdMetaData: data.texts("metadata"))
+        case "channel.metadata.updated": delegate.channel(channel, updatedMetaData: data.texts("metadata"))
+        case "channel.metadata.deleted": delegate.channel(channel, deletedMetaDataKeys: data.list("keys"))
+        case "channel.metacounter.created": delegate.channel(channel, createdMetaCounters: data.counts("metacounter"))
+        case "channel.metacounter.updated": delegate.channel(channel, updatedMetaCounters: data.counts("metacounter"))
+        case "channel.metacounter.deleted": delegate.channel(channel, deletedMetaCountersKeys: data.list("keys"))
+        default: break
+        }
+    }
+
+    private func tellOfMembers(_ delegate: any ChannelDelegate) {
+        switch event.type {
+        case "participant.entered": delegate.channel(channel, userDidEnter: user)
+        case "participant.exited": delegate.channel(channel, userDidExit: user)
+        case "member.joined": delegate.channel(channel, userDidJoin: user)
+        case "member.left": delegate.channel(channel, userDidLeave: user)
+        case "member.invited":
+            guard !isCopy else { return }
+            delegate.channel(channel, didReceiveInvitation: users("invitees"), inviter: user("inviter"))
+        case "member.declined":
+            guard let invitee = user("invitee") else { return }
+            delegate.channel(channel, didDeclineInvitation: invitee, inviter: user("inviter"))
+        case "receipt.delivered": delegate.channelDidUpdateDeliveryReceipt(channel)
+        case "receipt.read": delegate.channelDidUpdateReadReceipt(channel)
+        case "typing.started", "typing.stopped": delegate.channelDidUpdateTypingStatus(channel)
+        default: break
+        }
+    }
+
+    private func tellOfRestrictions(_ delegate: any ChannelDelegate) {
+        switch event.type {
+        case "user.muted": delegate.channel(channel, userWasMuted: user)
+        case "user.unmuted": delegate.channel(channel, userWasUnmuted: user)
+        case "user.banned": delegate.channel(channel, userWasBanned: user)
+        case "user.unbanned": delegate.channel(channel, userWasUnbanned: user)
+        default: break
+        }
+    }
+
+    /// The invitation is told on the channel and, for who is invited, on the user's own: one of them is enough.
+    private var isCopy: Bool { data.text("channel_id").map { $0 != event.channel.name } ?? false }
+
+    /// The message as it is now; nil when it is gone.
+    private var message: Message? {
+        get async {
+            guard let timetoken = data.timetoken("message_timetoken") else { return nil }
+            // One that cannot be read now has nothing to show.
+            return try? await chat.channel(data.text("channel_id") ?? channel.id).getMessage(timetoken: timetoken)
+        }
+    }
+
+    private var user: User {
+        user("user") ?? User(chat: chat, UserRecord(id: data.text("user_id") ?? event.user ?? ""))
+    }
+
+    private func user(_ name: String) -> User? { data[name].flatMap { User(chat: chat, shown: $0) } }
+
+    private func users(_ name: String) -> [User] {
+        guard case .array(let shown) = data[name] else { return [] }
+        return shown.compactMap { User(chat: chat, shown: $0) }
+    }
+
+    private var channels: [Channel] {
+        guard case .array(let counted) = data["channels"] else { return [] }
+        return counted.compactMap { $0.text("channel_url") }.map { chat.channel($0) }
+    }
+}
+
+extension AnyJSON {
+    func texts(_ name: String) -> [String: String] { (self[name]?.members ?? [:]).compactMapValues(\.string) }
+
+    func list(_ name: String) -> [String] {
+        if case .array(let values) = self[name] { values.compactMap(\.string) } else { [] }
+    }
+
+    func counts(_ name: String) -> [String: Int] {
+        (self[name]?.members ?? [:]).compactMapValues { if case .integer(let value) = $0 { Int(value) } else { nil } }
+    }
+}
+
+extension User {
+    /// A user as events show one; nil when it is none.
+    init?(chat: Chat, shown: AnyJSON) {
+        guard let id = shown.text("user_id") else { return nil }
+        var record = UserRecord(id: id)
+        record.name = shown.text("nickname")
+        record.profileURL = shown.text("profile_url")
+        self.init(chat: chat, record)
+    }
+}
+
+extension Channel {
+    /// A channel as events show it; by its id alone where they do not.
+    init(chat: Chat, id: String, shown: AnyJSON?) {
+        guard let shown, let kind = shown.text("type").flatMap({ ChannelKind(rawValue: $0) }) else {
+            self.init(chat: chat, id: id)
+            return
+        }
+        var record = ChannelRecord(id: shown.text("id") ?? shown.text("channel_url") ?? id, kind: kind)
+        record.name = shown.text("name")
+        record.customType = shown.text("custom_type")
+        record.coverURL = shown.text("cover_url")
+        record.custom = shown["custom"].flatMap { $0 == .null ? nil : $0.text }
+        record.isFrozen = shown.flag("freeze")
+        self.init(chat: chat, record)
+    }
+}

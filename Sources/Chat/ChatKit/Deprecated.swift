@@ -1,0 +1,133 @@
+public import ChatModel
+
+// The calls of the library's older generation, each forwarded to what it is called now.
+
+/// How a custom event of the older generation is sent.
+@available(*, deprecated, message: "custom events are published; see Channel.emitCustomEvent")
+public enum EmitEventMethod: Sendable { case publish, signal }
+
+/// A custom event of the older generation.
+@available(*, deprecated, message: "use Channel.emitCustomEvent and CustomEvent")
+public struct Custom: EventContent {
+    public let data: [String: any JSONCodable]
+    public let method: EmitEventMethod
+
+    public init(data: [String: any JSONCodable], method: EmitEventMethod = .publish) {
+        self.data = data
+        self.method = method
+    }
+}
+
+@available(*, deprecated, renamed: "ReadReceipt")
+public typealias Receipt = ReadReceipt
+
+extension Report {
+    @available(*, deprecated, renamed: "messageTimetoken")
+    public var reportedMessageTimetoken: Timetoken? { messageTimetoken }
+}
+
+extension ReadReceipt {
+    @available(*, deprecated, renamed: "lastReadTimetoken")
+    public var messageTimetoken: Timetoken { lastReadTimetoken }
+}
+
+extension Typing {
+    @available(*, deprecated, renamed: "isTyping")
+    public var value: Bool { isTyping }
+}
+
+extension Chat {
+    /// Sends a custom event without a type.
+    ///
+    /// - Parameter mergePayloadWith: further members of the payload.
+    @available(*, deprecated, message: "use Channel.emitCustomEvent, or Channel.signal for what nobody keeps")
+    @discardableResult
+    public func emitEvent(
+        channelId: String, payload: Custom, mergePayloadWith: [String: any JSONCodable]? = nil
+    ) async throws(ChatError) -> Timetoken {
+        let members = payload.data.merging(mergePayloadWith ?? [:]) { $1 }
+        switch payload.method {
+        case .publish: return try await channel(channelId).emitCustomEvent(payload: members)
+        case .signal: return try await channel(channelId).signal(members.object)
+        }
+    }
+
+    /// Calls back with each event of a content on a channel.
+    ///
+    /// - Parameter customMethod: how custom events that are wanted were sent.
+    @available(*, deprecated, message: "use the on… of Channel, User, Message and Membership")
+    public func listenForEvents<Content: EventContent>(
+        type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,
+        callback: @escaping @Sendable (EventWrapper<Content>) -> Void
+    ) -> AutoCloseable {
+        events(of: [], on: [channelId]) { event in
+            event.olderContent(customMethod).flatMap { $0 as? Content }.map { event.wrapped($0) }
+        }.listen { callback($0) }
+    }
+}
+
+extension Event {
+    @available(*, deprecated)
+    fileprivate func olderContent(_ method: EmitEventMethod) -> (any EventContent)? {
+        switch method {
+        case .publish where type == BuiltInTypes.custom: Custom(data: CustomEvent(self).payload)
+        case .signal where type == BuiltInTypes.signalSent: Custom(data: CustomEvent(self).payload, method: .signal)
+        case .publish, .signal: content
+        }
+    }
+}
+
+extension Channel {
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (Channel?) -> Void) -> [AutoCloseable] {
+        [onUpdated { callback($0) }, onDeleted { callback(nil) }]
+    }
+
+    @available(*, deprecated, message: "use onUpdated of each channel")
+    public static func streamUpdatesOn(
+        channels: [Channel], callback: @escaping @Sendable (Channel) -> Void
+    ) -> [AutoCloseable] {
+        channels.map { $0.onUpdated(callback) }
+    }
+
+    @available(*, deprecated, renamed: "onMessageReceived")
+    public func connect(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
+        onMessageReceived(callback)
+    }
+
+    @available(*, deprecated, renamed: "onTypingChanged")
+    public func getTyping(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
+        onTypingChanged(callback)
+    }
+
+    @available(*, deprecated, renamed: "onReadReceiptReceived")
+    public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
+        onReadReceiptReceived(callback)
+    }
+
+    @available(*, deprecated, renamed: "onMessageReported")
+    public func streamMessageReports(callback: @escaping @Sendable (Report) -> Void) -> AutoCloseable {
+        onMessageReported(callback)
+    }
+}
+
+extension User {
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (User?) -> Void) -> [AutoCloseable] {
+        [onUpdated { callback($0) }, onDeleted { callback(nil) }]
+    }
+}
+
+extension Membership {
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (Membership?) -> Void) -> [AutoCloseable] {
+        [onUpdated { callback($0) }, onDeleted { callback(nil) }]
+    }
+}
+
+extension Message {
+    @available(*, deprecated, renamed: "onUpdated")
+    public func streamUpdates(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
+        onUpdated(callback)
+    }
+}

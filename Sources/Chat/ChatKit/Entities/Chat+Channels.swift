@@ -1,0 +1,86 @@
+public import ChatModel
+
+extension Chat {
+    /// A channel's record; nil when it has none, whether or not it is used.
+    public func getChannel(channelId: String) async throws(ChatError) -> Channel? {
+        try await backend.channel(channelId).map { Channel(chat: self, $0) }
+    }
+
+    /// Channels that have a record, a page at a time; see ``getUsers(filter:sort:limit:page:)``.
+    public func getChannels(
+        filter: String? = nil, sort: [String] = [], limit: Int = 50, page: String? = nil
+    ) async throws(ChatError) -> (channels: [Channel], page: String?) {
+        let found = try await backend.channels(RecordList(filter: filter, sort: sort, limit: limit, page: page))
+        return (found.items.map { Channel(chat: self, $0) }, found.cursor)
+    }
+
+    /// Makes a channel's record. Who makes it moderates it and, where it has members, is one.
+    ///
+    /// - Parameters:
+    ///   - id: nil makes one up.
+    ///   - type: `group`, `public` or `open`; direct ones are made by
+    ///     ``createDirectConversation(invitedUser:name:custom:)``.
+    /// - Throws: `.conflict` when there is one.
+    public func createChannel(
+        id: String? = nil, name: String? = nil, type: ChannelType = .public,
+        custom: [String: any JSONCodable]? = nil, description: String? = nil, status: String? = nil,
+        coverUrl: String? = nil, customType: String? = nil
+    ) async throws(ChatError) -> Channel {
+        let fields = ChannelFields(
+            name: name, custom: custom, description: description, status: status, coverUrl: coverUrl,
+            customType: customType)
+        return Channel(
+            chat: self, try await backend.create(channel: id, kind: try type.kind, fields, users: []))
+    }
+
+    /// The conversation of two users: made once, and the same from then on.
+    public func createDirectConversation(
+        invitedUser: User, name: String? = nil, custom: [String: any JSONCodable]? = nil
+    ) async throws(ChatError) -> Conversation {
+        try await converse(nil, .direct, name, custom, with: [invitedUser])
+    }
+
+    /// A conversation of several users, who are invited.
+    public func createGroupConversation(
+        invitedUsers: [User], channelId: String? = nil, name: String? = nil,
+        custom: [String: any JSONCodable]? = nil
+    ) async throws(ChatError) -> Conversation {
+        try await converse(channelId, .group, name, custom, with: invitedUsers)
+    }
+
+    private func converse(
+        _ id: String?, _ kind: ChannelKind, _ name: String?, _ custom: [String: any JSONCodable]?, with users: [User]
+    ) async throws(ChatError) -> Conversation {
+        let fields = ChannelFields(
+            name: name, custom: custom, description: nil, status: nil, coverUrl: nil, customType: nil)
+        let record = try await backend.create(channel: id, kind: kind, fields, users: users.map(\.id))
+        let channel = Channel(chat: self, record)
+        let members = try await channel.getMembers(limit: users.count + 1).members
+        return Conversation(
+            channel: channel, hostMembership: members.first { $0.userId == userId },
+            inviteeMemberships: members.filter { $0.userId != userId })
+    }
+}
+
+/// A new conversation.
+public struct Conversation: Sendable {
+    public let channel: Channel
+    /// Of the user who made it; nil when that user has left since.
+    public let hostMembership: Membership?
+    public let inviteeMemberships: [Membership]
+
+    /// Of the one who was invited to a direct conversation.
+    public var inviteeMembership: Membership? { inviteeMemberships.first }
+}
+
+extension ChannelType {
+    fileprivate var kind: ChannelKind {
+        get throws(ChatError) {
+            guard let kind = ChannelKind(rawValue: rawValue), kind != .direct else {
+                throw ChatError(
+                    .malformed, "type must be group, public or open; a direct channel has a call of its own")
+            }
+            return kind
+        }
+    }
+}

@@ -1,0 +1,53 @@
+public import ChatModel
+
+/// A user in a channel, as it was when it was read.
+public struct Membership: Sendable {
+    public let chat: Chat
+    public let userId: String
+    public let channelId: String
+    /// `invited` until the invitation is accepted.
+    public let state: MemberState
+    public let role: MemberRole
+    /// Values of the app's own.
+    public let custom: [String: any JSONCodable]
+    public let status: String?
+    public let type: String?
+    /// The newest message the user has read; zero for none.
+    public let lastReadMessageTimetoken: Timetoken
+    public let updated: Timetoken
+    public let eTag: String
+
+    init(chat: Chat, _ record: MembershipRecord) {
+        self.chat = chat
+        userId = record.user
+        channelId = record.channel
+        state = record.state
+        role = record.role
+        custom = record.custom.map { AnyJSON($0).members } ?? [:]
+        status = record.status
+        type = record.type
+        lastReadMessageTimetoken = record.read
+        updated = record.updated
+        eTag = record.etag
+    }
+
+    /// The channel, without its record.
+    public var channel: Channel { chat.channel(channelId) }
+
+    /// Sequences of what happens to the membership; for each there is an `on…` with a closure.
+    public var stream: MembershipStreams { MembershipStreams(membership: self) }
+}
+
+extension Membership {
+    /// Changes what is given, keeps the rest, and returns the membership as it is then.
+    public func update(
+        custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
+    ) async throws(ChatError) -> Membership {
+        var fields = MembershipFields()
+        fields.custom = custom?.object
+        fields.status = status
+        fields.type = type
+        return Membership(
+            chat: chat, try await chat.backend.update(member: userId, of: channelId, fields))
+    }
+}

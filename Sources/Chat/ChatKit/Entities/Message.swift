@@ -1,0 +1,56 @@
+public import ChatModel
+
+/// A message, as it was when it was read.
+public struct Message: Sendable, Identifiable {
+    public let chat: Chat
+    let state: MessageState
+
+    init(chat: Chat, _ state: MessageState) {
+        self.chat = chat
+        self.state = state
+    }
+
+    public var id: Timetoken { state.timetoken }
+    public var timetoken: Timetoken { state.timetoken }
+    public var channelId: String { state.channel }
+    /// Empty when the gateway or an operator sent it.
+    public var userId: String { state.user ?? "" }
+    /// The newest text; empty when it is deleted or no text.
+    public var text: String { state.data.messageText }
+    /// The newest payload; null once it is deleted.
+    public var content: AnyJSON { state.data }
+    public var meta: [String: any JSONCodable]? { state.meta?.members }
+    /// The label it was sent with.
+    public var customMessageType: String? { state.customType }
+    public var isEdited: Bool { state.edited != nil }
+    public var isDeleted: Bool { state.deleted != nil }
+    /// Whether it has replies.
+    public var hasThread: Bool { state.replies > 0 }
+    public var replyCount: Int { state.replies }
+    /// The message it replies to; nil when it is no reply.
+    public var parentTimetoken: Timetoken? { state.threadOf }
+    /// How many users reacted with each value.
+    public var reactions: [String: Int] { state.reactions }
+    /// The quoted message as it was: its `timetoken`, `text` and `userId`.
+    public var quotedMessage: QuotedMessage? { state.meta?["quotedMessage"].flatMap { QuotedMessage($0) } }
+
+    /// The channel, without its record.
+    public var channel: Channel { chat.channel(channelId) }
+
+    /// Sequences of what becomes of the message; for each there is an `on…` with a closure.
+    public var stream: MessageStreams { MessageStreams(message: self) }
+}
+
+/// A message that another one quotes, as it was then.
+public struct QuotedMessage: Sendable, Equatable {
+    public let timetoken: Timetoken
+    public let text: String
+    public let userId: String
+
+    init?(_ value: AnyJSON) {
+        guard let timetoken = value.timetoken("timetoken") else { return nil }
+        self.timetoken = timetoken
+        text = value.text("text") ?? ""
+        userId = value.text("userId") ?? ""
+    }
+}

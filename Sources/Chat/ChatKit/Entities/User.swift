@@ -1,0 +1,86 @@
+public import ChatModel
+
+/// A user of the app, as it was when it was read.
+public struct User: Sendable, Identifiable {
+    public let chat: Chat
+    public let id: String
+    public let name: String?
+    public let externalId: String?
+    public let profileUrl: String?
+    public let email: String?
+    /// Values of the app's own.
+    public let custom: [String: any JSONCodable]
+    public let status: String?
+    public let type: String?
+    /// When it changed last; zero for a user without a record.
+    public let updated: Timetoken
+    public let eTag: String
+
+    init(chat: Chat, _ record: UserRecord) {
+        self.chat = chat
+        id = record.id
+        name = record.name
+        externalId = record.externalID
+        profileUrl = record.profileURL
+        email = record.email
+        custom = record.custom.map { AnyJSON($0).members } ?? [:]
+        status = record.status
+        type = record.type
+        updated = record.updated
+        eTag = record.etag
+    }
+
+    /// Sequences of what happens to the user; for each there is an `on…` with a closure.
+    public var stream: UserStreams { UserStreams(user: self) }
+}
+
+extension User {
+    /// Changes what is given, keeps the rest, and returns the user as it is then.
+    public func update(
+        name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
+        custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
+    ) async throws(ChatError) -> User {
+        let fields = UserFields(
+            name: name, externalId: externalId, profileUrl: profileUrl, email: email, custom: custom, status: status,
+            type: type)
+        return User(chat: chat, try await chat.backend.update(user: id, fields))
+    }
+
+    /// Deletes the user's record. What the user wrote stays.
+    public func delete() async throws(ChatError) { try await chat.backend.delete(user: id) }
+
+    /// The user's memberships, a page at a time.
+    public func getMemberships(
+        limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = []
+    ) async throws(ChatError) -> (memberships: [Membership], page: String?) {
+        let list = RecordList(filter: filter, sort: sort, limit: limit, page: page)
+        let found = try await chat.backend.memberships(of: id, list)
+        return (found.items.map { Membership(chat: chat, $0) }, found.cursor)
+    }
+}
+
+extension UserFields {
+    init(
+        name: String?, externalId: String?, profileUrl: String?, email: String?, custom: [String: any JSONCodable]?,
+        status: String?, type: String?
+    ) {
+        self.init()
+        self.name = name
+        externalID = externalId
+        profileURL = profileUrl
+        self.email = email
+        self.custom = custom?.object
+        self.status = status
+        self.type = type
+    }
+}
+
+extension RecordList {
+    init(filter: String?, sort: [String], limit: Int, page: String?) {
+        self.init()
+        self.filter = filter
+        self.sort = sort
+        self.limit = limit
+        cursor = page
+    }
+}

@@ -1,0 +1,123 @@
+import ChatModel
+
+extension ChannelStreams {
+    /// The channel as it is after each change of its record.
+    public func updated() -> ChatStream<Channel> {
+        let channel = channel
+        // Read again: the event says what changed, and the listener wants all of it. One that is gone has its own event.
+        return events(of: ["channel.updated", "channel.frozen", "channel.unfrozen"]) { _ in
+            try? await channel.chat.getChannel(channelId: channel.id)
+        }
+    }
+
+    /// That the channel's record was deleted.
+    public func deleted() -> ChatStream<Void> { events(of: ["channel.deleted"]) { _ in () } }
+}
+
+extension Channel {
+    /// Calls back with the channel after each change of its record.
+    public func onUpdated(_ callback: @escaping @Sendable (Channel) -> Void) -> AutoCloseable {
+        stream.updated().listen { callback($0) }
+    }
+
+    /// Calls back when the channel's record is deleted.
+    public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
+        stream.deleted().listen { callback() }
+    }
+}
+
+extension UserStreams {
+    private func events<Value: Sendable>(
+        of types: [String], _ transform: @escaping @Sendable (Event) async -> Value?
+    ) -> ChatStream<Value> {
+        user.chat.events(of: types, on: [user.id], transform)
+    }
+
+    /// The user as it is after each change of its record.
+    public func updated() -> ChatStream<User> {
+        let user = user
+        return events(of: ["user.updated"]) { _ in try? await user.chat.getUser(userId: user.id) }
+    }
+
+    /// That the user's record was deleted.
+    public func deleted() -> ChatStream<Void> { events(of: ["user.deleted"]) { _ in () } }
+
+    /// Invitations of the user.
+    public func invited() -> ChatStream<Invite> {
+        events(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
+    }
+
+    /// Messages that mention the user.
+    public func mentioned() -> ChatStream<Mention> {
+        events(of: ["user.mentioned"]) { Mention($0, AnyJSON($0.data)) }
+    }
+
+    /// Mutes and bans of the user, and their ends, in any channel.
+    public func restrictionChanged() -> ChatStream<Restriction> {
+        let id = user.id
+        return user.chat.events(of: ["user.muted", "user.unmuted", "user.banned", "user.unbanned"], on: []) { event in
+            let restriction = Restriction(event, AnyJSON(event.data))
+            return restriction.userId == id ? restriction : nil
+        }
+    }
+}
+
+extension User {
+    public func onUpdated(_ callback: @escaping @Sendable (User) -> Void) -> AutoCloseable {
+        stream.updated().listen { callback($0) }
+    }
+
+    public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
+        stream.deleted().listen { callback() }
+    }
+
+    public func onInvited(_ callback: @escaping @Sendable (Invite) -> Void) -> AutoCloseable {
+        stream.invited().listen { callback($0) }
+    }
+
+    public func onMentioned(_ callback: @escaping @Sendable (Mention) -> Void) -> AutoCloseable {
+        stream.mentioned().listen { callback($0) }
+    }
+
+    public func onRestrictionChanged(_ callback: @escaping @Sendable (Restriction) -> Void) -> AutoCloseable {
+        stream.restrictionChanged().listen { callback($0) }
+    }
+}
+
+extension MembershipStreams {
+    /// The membership as it is after each change.
+    public func updated() -> ChatStream<Membership> {
+        let membership = membership
+        return membership.chat.events(of: ["membership.updated", "member.joined"], on: [membership.channelId]) {
+            event in
+            guard event.member == membership.userId else { return nil }
+            return try? await membership.channel.getMembership(userId: membership.userId)
+        }
+    }
+
+    /// That the membership ended.
+    public func deleted() -> ChatStream<Void> {
+        let membership = membership
+        return membership.chat.events(of: ["member.left", "member.declined"], on: [membership.channelId]) { event in
+            event.member == membership.userId ? () : nil
+        }
+    }
+}
+
+extension Membership {
+    public func onUpdated(_ callback: @escaping @Sendable (Membership) -> Void) -> AutoCloseable {
+        stream.updated().listen { callback($0) }
+    }
+
+    public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
+        stream.deleted().listen { callback() }
+    }
+}
+
+extension Event {
+    /// Whose membership it is about.
+    fileprivate var member: String? {
+        let data = AnyJSON(data)
+        return data.text("user_id") ?? data["user"]?.text("user_id") ?? data["invitee"]?.text("user_id")
+    }
+}

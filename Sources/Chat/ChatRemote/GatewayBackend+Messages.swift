@@ -1,0 +1,119 @@
+public import ChatKit
+public import ChatModel
+import JSON
+
+extension GatewayBackend {
+    public func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
+        try await post(posting, ties)
+    }
+
+    public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState? {
+        try await found(Call("GET", path(timetoken, channel))).flatMap { MessageState($0.text) }
+    }
+
+    public func messages(_ query: EventQuery) async throws(ChatError) -> Page<MessageState> {
+        let path = range(of: query, RequestPath("channels", query.channel, "messages"))
+            .adding("order", query.order == .newestFirst ? "desc" : "asc").adding("limit", "\(query.limit)")
+        return try await states(Call("GET", path))
+    }
+
+    public func replies(
+        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String?
+    ) async throws(ChatError) -> Page<MessageState> {
+        try await states(
+            Call("GET", path(timetoken, channel, "thread").adding("limit", "\(limit)").adding("cursor", cursor)))
+    }
+
+    public func edit(
+        _ timetoken: Timetoken, in channel: String, text: String
+    ) async throws(ChatError) -> MessageState {
+        let call = Call("PATCH", path(timetoken, channel), body: body("text", text))
+        return try await state(send(call))
+    }
+
+    public func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError) {
+        let path = by(path(timetoken, channel)).adding("hard", isHard ? "true" : nil)
+        _ = try await send(Call("DELETE", path))
+    }
+
+    public func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await send(Call("PUT", path(timetoken, channel, "reactions", value).adding("user", user)))
+    }
+
+    public func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await send(Call("DELETE", path(timetoken, channel, "reactions", value).adding("user", user)))
+    }
+
+    public func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction] {
+        let answer = try await send(Call("GET", path(timetoken, channel, "reactions").adding("limit", "250")))
+        return try answer.items.compactMap { item in
+            guard let value = item.value["value"]?.string, let user = item.value["user"]?.string else { return nil }
+            return Reaction(value: value, userId: user, timetoken: item.timetoken("action_timetoken"))
+        }
+    }
+
+    public func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await send(Call("PUT", by(path(timetoken, channel, "pin"))))
+    }
+
+    public func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await send(Call("DELETE", by(path(timetoken, channel, "pin"))))
+    }
+
+    public func forward(
+        _ timetoken: Timetoken, in channel: String, to target: String
+    ) async throws(ChatError) -> Timetoken {
+        let call = Call("POST", path(timetoken, channel, "forward"), body: body("channel", target))
+        return try await send(call).timetoken("timetoken")
+    }
+
+    public func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError) {
+        var call = Call("POST", path(timetoken, channel, "report"), body: body("reason", reason))
+        // The same user's report of the same message counts once.
+        call.isHarmless = true
+        _ = try await send(call)
+    }
+
+    public func reports(_ query: EventQuery) async throws(ChatError) -> Page<Event> {
+        try await events(range(of: query, by(RequestPath("channels", query.channel, "reports"))), query)
+    }
+
+    private func path(_ timetoken: Timetoken, _ channel: String, _ more: String...) -> RequestPath {
+        RequestPath(["channels", channel, "messages", timetoken.description] + more)
+    }
+
+    private func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
+
+    /// One member, and who acts.
+    private func body(_ name: StaticString, _ value: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member(name, value)
+            writer.member("by", user)
+            writer.endObject()
+        }
+    }
+
+    private func state(_ answer: Answer) throws(ChatError) -> MessageState {
+        guard let state = MessageState(answer.text) else { throw .foreignAnswer }
+        return state
+    }
+
+    private func states(_ call: Call) async throws(ChatError) -> Page<MessageState> {
+        let answer = try await send(call)
+        return Page(
+            items: try answer.items.compactMap { MessageState($0.text) }, hasMore: answer["has_more"]?.boolean ?? false,
+            cursor: answer["next_cursor"]?.string)
+    }
+}
+
+extension JSONText {
+    /// An object of one text.
+    static func object(_ name: StaticString, _ value: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member(name, value)
+            writer.endObject()
+        }
+    }
+}

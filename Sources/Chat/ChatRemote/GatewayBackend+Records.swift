@@ -1,0 +1,153 @@
+public import ChatKit
+public import ChatModel
+import JSON
+
+extension GatewayBackend {
+    public func user(_ id: String) async throws(ChatError) -> UserRecord? {
+        try await found(Call("GET", RequestPath("users", id))).map { $0.user }
+    }
+
+    public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
+        try await page(RequestPath("users"), list) { $0.user }
+    }
+
+    public func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord {
+        var call = Call("PUT", RequestPath("users", id), body: fields.body(by: user))
+        call.mustBeNew = true
+        do throws(ChatError) {
+            return try await send(call).object.user
+        } catch {
+            guard error.code == .stale else { throw error }
+            throw ChatError(.conflict, "user '\(id)' exists already", slug: "already_exists")
+        }
+    }
+
+    public func update(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord {
+        try await send(Call("PATCH", RequestPath("users", id), body: fields.body(by: user))).object.user
+    }
+
+    public func delete(user id: String) async throws(ChatError) {
+        _ = try await send(Call("DELETE", RequestPath("users", id).adding("by", user)))
+    }
+
+    public func channel(_ id: String) async throws(ChatError) -> ChannelRecord? {
+        try await found(Call("GET", RequestPath("channels", id)))?.channel
+    }
+
+    public func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelRecord> {
+        try await page(RequestPath("channels"), list) { object throws(ChatError) in try object.channel }
+    }
+
+    public func create(
+        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String]
+    ) async throws(ChatError) -> ChannelRecord {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("kind", kind.rawValue)
+            writer.member("by", user)
+            if let id { writer.member("id", id) }
+            if !users.isEmpty { writer.member("users", users) }
+            fields.printMembers(to: &writer)
+            writer.endObject()
+        }
+        return try await send(Call("POST", RequestPath("channels"), body: body)).object.channel
+    }
+
+    public func update(channel id: String, _ fields: ChannelFields) async throws(ChatError) -> ChannelRecord {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("by", user)
+            fields.printMembers(to: &writer)
+            writer.endObject()
+        }
+        return try await send(Call("PATCH", RequestPath("channels", id), body: body)).object.channel
+    }
+
+    public func delete(channel id: String) async throws(ChatError) {
+        _ = try await send(Call("DELETE", RequestPath("channels", id).adding("by", user)))
+    }
+}
+
+// MARK: - Memberships
+
+extension GatewayBackend {
+    public func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord {
+        let path = RequestPath("channels", channel, "members", user)
+        return try await send(Call("PUT", path, body: fields.body(by: user))).object.membership
+    }
+
+    public func leave(_ channel: String) async throws(ChatError) {
+        let path = RequestPath("channels", channel, "members", user).adding("by", user)
+        _ = try await send(Call("DELETE", path))
+    }
+
+    public func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord] {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("users", users)
+            writer.member("by", user)
+            writer.endObject()
+        }
+        var call = Call("POST", RequestPath("channels", channel, "invites"), body: body)
+        // Who is invited already is left alone, so a repeat does nothing.
+        call.isHarmless = true
+        let answer = try await send(call)
+        var memberships: [MembershipRecord] = []
+        for item in try answer.items { memberships.append(try item.membership) }
+        return memberships
+    }
+
+    public func declineInvite(to channel: String) async throws(ChatError) {
+        let path = RequestPath("channels", channel, "invites", user, "decline")
+        _ = try await send(Call("POST", path, body: .object("by", user)))
+    }
+
+    public func update(
+        member: String, of channel: String, _ fields: MembershipFields
+    ) async throws(ChatError) -> MembershipRecord {
+        let path = RequestPath("channels", channel, "members", member)
+        return try await send(Call("PATCH", path, body: fields.body(by: user))).object.membership
+    }
+
+    public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
+        try await found(Call("GET", RequestPath("channels", channel, "members", user)))?.membership
+    }
+
+    public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
+        try await page(RequestPath("channels", channel, "members"), list) { object throws(ChatError) in
+            try object.membership
+        }
+    }
+
+    public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
+        try await page(RequestPath("users", user, "memberships"), list) { object throws(ChatError) in
+            try object.membership
+        }
+    }
+}
+
+// MARK: - Answers
+
+extension GatewayBackend {
+    /// The object of an answer; nil for 404.
+    func found(_ call: Call) async throws(ChatError) -> AnswerObject? {
+        do throws(ChatError) {
+            return try await send(call).object
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    func page<Item: Sendable>(
+        _ path: RequestPath, _ list: RecordList, _ read: (AnswerObject) throws(ChatError) -> Item
+    ) async throws(ChatError) -> Page<Item> {
+        let path = path.adding("filter", list.filter).adding("sort", each: list.sort)
+            .adding("limit", "\(list.limit)").adding("cursor", list.cursor)
+        let answer = try await send(Call("GET", path))
+        var items: [Item] = []
+        for item in try answer.items { items.append(try read(item)) }
+        return Page(
+            items: items, hasMore: answer["has_more"]?.boolean ?? false, cursor: answer["next_cursor"]?.string)
+    }
+}

@@ -1,0 +1,104 @@
+import ChatKit
+import ChatModel
+import JSON
+
+/// A record, a message or another object of an answer.
+struct AnswerObject: Sendable {
+    let value: JSONValue
+    let text: JSONText
+
+    init(_ text: JSONText) throws(ChatError) {
+        guard let document = try? JSONDocument(text), document.root.kind == .object else { throw .foreignAnswer }
+        value = document.root
+        self.text = text
+    }
+
+    var etag: String { value["etag"]?.string ?? "" }
+
+    func timetoken(_ name: String) -> Timetoken { value[name]?.string.flatMap { Timetoken(text: $0) } ?? .zero }
+
+    /// When the record changed last, to the microsecond.
+    private var updated: Timetoken { value["updated_at"]?.string.flatMap { Timetoken(timestamp: $0) } ?? .zero }
+
+    var user: UserRecord {
+        var record = UserRecord(id: value["id"]?.string ?? "", value, text)
+        record.etag = etag
+        record.updated = updated
+        return record
+    }
+
+    var channel: ChannelRecord {
+        get throws(ChatError) {
+            guard var record = ChannelRecord(id: value["id"]?.string ?? "", value, text) else { throw .foreignAnswer }
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var membership: MembershipRecord {
+        get throws(ChatError) {
+            guard var record = MembershipRecord(value, text) else { throw .foreignAnswer }
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+}
+
+extension Answer {
+    var object: AnswerObject { get throws(ChatError) { try AnswerObject(text) } }
+
+    /// The objects of a list's page.
+    var items: [AnswerObject] {
+        get throws(ChatError) {
+            var items: [AnswerObject] = []
+            for text in text.rawMember("data")?.rawElements() ?? [] { items.append(try AnswerObject(text)) }
+            return items
+        }
+    }
+}
+
+// MARK: - What is sent
+
+extension UserFields {
+    func body(by user: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("by", user)
+            if let name { writer.member("name", name) }
+            if let externalID { writer.member("external_id", externalID) }
+            if let profileURL { writer.member("profile_url", profileURL) }
+            if let email { writer.member("email", email) }
+            if let custom { writer.member("custom", custom.text) }
+            if let status { writer.member("status", status) }
+            if let type { writer.member("type", type) }
+            writer.endObject()
+        }
+    }
+}
+
+extension ChannelFields {
+    func printMembers(to writer: inout JSONWriter) {
+        if let name { writer.member("name", name) }
+        if let description { writer.member("description", description) }
+        if let coverURL { writer.member("cover_url", coverURL) }
+        if let customType { writer.member("custom_type", customType) }
+        if let data { writer.member("data", data.text) }
+        if let custom { writer.member("custom", custom.text) }
+        if let status { writer.member("status", status) }
+    }
+}
+
+extension MembershipFields {
+    func body(by user: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("by", user)
+            if let custom { writer.member("custom", custom.text) }
+            if let status { writer.member("status", status) }
+            if let type { writer.member("type", type) }
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ChatKit
+import Testing
+
+@Suite("Channels") struct ChannelTests {
+    @Test("are made, read, changed, listed and deleted", arguments: Way.allCases)
+    func life(way: Way) async throws {
+        try await way.withChat { chat in
+            let room = try await chat.createChannel(id: "room.1", name: "Room", custom: ["floor": 3])
+            #expect(room.type == .public)
+            let changed = try await room.update(description: "The first", status: "busy")
+            #expect(changed.name == "Room")
+            #expect(changed.description == "The first")
+            #expect(changed.custom["floor"]?.json == 3)
+            #expect(try await chat.getChannel(channelId: "room.1")?.status == "busy")
+            #expect(try await chat.getChannels().channels.map(\.id) == ["room.1"])
+            try await changed.delete()
+            #expect(try await chat.getChannel(channelId: "room.1") == nil)
+            #expect(chat.channel("room.1").type == .unknown)
+        }
+    }
+
+    @Test("between two users are one for each pair", arguments: Way.allCases)
+    func direct(way: Way) async throws {
+        try await way.withChat { chat in
+            let ben = try await chat.acting(as: "ben")
+            let first = try await chat.createDirectConversation(invitedUser: ben.currentUser)
+            #expect(first.channel.type == .direct)
+            #expect(first.hostMembership?.state == .joined)
+            #expect(first.inviteeMembership?.userId == "ben")
+            #expect(first.inviteeMembership?.state == .invited)
+            let second = try await ben.createDirectConversation(invitedUser: chat.currentUser)
+            #expect(second.channel.id == first.channel.id)
+        }
+    }
+
+    @Test("take invitations, joins, changes and leaves, and tell of each", arguments: Way.allCases)
+    func members(way: Way) async throws {
+        try await way.withChat { chat in
+            let ben = try await chat.acting(as: "ben")
+            let invited = Heard<Invite>()
+            let listener = ben.currentUser.onInvited { invited($0) }
+            await listener.ready()
+            let crew = try await chat.createGroupConversation(
+                invitedUsers: [ben.currentUser], channelId: "crew", name: "Crew"
+            ).channel
+            let invite = try #require(await invited.next().first)
+            #expect(invite.channelId == "crew")
+            #expect(invite.channelType == .group)
+            #expect(invite.invitedByUserId == "ana")
+            let membership = try await ben.channel("crew").join()
+            #expect(membership.state == .joined)
+            let heard = Heard<String>()
+            let listeners = [
+                membership.onUpdated { heard("updated \($0.status ?? "-")") }, membership.onDeleted { heard("left") },
+            ]
+            for listener in listeners { await listener.ready() }
+            #expect(try await membership.update(status: "vip").status == "vip")
+            #expect(await heard.next() == ["updated vip"])
+            #expect(try await crew.getMembers().members.map(\.userId).sorted() == ["ana", "ben"])
+            #expect(try await ben.currentUser.getMemberships().memberships.map(\.channelId) == ["crew"])
+            try await ben.channel("crew").leave()
+            #expect(await heard.next() == ["left"])
+            #expect(try await crew.getMembership(userId: "ben") == nil)
+        }
+    }
+
+    @Test("know who declined", arguments: Way.allCases)
+    func declining(way: Way) async throws {
+        try await way.withChat { chat in
+            let ben = try await chat.acting(as: "ben")
+            let crew = try await chat.createChannel(id: "crew", type: .group)
+            #expect(try await crew.invite(ben.currentUser).state == .invited)
+            try await ben.channel("crew").declineInvite()
+            #expect(try await crew.getMembership(userId: "ben") == nil)
+        }
+    }
+
+    @Test("tell their listeners of every change", arguments: Way.allCases)
+    func listeners(way: Way) async throws {
+        try await way.withChat { chat in
+            let room = try await chat.createChannel(id: "room.1")
+            let heard = Heard<String>()
+            let listeners = [
+                room.onUpdated { heard("updated \($0.name ?? "-")") }, room.onDeleted { heard("deleted") },
+            ]
+            for listener in listeners { await listener.ready() }
+            _ = try await room.update(name: "Room")
+            #expect(await heard.next() == ["updated Room"])
+            try await room.delete()
+            #expect(await heard.next() == ["deleted"])
+        }
+    }
+}

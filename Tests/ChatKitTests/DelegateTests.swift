@@ -1,0 +1,92 @@
+import ChatKit
+import Testing
+
+/// Writes down what it is told.
+private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelegate {
+    let heard = Heard<String>()
+
+    func channel(_ channel: Channel, didReceive message: Message) { heard("received \(message.text)") }
+    func channel(_ channel: Channel, didUpdate message: Message) { heard("updated \(message.text)") }
+    func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken) { heard("deleted \(timetoken)") }
+    func channel(_ channel: Channel, updatedReaction event: ReactionEvent) {
+        heard("\(event.isAdded ? "+" : "-")\(event.key)")
+    }
+    func channelDidUpdateThreadInfo(_ channel: Channel, event: ThreadEvent) { heard("replies \(event.replyCount)") }
+    func channelWasChanged(_ channel: Channel) { heard("changed \(channel.name ?? "-")") }
+    func channelWasDeleted(_ id: String, channelType: ChannelType) { heard("deleted \(id) \(channelType)") }
+    func channel(_ channel: Channel, userDidJoin user: User) { heard("joined \(user.id)") }
+    func channel(_ channel: Channel, userDidLeave user: User) { heard("left \(user.id)") }
+    func channel(_ channel: Channel, didReceiveInvitation invitees: [User], inviter: User?) {
+        heard("invited \(invitees.map(\.id)) by \(inviter?.id ?? "-")")
+    }
+    func channel(_ channel: Channel, didDeclineInvitation invitee: User, inviter: User?) {
+        heard("declined \(invitee.id)")
+    }
+    func channelDidChangeMemberCount(_ channels: [Channel]) { heard("count \(channels.map(\.id))") }
+}
+
+@Suite("A channel delegate") struct DelegateTests {
+    /// A group of `ana` and `ben`, with a delegate of `ana`.
+    private func group(_ chat: Chat) async throws -> (scribe: Scribe, ben: Chat) {
+        let ben = try await chat.acting(as: "ben")
+        _ = try await chat.createGroupConversation(invitedUsers: [ben.currentUser], channelId: "crew")
+        try await ben.channel("crew").join()
+        let scribe = Scribe()
+        await chat.addChannelDelegate(scribe, identifier: "a").ready()
+        return (scribe, ben)
+    }
+
+    @Test("hears others' messages and what becomes of them, and not its own device's", arguments: Way.allCases)
+    func messages(way: Way) async throws {
+        try await way.withChat { chat in
+            let (scribe, ben) = try await group(chat)
+            try await chat.channel("crew").sendText("my own")
+            let channel = ben.channel("crew")
+            let timetoken = try await channel.sendText("helo")
+            #expect(await scribe.heard.next() == ["received helo"])
+            let message = try #require(try await channel.getMessage(timetoken: timetoken))
+            _ = try await message.editText("hello")
+            #expect(await scribe.heard.next() == ["updated hello"])
+            try await message.toggleReaction("wave")
+            #expect(await scribe.heard.next() == ["+wave"])
+            try await message.delete()
+            #expect(await scribe.heard.next() == ["deleted \(timetoken)"])
+        }
+    }
+
+    @Test("hears who is invited, joins and leaves", arguments: Way.allCases)
+    func members(way: Way) async throws {
+        try await way.withChat { chat in
+            let (scribe, ben) = try await group(chat)
+            let cleo = try await chat.acting(as: "cleo")
+            try await ben.channel("crew").invite(cleo.currentUser)
+            var told = await scribe.heard.next()
+            while told.last != #"invited ["cleo"] by ben"# { told += await scribe.heard.next() }
+            try await cleo.channel("crew").join()
+            while told.last != "joined cleo" { told += await scribe.heard.next() }
+            try await cleo.channel("crew").leave()
+            while told.last != "left cleo" { told += await scribe.heard.next() }
+            #expect(told.filter { !$0.hasPrefix("count") }.count == 3)
+        }
+    }
+
+    @Test("takes the place of the one with its identifier, and of no other", arguments: Way.allCases)
+    func identifiers(way: Way) async throws {
+        try await way.withChat { chat in
+            let (first, ben) = try await group(chat)
+            let (second, third) = (Scribe(), Scribe())
+            await chat.addChannelDelegate(second, identifier: "b").ready()
+            await chat.addChannelDelegate(third, identifier: "a").ready()
+            try await ben.channel("crew").sendText("one")
+            #expect(await second.heard.next() == ["received one"])
+            #expect(await third.heard.next() == ["received one"])
+            chat.removeChannelDelegate(forIdentifier: "b")
+            chat.removeChannelDelegate(forIdentifier: "b")
+            await chat.addChannelDelegate(first, identifier: "c").ready()
+            try await ben.channel("crew").sendText("two")
+            #expect(await third.heard.next() == ["received two"])
+            // It was replaced before the first message.
+            #expect(await first.heard.next() == ["received two"])
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import ChatKit
+import ChatRemote
+import SQLiteEngine
+
+// The examples of the guide and of the articles, so that they compile. A test holds the texts against this page.
+
+func exampleInProcess() async throws {
+    let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")
+    try await chat.channel("room.1").sendText("hello")
+    await chat.close()
+}
+
+func exampleOnGateway() async throws {
+    let chat = try await Chat(url: "https://chat.example.com", key: "parley_…", user: "ana")
+    await chat.close()
+}
+
+func exampleCustomEvents(_ chat: Chat) async throws {
+    let support = chat.channel("support.42")
+    let listener = support.onCustomEvent(messageType: "customer-satisfaction") { event in
+        print(event.userId, event.payload["stars"]?.rawValue ?? "no answer")
+    }
+    try await support.emitCustomEvent(payload: ["chatID": "42", "stars": 5], messageType: "customer-satisfaction")
+    listener.close()
+
+    for await event in support.stream.customEvents(messageType: "customer-satisfaction") {
+        print(event.timetoken, event.payload)
+    }
+
+    let (events, isMore) = try await chat.getEventsHistory(channelId: "support.42", count: 10)
+    for event in events.map(\.event) {
+        if let custom = event.payload as? CustomEvent { print(event.timetoken, custom.type) }
+    }
+    print(isMore ? "there are older ones" : "that is all")
+}
+
+func exampleSubscription(_ chat: Chat) async {
+    let subscription = chat.subscription(channels: ["orders.*"], filter: "data.amount > 1000")
+    subscription.onMessage = { print("message", $0.data) }
+    subscription.onEvent = { print($0.type, $0.channel.name) }
+    subscription.subscribe()
+    await subscription.ready()
+}
+
+func exampleChannels(_ chat: Chat) async throws {
+    let crew = try await chat.createChannel(id: "crew", name: "The crew", type: .group)
+    if let ben = try await chat.getUser(userId: "ben") { try await crew.invite(ben) }
+    for member in try await crew.getMembers().members { print(member.userId, member.state) }
+}
+
+func exampleMessages(_ chat: Chat) async throws {
+    let room = chat.channel("room.1")
+    let question = try await room.sendText("lunch?", usersToMention: ["ben"])
+    if let message = try await room.getMessage(timetoken: question) {
+        try await message.toggleReaction("wave")
+        try await message.createThread().sendText("at noon")
+    }
+}
+
+func exampleDelegate(_ chat: Chat) {
+    final class Screen: ChannelDelegate {
+        func channel(_ channel: Channel, didReceive message: Message) { print(channel.id, message.text) }
+    }
+    let screen = Screen()
+    chat.addChannelDelegate(screen, identifier: "screen")
+    chat.removeChannelDelegate(forIdentifier: "screen")
+}

@@ -1,0 +1,138 @@
+import ChatKit
+import Testing
+
+@Suite("Messages") struct MessageTests {
+    @Test("are received as they were sent", arguments: Way.allCases)
+    func received(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let heard = Heard<Message>()
+            let listener = channel.onMessageReceived { heard($0) }
+            await listener.ready()
+            let timetoken = try await channel.sendText("hello", meta: ["lang": "en"])
+            let message = try #require(await heard.next().first)
+            #expect(message.timetoken == timetoken)
+            #expect(message.text == "hello")
+            #expect(message.userId == "ana")
+            #expect(message.channelId == "room.1")
+            #expect(message.meta?["lang"]?.json == "en")
+            listener.close()
+        }
+    }
+
+    @Test("are edited, reacted to and deleted, and their listener hears of each", arguments: Way.allCases)
+    func changes(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let timetoken = try await channel.sendText("helo")
+            let message = try #require(try await channel.getMessage(timetoken: timetoken))
+            let heard = Heard<Message>()
+            let listener = message.onUpdated { heard($0) }
+            await listener.ready()
+            #expect(try await message.editText("hello").text == "hello")
+            #expect(await heard.next().first?.isEdited == true)
+            #expect(try await message.toggleReaction("wave").reactions == ["wave": 1])
+            #expect(await heard.next().first?.reactions == ["wave": 1])
+            #expect(try await message.hasUserReaction("wave"))
+            #expect(try await message.getReactions().map(\.userId) == ["ana"])
+            #expect(try await message.toggleReaction("wave").reactions == [:])
+            #expect(await heard.next().first?.reactions == [:])
+            try await message.delete(soft: true)
+            let deleted = try #require(await heard.next().first)
+            #expect(deleted.isDeleted)
+            #expect(deleted.text == "")
+        }
+    }
+
+    @Test("are gone after a hard deletion", arguments: Way.allCases)
+    func hardDeletion(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let timetoken = try await channel.sendText("oops")
+            try await channel.getMessage(timetoken: timetoken)?.delete()
+            #expect(try await channel.getMessage(timetoken: timetoken) == nil)
+            #expect(try await channel.getHistory().messages.isEmpty)
+        }
+    }
+
+    @Test("stand in history, oldest first, as they are now", arguments: Way.allCases)
+    func history(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            var timetokens: [Timetoken] = []
+            for text in ["one", "two", "three"] { timetokens.append(try await channel.sendText(text)) }
+            try await channel.emitCustomEvent(payload: [:], messageType: "no.message")
+            _ = try await channel.getMessage(timetoken: timetokens[1])?.editText("zwei")
+            let all = try await channel.getHistory()
+            #expect(all.messages.map(\.text) == ["one", "zwei", "three"])
+            #expect(!all.isMore)
+            let some = try await channel.getHistory(
+                startTimetoken: timetokens[2], endTimetoken: timetokens[0], count: 1)
+            #expect(some.messages.map(\.text) == ["zwei"])
+            #expect(some.isMore)
+        }
+    }
+
+    @Test("mention users, who are told, and quote others", arguments: Way.allCases)
+    func ties(way: Way) async throws {
+        try await way.withChat { chat in
+            let ben = try await chat.acting(as: "ben")
+            let heard = Heard<Mention>()
+            let listener = ben.currentUser.onMentioned { heard($0) }
+            await listener.ready()
+            let channel = chat.channel("room.1")
+            let first = try await channel.sendText("who knows?")
+            let question = try #require(try await channel.getMessage(timetoken: first))
+            let second = try await channel.sendText("ben does", usersToMention: ["ben"], quoting: question)
+            let mention = try #require(await heard.next().first)
+            #expect(mention.messageTimetoken == second)
+            #expect(mention.channelId == "room.1")
+            #expect(mention.mentionedByUserId == "ana")
+            let answer = try #require(try await channel.getMessage(timetoken: second))
+            #expect(answer.quotedMessage?.timetoken == first)
+            #expect(answer.quotedMessage?.text == "who knows?")
+        }
+    }
+
+    @Test("have threads of replies", arguments: Way.allCases)
+    func threads(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let root = try #require(
+                try await channel.getMessage(timetoken: try await channel.sendText("lunch?")))
+            let thread = root.createThread()
+            try await thread.sendText("yes")
+            try await thread.sendText("no")
+            let replies = try await thread.getHistory().messages
+            #expect(replies.map(\.text) == ["yes", "no"])
+            #expect(replies.allSatisfy { $0.parentTimetoken == root.timetoken })
+            #expect(try await channel.getMessage(timetoken: root.timetoken)?.replyCount == 2)
+        }
+    }
+
+    @Test("are pinned, forwarded and reported", arguments: Way.allCases)
+    func deeds(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = try await chat.createChannel(id: "room.1")
+            let heard = Heard<Report>()
+            let listener = channel.onMessageReported { heard($0) }
+            await listener.ready()
+            let timetoken = try await channel.sendText("read this")
+            let message = try #require(try await channel.getMessage(timetoken: timetoken))
+            try await message.pin()
+            #expect(try await channel.getPinnedMessage()?.timetoken == timetoken)
+            try await message.unpin()
+            #expect(try await channel.getPinnedMessage() == nil)
+            let copy = try await message.forward(to: "room.2")
+            #expect(try await chat.channel("room.2").getMessage(timetoken: copy)?.text == "read this")
+            try await message.report(reason: "shouting")
+            let report = try #require(await heard.next().first)
+            #expect(report.reason == "shouting")
+            #expect(report.messageTimetoken == timetoken)
+            #expect(report.reportedUserId == "ana")
+            #expect(report.text == "read this")
+            let reports = try await channel.getMessageReportsHistory().events
+            #expect(reports.map(\.event.payload) == [report])
+        }
+    }
+}

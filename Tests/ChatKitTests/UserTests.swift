@@ -1,0 +1,57 @@
+import ChatKit
+import Testing
+
+@Suite("Users") struct UserTests {
+    @Test("are made, read, changed, listed and deleted", arguments: Way.allCases)
+    func life(way: Way) async throws {
+        try await way.withChat { chat in
+            let ben = try await chat.createUser(
+                id: "ben", name: "Ben", profileUrl: "https://example.com/ben.png", custom: ["floor": 3])
+            #expect(ben.custom["floor"]?.rawValue as? Int64 == 3)
+            let changed = try await ben.update(name: "Benjamin", status: "away")
+            #expect(changed.name == "Benjamin")
+            #expect(changed.profileUrl == "https://example.com/ben.png")
+            #expect(changed.eTag != ben.eTag)
+            #expect(try await chat.getUser(userId: "ben")?.status == "away")
+            #expect(try await chat.getUsers().users.map(\.id) == ["ana", "ben"])
+            try await changed.delete()
+            #expect(try await chat.getUser(userId: "ben") == nil)
+        }
+    }
+
+    @Test("are there once: a second one of the same id is refused", arguments: Way.allCases)
+    func twice(way: Way) async throws {
+        try await way.withChat { chat in
+            _ = try await chat.createUser(id: "ben")
+            let error = await #expect(throws: ChatError.self) { _ = try await chat.createUser(id: "ben") }
+            #expect(error?.code == .conflict)
+        }
+    }
+
+    @Test("have a record from the beginning of their chat", arguments: Way.allCases)
+    func current(way: Way) async throws {
+        try await way.withChat { chat in
+            #expect(chat.currentUser.id == "ana")
+            let stored = try await chat.getUser(userId: "ana")
+            #expect(stored?.eTag == chat.currentUser.eTag)
+            let ben = try await chat.acting(as: "ben")
+            #expect(ben.currentUser.id == "ben")
+        }
+    }
+
+    @Test("tell their listeners of every change", arguments: Way.allCases)
+    func listeners(way: Way) async throws {
+        try await way.withChat { chat in
+            let ben = try await chat.createUser(id: "ben")
+            let heard = Heard<String>()
+            let listeners = [
+                ben.onUpdated { heard("updated \($0.name ?? "-")") }, ben.onDeleted { heard("deleted") },
+            ]
+            for listener in listeners { await listener.ready() }
+            _ = try await ben.update(name: "Ben")
+            #expect(await heard.next() == ["updated Ben"])
+            try await ben.delete()
+            #expect(await heard.next() == ["deleted"])
+        }
+    }
+}
