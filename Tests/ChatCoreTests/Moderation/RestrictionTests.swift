@@ -103,12 +103,12 @@ import Testing
 
     @Test("outlive a restart, and are over afterwards as well")
     func restart() async throws {
-        try await Room.inFile { path in
-            try await Room.open(path: path) { room in
+        try await Room.inFile { path async throws in
+            try await Room.open(path: path) { room async throws in
                 let until = room.service.clock.now.adding(.seconds(60))
                 _ = try await room.chat.restrict("ben", in: "crew", Sanction(isBan: true, until: until))
             }
-            try await Room.open(path: path) { room in
+            try await Room.open(path: path) { room async throws in
                 #expect(try await room.chat.restriction(of: "ben", in: "crew").isBanned)
                 room.advance(.seconds(61))
                 await room.service.sweepRestrictions()

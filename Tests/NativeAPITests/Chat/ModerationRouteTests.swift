@@ -1,3 +1,4 @@
+import ChatModel
 import HTTPServer
 import JSON
 import Testing
