@@ -85,8 +85,7 @@ public final class ChatService: Sendable {
             let standingsRevision = try await standings.load()
             group.addTask { await self.standings.follow(from: standingsRevision) }
             group.addTask { await self.presence.run() }
-            let commits = try await unread.begin()
-            group.addTask { await self.unread.follow(commits) }
+            group.addTask { await self.unread.run() }
             group.addTask { await self.unread.keepTelling() }
             try await restrictionEnds.load()
             group.addTask { await self.endRestrictions() }

@@ -118,7 +118,7 @@ import Testing
             try await room.establish("work", members: ["ana", "ben"], customType: "work")
             room.advance(.seconds(1))
             let start = try await room.say("1", in: "work", by: "ana").timetoken
-            await room.chat.watchUnread(of: "ben")
+            await room.service.watchUnread(of: UserID("ben", in: ChatHouse.space), isOn: true)
             await room.service.unread.tellChanges()
             for number in 0..<5 { try await room.say("\(number)", in: "work", by: "ana") }
             _ = try await room.chat.unread(of: "ben")

@@ -38,11 +38,19 @@ extension ChatAccess {
     }
 
     private func admit(_ emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
-        let drafts = try drafts(of: emissions)
+        var drafts = try drafts(of: emissions)
         if service.standings.concern(space) {
-            for draft in drafts { try await demandWriting(by: draft.user, in: draft.channel.name) }
+            for index in drafts.indices { try await settle(&drafts[index]) }
         }
         return drafts
+    }
+
+    /// What takes a look at the channel: whether the user may write there, and for whom a message is.
+    private func settle(_ draft: inout EventDraft) async throws(ChatError) {
+        try await demandWriting(by: draft.user, in: draft.channel.name)
+        guard draft.type == BuiltInTypes.messageCreated, draft.audience == .subscribers else { return }
+        draft.audience = try await standing(of: draft.channel.name).kind.audience(
+            members: .joinedButOrigin, inside: .participantsButOrigin)
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
@@ -64,8 +72,8 @@ extension ChatAccess {
     /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type, and whether the
     /// user may write there. Every way in passes here.
     public func admit(_ emission: Emission) async throws(ChatError) -> EventDraft {
-        let draft = try draft(of: emission)
-        try await demandWriting(by: draft.user, in: draft.channel.name)
+        var draft = try draft(of: emission)
+        if service.standings.concern(space) { try await settle(&draft) }
         return draft
     }
 

@@ -23,6 +23,8 @@ extension ChatAccess {
         }
         let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
         service.restrictionEnds.expect(stored, in: space)
+        // Who is inside an open channel, present or typing goes out of memory, and is told gone after the ban.
+        if sanction.isBan { try await expel(user, from: channel, by: try actor(named).user) }
         return Written(record: stored, isNew: decided.value.isNew)
     }
 

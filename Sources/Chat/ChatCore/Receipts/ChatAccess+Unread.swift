@@ -22,15 +22,17 @@ extension ChatAccess {
         return unread
     }
 
-    /// Has a user's devices told of every change of what is unread, by `unread_count.updated` on the channel named as the
-    /// user, until the same number of `unwatchUnread`.
-    public func watchUnread(of user: String) async { await service.unread.watch(UserID(user, in: space)) }
-
-    public func unwatchUnread(of user: String) async { await service.unread.unwatch(UserID(user, in: space)) }
-
     private func demandUnread(of user: String) throws(ChatError) {
         try caller.demand(.read)
         try Names.check(user: user)
         if let own = caller.user, ExactText(own) != ExactText(user) { throw .speaksForAnother(own) }
+    }
+}
+
+extension ChatService {
+    /// Has a user's devices told of every change of what is unread, by `unread_count.updated` on the channel named as the
+    /// user: from the first time with `isOn` until it was asked for as often without.
+    public func watchUnread(of user: UserID, isOn: Bool) async {
+        if isOn { await unread.watch(user) } else { await unread.unwatch(user) }
     }
 }

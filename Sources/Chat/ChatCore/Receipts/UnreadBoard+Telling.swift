@@ -19,11 +19,12 @@ extension UnreadBoard {
         untold.insert(user)
     }
 
-    /// Tells whose sums differ from what was told, again and again, until cancelled.
+    /// Tells whose sums differ from what was told, again and again, until cancelled: what comes within 300 ms goes
+    /// together.
     func keepTelling() async {
-        while !Task.isCancelled {
+        for await _ in news.stream {
+            try? await Task.sleep(for: .milliseconds(300))  // cancellation ends the stream
             await tellChanges()
-            try? await Task.sleep(for: .milliseconds(300))
         }
     }
 

@@ -30,13 +30,20 @@ actor UnreadBoard {
     let log: any EventLog
     let directory: any Directory
     private let capacity: Int
+    private enum Phase { case idle, running, over }
     private(set) var position = Timetoken.zero
-    private(set) var isRunning = false
+    private var phase = Phase.idle
+    private var starters: [CheckedContinuation<Void, Never>] = []
+    private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Says that `untold` is not empty.
+    let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
     /// Who of them might have joined a channel.
     var audience: [ChannelID: Set<UserID>] = [:]
     /// Whose sum may differ from what their devices were told.
-    var untold: Set<UserID> = []
+    var untold: Set<UserID> = [] {
+        didSet { if !untold.isEmpty { news.continuation.yield() } }
+    }
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
     private var uses: UInt64 = 0
 
@@ -48,17 +55,16 @@ actor UnreadBoard {
 
     // MARK: Following the log
 
-    /// From here on nothing that commits is missed.
-    func begin() async throws(ChatError) -> CommitSequence {
-        let commits = await log.committed()
-        position = try await log.watermark(of: .gateway)
-        isRunning = true
-        return commits
-    }
-
-    /// Takes what commits, until cancelled or until the engine closes.
-    func follow(_ commits: CommitSequence) async {
+    /// Takes what commits, until cancelled or until the engine closes. Begins when somebody is first counted for: before
+    /// that a commit costs nothing here.
+    func run() async {
         defer { stopped() }
+        for await _ in need.stream { break }
+        let commits = await log.committed()
+        guard let begin = try? await log.watermark(of: .gateway) else { return }
+        position = begin
+        phase = .running
+        start()
         for await commit in commits {
             for event in commit.events { take(event) }
             position = max(position, commit.watermark)
@@ -93,8 +99,17 @@ actor UnreadBoard {
 
     /// Waits until everything up to a position has been taken; false when the board is not running.
     func reach(_ target: Timetoken) async -> Bool {
-        guard isRunning, position < target else { return isRunning }
+        if phase == .idle {
+            need.continuation.yield()
+            await withCheckedContinuation { starters.append($0) }
+        }
+        guard phase == .running, position < target else { return phase == .running }
         return await withCheckedContinuation { waiters.append((target, $0)) }
+    }
+
+    private func start() {
+        for starter in starters { starter.resume() }
+        starters = []
     }
 
     private func wake() {
@@ -103,7 +118,8 @@ actor UnreadBoard {
     }
 
     private func stopped() {
-        isRunning = false
+        phase = .over
+        start()
         for waiter in waiters { waiter.continuation.resume(returning: false) }
         waiters = []
     }

@@ -18,6 +18,7 @@ extension LiveStreams {
         service.presence.opened(
             holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.space),
             presentOn: stream.isPresent ? presence(on: stream.feed.selection) : [])
+        watchUnread(of: viewer, in: stream, isOn: true)
         guard let device = device(of: stream) else { return }
         let change = sessions.enter(device, stream.sequence, now: service.clock.now)
         guard let session = sessions.session(device) else { return }
@@ -34,7 +35,8 @@ extension LiveStreams {
 
     /// A device's stream is over, for whatever reason.
     func deviceWent(_ stream: LiveStream) {
-        guard stream.feed.selection.viewer != nil else { return }
+        guard let viewer = stream.feed.selection.viewer else { return }
+        watchUnread(of: viewer, in: stream, isOn: false)
         if stream.isEnded {
             service.presence.closed(holder(of: stream))
         } else {
@@ -55,6 +57,21 @@ extension LiveStreams {
         let (came, went) = (after.subtracting(before), before.subtracting(after))
         if !came.isEmpty { service.presence.opened(holder(of: stream), of: user, presentOn: came.map(\.text)) }
         if !went.isEmpty { service.presence.narrowed(holder(of: stream), of: user, without: went.map(\.text)) }
+    }
+
+    /// While a user has a stream, the user's devices are told of what is unread. One after the other: an end that
+    /// overtook its beginning would leave the user watched for good.
+    private func watchUnread(of viewer: Viewer, in stream: LiveStream, isOn: Bool) {
+        watches.append((user: UserID(viewer.user, in: stream.owner.caller.space), isOn: isOn))
+        if watching == nil { watching = Task { await settleWatches() } }
+    }
+
+    private func settleWatches() async {
+        while !watches.isEmpty {
+            let (user, isOn) = watches.removeFirst()
+            await service.watchUnread(of: user, isOn: isOn)
+        }
+        watching = nil
     }
 
     private func presence(on selection: Selection) -> [String] {

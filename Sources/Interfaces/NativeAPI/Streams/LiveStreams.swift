@@ -55,6 +55,9 @@ actor LiveStreams {
     var sessions = DeviceSessions()
     var news: [EventDraft] = []
     var telling: Task<Void, Never>?
+    /// Whose unread messages are to be watched from now on, or no more, and the task that says so.
+    var watches: [(user: UserID, isOn: Bool)] = []
+    var watching: Task<Void, Never>?
 
     private struct FeedKey: Hashable {
         var selection: Selection
