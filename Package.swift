@@ -100,7 +100,8 @@ let package = Package(
         tests(
             "ChatCoreTests",
             uses: [
-                "ChatCore", "ChatModel", "EngineConformance", "JSON", "JSONSchema", "Locking", "SQLiteEngine", "Signing",
+                "ChatCore", "ChatModel", "EngineConformance", "JSON", "JSONSchema", "Locking", "SQLiteEngine",
+                "Signing",
                 "TestHouse", "TestReceiver", logging,
             ]),
         tests(

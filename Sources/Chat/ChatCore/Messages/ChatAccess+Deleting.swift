@@ -11,12 +11,19 @@ extension ChatAccess {
         _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) {
         let key = MessageRecord.key(channel, timetoken, in: space)
+        _ = try acting(named, in: channel, for: "message.deleted")
         let known = try await directory.read(key).flatMap { MessageRecord($0) }
-        if known?.deletion?.isHard == true {
-            _ = try acting(named, in: channel, for: "message.deleted")
+        if known?.isGone ?? false { return }
+        let scene: MessageScene
+        do throws(ChatError) {
+            scene = try await self.scene(timetoken, in: channel, for: "message.deleted", by: named, writes: false)
+        } catch {
+            // Gone since the record was read: by somebody who was quicker.
+            guard error.code == .notFound, let now = try await directory.read(key).flatMap({ MessageRecord($0) }),
+                now.isGone
+            else { throw error }
             return
         }
-        let scene = try await scene(timetoken, in: channel, for: "message.deleted", by: named, writes: false)
         let root = known.flatMap { $0.threadOf == .zero ? nil : MessageRecord.key(channel, $0.threadOf, in: space) }
         _ = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
             try self.deletion(of: scene, root: root, isHard: isHard, ifMatch: etag, situation)
@@ -63,4 +70,9 @@ extension ChatAccess {
             writer.member("deleted_at", now.milliseconds)
         }
     }
+}
+
+extension MessageRecord {
+    /// Whether the message was removed from the log.
+    fileprivate var isGone: Bool { deletion?.isHard ?? false }
 }
