@@ -11,7 +11,10 @@ extension ChatAccess {
     @discardableResult
     public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
-            return try await emit(admitted: try await admit(emissions), claim: claim)
+            let drafts = try drafts(of: emissions)
+            // Asked here: an app whose channels hold nobody back should not wait for anything.
+            guard isHeldBack else { return try await emit(admitted: drafts, claim: claim) }
+            return try await emit(admitted: try await settled(drafts), claim: claim)
         } catch {
             guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: emissions)
@@ -37,11 +40,11 @@ extension ChatAccess {
         return AppendOutcome(events: events, repeatedNote: earlier.note)
     }
 
-    private func admit(_ emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
-        var drafts = try drafts(of: emissions)
-        if service.standings.concern(space) {
-            for index in drafts.indices { try await settle(&drafts[index]) }
-        }
+    private var isHeldBack: Bool { service.standings.concern(space) }
+
+    private func settled(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
+        var drafts = drafts
+        for index in drafts.indices { try await settle(&drafts[index]) }
         return drafts
     }
 
@@ -66,14 +69,14 @@ extension ChatAccess {
     /// One event; see `emit(_:claim:)`.
     @discardableResult
     public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
-        try await emit(admitted: try await admit([emission])).events[0]
+        try await emit([emission]).events[0]
     }
 
     /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type, and whether the
     /// user may write there. Every way in passes here.
     public func admit(_ emission: Emission) async throws(ChatError) -> EventDraft {
         var draft = try draft(of: emission)
-        if service.standings.concern(space) { try await settle(&draft) }
+        if isHeldBack { try await settle(&draft) }
         return draft
     }
 
