@@ -60,6 +60,14 @@ let decomposed = "cafe\u{301}"
     func reserved() throws {
         #expect(throws: ChatError.self) { try Names.check(channel: "$\u{301}own") }
     }
+
+    @Test("keeps users from names whose channels are the gateway's, or are none")
+    func users() throws {
+        for name in ["$system", "$", "a*b", "*"] {
+            #expect(throws: ChatError.self, "\(name)") { try Names.check(user: name) }
+        }
+        #expect(throws: Never.self) { try Names.check(user: "us$er") }
+    }
 }
 
 @Suite("Names that look alike") struct LookalikeTests {

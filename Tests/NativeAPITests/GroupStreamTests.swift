@@ -67,6 +67,20 @@ import Testing
         }
     }
 
+    @Test("shows nobody where the user has no place, or is banned")
+    func absence() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.channel("closed", .group)
+            try await gateway.ban("ana", in: "b")
+            let (watcher, _, _) = try await gateway.openReady("channel=*&type=presence.*")
+            _ = try await gateway.openReady(
+                "channel=closed&channel=b&channel=a&user=ana&device=phone&presence=true")
+            #expect(await watcher.next()?.json?["channel"]?.string == "a")
+            #expect(try await gateway.call("GET", "/v1/channels/closed/presence").json?["data"]?.count == 0)
+            #expect(try await gateway.call("GET", "/v1/channels/b/presence").json?["data"]?.count == 0)
+        }
+    }
+
     @Test("of a device makes its user present, on what it moves to as well")
     func presence() async throws {
         try await StreamHarness.run { gateway in

@@ -11,8 +11,13 @@ public enum Names {
         }
     }
 
-    /// A user: 1..92 bytes.
-    public static func check(user name: String) throws(ChatError) { try check(name, "user", 1...92) }
+    /// A user: 1..92 bytes of what names a channel as well, since every user has the one named alike.
+    public static func check(user name: String) throws(ChatError) {
+        try check(name, "user", 1...92)
+        guard name.utf8.first != UInt8(ascii: "$"), !name.utf8.contains(UInt8(ascii: "*")) else {
+            throw ChatError(.malformed, "user must not begin with '$' or contain '*'")
+        }
+    }
 
     /// A channel group: 1..92 bytes.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }

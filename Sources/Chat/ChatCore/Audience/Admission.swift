@@ -12,11 +12,14 @@ struct Admission {
     func admits(_ event: Event) -> Bool {
         switch event.audience {
         case .webhooks: false
-        case .subscribers: !isBanned && (isSubscribed || isThere)
+        case .subscribers: isAmongThem
         case .rule(let rule, let subjects):
             admits(rule, isSubject: subjects.contains { ExactText($0) == ExactText(viewer.user) }, event)
         }
     }
+
+    /// Whether the user belongs there, or the stream may follow what goes on there: who does may be seen there as well.
+    var isAmongThem: Bool { !isBanned && (isSubscribed || isThere) }
 
     private var isBanned: Bool { standing.contains(.banned) }
     private var isJoined: Bool { standing.contains(.joined) }

@@ -26,11 +26,17 @@ extension Hub {
         return Viewer(attendance, device: device)
     }
 
-    /// The channels that a device's stream hears now; for a place in them, the user's own is none.
+    /// The channels that a device's stream hears now, and where its user may be seen: none that is for others only, none
+    /// the user is banned from, and the user's own only by name.
     public func channels(heardBy selection: Selection) -> [String] {
         guard let viewer = selection.viewer else { return [] }
         let own = ExactText(viewer.user)
-        return selection.heardNames.filter { $0 != own || selection.channels.names.contains(own) }.map(\.text)
+        let heard = selection.heardNames.filter { channel in
+            if channel == own { return selection.channels.names.contains(own) }
+            let standing = viewer.attendance.place(in: channel)?.standing ?? []
+            return selection.admission(viewer, standing, channel).isAmongThem
+        }
+        return heard.map(\.text)
     }
 
     /// What a selection's viewer may hear now; nil for one without.

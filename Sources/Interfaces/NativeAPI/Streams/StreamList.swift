@@ -121,10 +121,10 @@ extension LiveStreams {
         if !stream.isCatchingUp { follow(stream) }
     }
 
-    /// As whom a stream listens, and with what rights; nil for one that is no device's.
-    func viewer(of id: String, for caller: Caller) throws(ChatError) -> (owner: Caller, viewer: Viewer)? {
+    /// With what rights a stream listens, and as whom; no viewer for one that is no device's.
+    func listener(of id: String, for caller: Caller) throws(ChatError) -> (owner: Caller, viewer: Viewer?) {
         let stream = try stream(id, for: caller)
-        return stream.feed.selection.viewer.map { (stream.owner.caller, $0) }
+        return (stream.owner.caller, stream.feed.selection.viewer)
     }
 
     func remove(_ id: String, for caller: Caller) throws(ChatError) {
@@ -163,11 +163,14 @@ extension NativeAPI {
         return .json(JSONText { report.print(to: &$0) }.bytes)
     }
 
-    /// A device's stream has to know of the channels it names whether they are for members only.
+    /// A device's stream has to know of the channels it names whether they are for members only; any other of a user's own
+    /// may follow what the user may hear.
     private func prepare(_ id: String, for channels: [String], _ caller: Caller) async throws(ChatError) {
-        guard let (owner, viewer) = try await streams.viewer(of: id, for: caller) else { return }
+        let (owner, viewer) = try await streams.listener(of: id, for: caller)
         let chat = service.chat(for: owner)
-        _ = try await chat.selection(chat.selection(channels: channels), heardBy: viewer.user, on: viewer.device)
+        let selection = try chat.selection(channels: channels)
+        guard let viewer else { return try await chat.demandHearing(selection) }
+        _ = try await chat.selection(selection, heardBy: viewer.user, on: viewer.device)
     }
 
     /// Lets streams have what was emitted before the request, so that a change concerns what comes after it.
