@@ -38,6 +38,8 @@ actor UnreadBoard {
     /// Says that `untold` is not empty.
     let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
+    /// The channels of all holders, counted: asked at each use.
+    private var channelsHeld = 0
     /// Who of them might have joined a channel.
     var audience: [ChannelID: Set<UserID>] = [:]
     /// Whose sum may differ from what their devices were told.
@@ -147,13 +149,15 @@ actor UnreadBoard {
     func cleared(_ channel: ChannelID) { makeStale(channel, for: audience[channel] ?? []) }
 
     func hold(_ channel: ChannelID, for user: UserID) {
-        guard holders[user]?.channels[ExactText(channel.name)] == nil else { return }
+        guard let holder = holders[user], holder.channels[ExactText(channel.name)] == nil else { return }
         holders[user]?.channels[ExactText(channel.name)] = UnreadChannel()
+        channelsHeld += 1
         audience[channel, default: []].insert(user)
     }
 
     func release(_ channel: ChannelID, of user: UserID) {
-        holders[user]?.channels[ExactText(channel.name)] = nil
+        guard holders[user]?.channels.removeValue(forKey: ExactText(channel.name)) != nil else { return }
+        channelsHeld -= 1
         audience[channel]?.remove(user)
         if audience[channel]?.isEmpty ?? false { audience[channel] = nil }
     }
@@ -162,11 +166,9 @@ actor UnreadBoard {
     func use(_ user: UserID) {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
-        var held = holders.values.reduce(0) { $0 + 1 + $1.channels.count }
-        while held > capacity {
-            let idle = holders.filter { $0.value.watchers == 0 && $0.key != user }
+        while holders.count + channelsHeld > capacity {
+            let idle = holders.lazy.filter { $0.value.watchers == 0 && $0.key != user }
             guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
-            held -= 1 + oldest.value.channels.count
             drop(oldest.key)
         }
     }
@@ -181,9 +183,9 @@ actor UnreadBoard {
 
     private static func parts(of key: RecordKey) -> (UserID, ChannelID)? {
         guard let slash = key.id.firstIndex(of: "/") else { return nil }
-        let user = key.id[..<slash].replacing("%2F", with: "/").replacing("%25", with: "%")
+        let channel = key.id[key.id.index(after: slash)...]
         return (
-            UserID(String(user), in: key.space), ChannelID(String(key.id[key.id.index(after: slash)...]), in: key.space)
+            UserID(RecordKey.part(key.id[..<slash]), in: key.space), ChannelID(String(channel), in: key.space)
         )
     }
 }
