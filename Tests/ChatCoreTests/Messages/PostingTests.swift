@@ -74,6 +74,23 @@ import Testing
         }
     }
 
+    @Test("comes back to its thread when its deletion is undone")
+    func undone() async throws {
+        try await withChat { chat in
+            let root = try await chat.say("root", by: "ana")
+            let ties = MessageTies(threadOf: root)
+            let reply = try await chat.post(message("a reply", by: "ben"), ties).events[0].event.timetoken
+            for _ in 0..<2 {
+                try await chat.delete(reply, in: "room", isHard: false, by: nil)
+                #expect(try await chat.message(root, in: "room").record.thread.replies == 0)
+                let deletion = try await chat.message(reply, in: "room").record.deletion
+                _ = try await chat.undo(try #require(deletion).at, to: reply, in: "room", by: nil)
+                let thread = try await chat.message(root, in: "room").record.thread
+                #expect(thread.replies == 1 && thread.last == reply && thread.authors.map(\.user) == ["ben"])
+            }
+        }
+    }
+
     @Test("belongs to a thread, which is counted, listed and told of")
     func thread() async throws {
         try await withChat { chat in

@@ -24,7 +24,7 @@ extension ChatAccess {
             else { throw error }
             return
         }
-        let root = known.flatMap { $0.threadOf == .zero ? nil : MessageRecord.key(channel, $0.threadOf, in: space) }
+        let root = known?.threadKey(in: space)
         _ = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
             try self.deletion(of: scene, root: root, isHard: isHard, ifMatch: etag, situation)
         }
@@ -73,6 +73,11 @@ extension ChatAccess {
 }
 
 extension MessageRecord {
+    /// The record of the message that this one replies to; nil for one that is no reply.
+    func threadKey(in space: SpaceID) -> RecordKey? {
+        threadOf == .zero ? nil : MessageRecord.key(channel, threadOf, in: space)
+    }
+
     /// Whether the message was removed from the log.
     fileprivate var isGone: Bool { deletion?.isHard ?? false }
 }

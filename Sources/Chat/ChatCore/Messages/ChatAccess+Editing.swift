@@ -42,11 +42,16 @@ extension ChatAccess {
         _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named)
-        let decided = try await decide(scene.keys) { situation throws(ChatError) in
+        let root = try await directory.read(scene.key).flatMap { MessageRecord($0) }?.threadKey(in: space)
+        let decided = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             var record = scene.record(situation)
+            var thread: MessageRecord?
             if let deletion = record.deletion, deletion.at == deed, !deletion.isHard {
                 record.deletion = nil
+                thread = root.flatMap { situation[$0] }.flatMap { MessageRecord($0) }
+                let last = thread?.thread.last ?? .zero
+                thread?.thread.add(by: scene.event.user, at: max(last, timetoken))
             } else if record.edit?.at == deed {
                 record.edit = nil
             } else {
@@ -54,7 +59,13 @@ extension ChatAccess {
             }
             try scene.demandAuthority(in: channel)
             let event = self.updated(scene, saying: .data(record.edit?.data ?? scene.event.data), in: channel)
-            return Decision(record, changes: [record.change(in: self.space)], events: [event])
+            var decision = Decision(record, changes: [record.change(in: self.space)], events: [event])
+            if let thread {
+                decision.changes.append(thread.change(in: self.space))
+                decision.events.append(
+                    self.threadUpdated(thread, .replyCreated, timetoken, by: scene.actor.user, in: channel, situation))
+            }
+            return decision
         }
         return Message(scene.event, decided)
     }
