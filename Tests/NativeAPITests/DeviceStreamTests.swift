@@ -285,6 +285,29 @@ import Testing
             #expect(await one.rest().last?["reason"] == "unauthorized")
         }
     }
+
+    @Test("ends for a credential of a user's own with the membership, where the channel is for its members")
+    func leftWithoutDevice() async throws {
+        try await StreamHarness.run { gateway in
+            for (name, kind) in [("crew", ChannelKind.group), ("plaza", .public)] {
+                try await gateway.channel(name, kind)
+                try await gateway.member("ana", of: name)
+            }
+            let ticket = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"}"#).json?["ticket"]?
+                .string
+            let (reader, _, _) = try await gateway.openReady(
+                "channel=crew&channel=plaza&ticket=\(ticket ?? "")", as: nil)
+            for (n, name) in ["plaza", "crew"].enumerated() {
+                let kind = name == "crew" ? "group" : "public"
+                try await gateway.tell(
+                    name, n, for: .rule(.joinedAndSubjects, subjects: ["ana"]), type: "member.left",
+                    data: #"{"user":{"user_id":"ana"},"channel":{"id":"\#(name)","type":"\#(kind)"},"n":\#(n)}"#)
+            }
+            #expect(await reader.numbers(2) == [0, 1])
+            let changed = try #require(await reader.next())
+            #expect(changed.type == "stream.changed" && changed.json?["channels"]?.strings == ["plaza"])
+        }
+    }
 }
 
 extension Audience {

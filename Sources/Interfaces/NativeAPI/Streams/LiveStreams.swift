@@ -46,7 +46,7 @@ actor LiveStreams {
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
     var lagged: [SpaceID: LagReport] = [:]
     var reporting: Task<Void, Never>?
-    var banWatches: [SpaceID: BanWatch] = [:]
+    var removalWatches: [SpaceID: RemovalWatch] = [:]
     /// Streams that follow channel groups, the task that hears of changes, and how many there were.
     var groupStreams: Set<UInt64> = []
     var groupWatch: Task<Void, Never>?

@@ -48,7 +48,7 @@ extension NativeAPI {
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         try await streams.admit(wanted.caller)
-        if wanted.isOfUserWithoutDevice { await streams.watchBans(in: chat.space) }
+        if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
             return .empty(status: 204)
@@ -92,7 +92,7 @@ extension NativeAPI {
         // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
         let known = try await chat.watermark()
         if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
-        if wanted.isOfUserWithoutDevice { await streams.watchBans(in: chat.space) }
+        if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         let poll = HeldPoll(
             streams, wanted.caller, wanted.selection, groups: wanted.groups, limit: limit, after: resumption.from)
         let (upTo, hearing) = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }

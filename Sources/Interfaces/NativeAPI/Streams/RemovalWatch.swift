@@ -3,38 +3,46 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Hears of the bans of one app, for the streams and polls that are a user's by their credential without being a device's:
-/// those share feeds with others, and no feed asks who it is for.
-actor BanWatch: FeedSink {
+/// Hears who may no longer follow a channel of one app: by a ban, or by leaving one that is for its members. For the streams
+/// and polls that are a user's by their credential without being a device's: those share feeds with others, and no feed
+/// asks who it is for.
+actor RemovalWatch: FeedSink {
     nonisolated let streams: LiveStreams
     nonisolated let selection: Selection
     nonisolated var unownedExecutor: UnownedSerialExecutor { streams.unownedExecutor }
 
     init(_ streams: LiveStreams, _ space: SpaceID) {
         self.streams = streams
-        selection = Selection(channels: ChannelSet(space: space, isAll: true), types: [.exact("user.banned")])
+        selection = Selection(
+            channels: ChannelSet(space: space, isAll: true), types: [.exact("user.banned"), .exact("member.left")])
     }
 
     nonisolated func take(_ events: [Event]) {
         for event in events {
             // What clients publish in the same words has no such audience.
-            guard case .rule = event.audience,
-                let user = (try? JSONDocument(event.data).root)?["user_id"]?.string
-            else { continue }
+            guard case .rule = event.audience, let user = Self.removed(by: event) else { continue }
             // Behind this turn of the hub: until then not every feed has what it brings.
             streams.loop.post { [streams] in
                 streams.assumeIsolated { $0.expel(UserID(user, in: event.channel.space), from: event.channel.name) }
             }
         }
     }
+
+    /// Nil for who may follow the channel as before.
+    private static func removed(by event: Event) -> String? {
+        guard let data = try? JSONDocument(event.data).root else { return nil }
+        if event.type == "user.banned" { return data["user_id"]?.string }
+        let kind = data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))
+        return kind?.isPrivate ?? false ? data["user"]?["user_id"]?.string : nil
+    }
 }
 
 extension LiveStreams {
-    /// From now on bans in the app end what its users follow by name.
-    func watchBans(in space: SpaceID) {
-        guard banWatches[space] == nil else { return }
-        let watch = BanWatch(self, space)
-        banWatches[space] = watch
+    /// From now on bans and removals in the app end what its users follow by name.
+    func watchRemovals(in space: SpaceID) {
+        guard removalWatches[space] == nil else { return }
+        let watch = RemovalWatch(self, space)
+        removalWatches[space] = watch
         service.hub.assumeIsolated { $0.attach(watch, to: watch.selection) }
     }
 
