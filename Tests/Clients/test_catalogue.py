@@ -115,7 +115,9 @@ class Story:
         phone = Watcher(self.gateway, "user=ana&device=phone")
         self.call("POST", "/channels/crew/messages", {"text": "unread", "user": "ben"})
         phone.close()
-        time.sleep(0.2)
+        end = time.monotonic() + 10
+        while self.call("GET", "/users/ana/sessions")["data"][0]["state"] == "open":
+            assert time.monotonic() < end, "the gateway does not see that the phone is gone"
         phone = Watcher(self.gateway, "user=ana&device=phone")
         session = self.call("GET", "/users/ana/sessions")["data"][0]["id"]
         self.call("DELETE", f"/users/ana/sessions/{session}")
