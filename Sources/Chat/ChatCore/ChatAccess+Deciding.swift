@@ -5,14 +5,17 @@ extension ChatAccess {
     /// Decides about records and says what has happened, as one call: its events share a cause where there are several,
     /// and know the device it came from.
     ///
-    /// - Parameter body: see `Directory.decide`; rights that do not depend on the records are checked before.
+    /// - Parameter body: see `Directory.decide`; rights that do not depend on the records are checked before. Its first event
+    ///   is the deed itself, the others follow from it.
+    /// - Throws: `.forbidden` for a deed whose type the caller does not reach.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        let (cause, device) = (cause, device)
+        let (caller, cause, device) = (caller, cause, device)
         return try await service.decide(keys) { situation throws(ChatError) in
             var decision = try body(situation)
+            if let deed = decision.events.first { try caller.demand(type: deed.type) }
             for index in decision.events.indices {
                 if decision.events.count > 1 { decision.events[index].cause = cause }
                 decision.events[index].originDevice = device

@@ -11,6 +11,26 @@ import Testing
         return edit
     }
 
+    @Test("are written, like all of the chat, within the channels and types of the credential")
+    func reach() async throws {
+        try await withChat { chat in
+            func key(_ channels: [NamePattern], _ types: [NamePattern]) -> ChatAccess {
+                chat.service.chat(
+                    for: Caller(
+                        space: chat.space, credential: "key_narrow", scopes: [.emit, .manage], channels: channels,
+                        types: types))
+            }
+            let name = edit { $0.name = .set("Ana") }
+            let elsewhere = key([.below("team.")], [.all])
+            try await expect(.forbidden) { _ = try await elsewhere.put(user: "ana", name) }
+            #expect(try await elsewhere.put(user: "team.ana", name).isNew)
+            let other = key([.all], [.below("order.")])
+            try await expect(.forbidden) { _ = try await other.put(user: "ana", name) }
+            try await expect(.forbidden) { try await other.startTyping("ana", on: "room") }
+            #expect(try await chat.user("ana") == nil)
+        }
+    }
+
     @Test("are made, changed field by field, replaced as a whole and deleted, each told on the user's own channel")
     func life() async throws {
         try await withChat { chat in

@@ -11,9 +11,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Selection {
         try Names.check(user: user)
         if let device { try Names.check(device: device) }
-        if let own = caller.user, ExactText(own) != ExactText(user) {
-            throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
-        }
+        try caller.demand(self: user)
         try caller.demand(.read)
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: space), on: device, naming: selection.channels.names, reading: service.engine,

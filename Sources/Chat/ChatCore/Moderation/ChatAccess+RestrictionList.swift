@@ -33,7 +33,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Page<RestrictionRecord> {
         try caller.demand(.read)
         try Names.check(user: user)
-        if let own = caller.user, ExactText(own) != ExactText(user) { throw .speaksForAnother(own) }
+        try caller.demand(self: user)
         var query = RecordQuery(.restriction, in: space, limit: limit)
         query.idPrefix = RecordKey.prefix([user])
         query.cursor = cursor
@@ -60,11 +60,5 @@ extension ChatAccess {
             throw ChatError(
                 .forbidden, "only an operator of channel '\(name)' sees who is restricted there", slug: "not_operator")
         }
-    }
-}
-
-extension ChatError {
-    static func speaksForAnother(_ own: String) -> ChatError {
-        ChatError(.forbidden, "this credential speaks for user '\(own)' only")
     }
 }

@@ -8,7 +8,7 @@ extension ChatAccess {
     /// - Throws: `.notFound` for a channel without a record; `.conflict`, slug `not_open`, for one with members;
     ///   `.forbidden` for who is banned.
     public func enter(_ user: String, into name: String) async throws(ChatError) -> (isNew: Bool, count: Int) {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "participant.entered")
         try await demandOpen(name)
         try await demandBeing(user, on: name)
         let seat = seat(.participant, user, name)
@@ -22,7 +22,7 @@ extension ChatAccess {
 
     /// The user leaves an open channel, with all devices. Harmless for who is not inside.
     public func exit(_ user: String, from name: String) async throws(ChatError) {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "participant.exited")
         let seat = seat(.participant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
     }

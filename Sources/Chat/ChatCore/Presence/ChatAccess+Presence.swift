@@ -12,7 +12,7 @@ extension ChatAccess {
     public func appear(
         _ user: String, on name: String, for duration: Duration? = nil, state: JSONText? = nil
     ) async throws(ChatError) -> Bool {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "presence.joined")
         if let duration, !(.seconds(2) ... .seconds(86_400)).contains(duration) {
             throw ChatError(.malformed, "a sign of life lasts 2 s to a day")
         }
@@ -30,7 +30,7 @@ extension ChatAccess {
 
     /// The user leaves the channel, with all devices. Harmless for who is not there.
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "presence.left")
         let seat = seat(.occupant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
     }
@@ -38,7 +38,7 @@ extension ChatAccess {
     /// What the user shows on the channel, in place of what was there; an empty object is nothing.
     /// - Throws: `.notFound`, slug `not_present`, for who is not there.
     public func show(_ state: JSONText, as user: String, on name: String) async throws(ChatError) {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "presence.state_changed")
         try check(state)
         let seat = seat(.occupant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in
@@ -94,9 +94,12 @@ extension ChatAccess {
     }
 
     /// Whether the caller may say where the user is: the user, and whoever may emit for any.
-    func demandOwn(_ user: String, on name: String) throws(ChatError) {
+    ///
+    /// - Parameter type: the event that says it.
+    func demandOwn(_ user: String, on name: String, for type: String) throws(ChatError) {
         try Names.check(channel: name)
         try caller.demand(channel: name)
+        try caller.demand(type: type)
         _ = try actor(user)
     }
 

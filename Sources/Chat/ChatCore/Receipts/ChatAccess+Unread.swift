@@ -25,7 +25,7 @@ extension ChatAccess {
     private func demandUnread(of user: String) throws(ChatError) {
         try caller.demand(.read)
         try Names.check(user: user)
-        if let own = caller.user, ExactText(own) != ExactText(user) { throw .speaksForAnother(own) }
+        try caller.demand(self: user)
     }
 }
 

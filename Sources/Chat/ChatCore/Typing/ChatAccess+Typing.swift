@@ -6,7 +6,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` for who may not write there.
     public func startTyping(_ user: String, on name: String) async throws(ChatError) {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "typing.started")
         try await demandWriting(by: user, in: name)
         let seat = seat(.typist, user, name)
         let age = limits.typingAge
@@ -15,7 +15,7 @@ extension ChatAccess {
 
     /// The user types no more. Harmless for who does not.
     public func stopTyping(_ user: String, on name: String) async throws(ChatError) {
-        try demandOwn(user, on: name)
+        try demandOwn(user, on: name, for: "typing.stopped")
         let seat = seat(.typist, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
     }

@@ -44,9 +44,8 @@ extension ChatAccess {
         _ user: String, _ other: String, by named: String?,
         _ change: @escaping @Sendable (BlockRecord?, Timetoken) -> (BlockRecord?, Announcement?)
     ) async throws(ChatError) -> Written<BlockRecord> {
-        for name in [user, other] { try Names.check(user: name) }
-        let actor = try actor(named)
-        try actor.demand(self: user)
+        try Names.check(user: other)
+        let actor = try owner(of: user, by: named)
         let key = BlockRecord.key(user, other, in: space)
         let users = [user, other].map { UserRecord.key($0, in: space) }
         return try await decide([key] + users) { situation in
@@ -65,6 +64,19 @@ extension ChatAccess {
             let write = RecordChange(key, body: block?.body, parent: user)
             return Decision(written, changes: [write], events: [event])
         }.value
+    }
+}
+
+extension ChatAccess {
+    /// Who writes what concerns a user alone, and is told on the user's own channel.
+    ///
+    /// - Throws: `.forbidden` for another user's, slug `not_self`, and where the caller does not reach that channel.
+    func owner(of user: String, by named: String?) throws(ChatError) -> Actor {
+        try Names.check(user: user)
+        let actor = try actor(named)
+        try actor.demand(self: user)
+        if caller.user == nil { try caller.demand(channel: user) }
+        return actor
     }
 }
 

@@ -40,9 +40,7 @@ extension ChatAccess {
     @discardableResult public func delete(
         user id: String, demand: RecordChange.Demand = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {
-        try Names.check(user: id)
-        let actor = try actor(named)
-        try actor.demand(self: id)
+        let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: space)
         return try await decide([key]) { situation throws(ChatError) in
             guard let user = situation[key].flatMap(UserRecord.init) else { return Decision(false) }
@@ -60,10 +58,8 @@ extension ChatAccess {
         user id: String, _ edit: UserEdit, _ demand: RecordChange.Demand, by named: String?,
         _ base: @escaping @Sendable (UserRecord?, Timetoken) throws(ChatError) -> UserRecord
     ) async throws(ChatError) -> Written<UserRecord> {
-        try Names.check(user: id)
         try edit.check(limits)
-        let actor = try actor(named)
-        try actor.demand(self: id)
+        let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: space)
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(UserRecord.init)
