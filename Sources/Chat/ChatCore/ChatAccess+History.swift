@@ -3,14 +3,14 @@ public import ChatModel
 extension ChatAccess {
     /// Kept events of one channel or several; one page per request, see `EventLog.history`.
     ///
-    /// - Throws: `.forbidden` when the caller may not read a channel, `.malformed` for a limit out of range.
+    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel, `.malformed` for a limit out of range.
     public func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
-        try await log.history(try readable(requests))
+        try await log.history(try await readable(requests))
     }
 
     /// How many kept events a history request would give in all.
     public func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
-        try await log.counts(try readable(requests))
+        try await log.counts(try await readable(requests))
     }
 
     /// One event by its id.
@@ -20,7 +20,10 @@ extension ChatAccess {
         try caller.demand(.read)
         guard let event = try await log.event(at: timetoken, in: space), caller.reaches(channel: event.channel.name),
             caller.types.match(event.type)
-        else { throw ChatError(.notFound, "no such event") }
+        else { throw Self.noEvent }
+        if let user = caller.user, try await obstacle(to: .hearing, of: user, in: event.channel.name) != nil {
+            throw Self.noEvent
+        }
         return event
     }
 
@@ -39,11 +42,12 @@ extension ChatAccess {
     /// Where reading continues from now on.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: space) }
 
-    private func readable(_ requests: [HistoryRequest]) throws(ChatError) -> [HistoryRequest] {
-        try caller.demand(.read)
+    private static let noEvent = ChatError(.notFound, "no such event")
+
+    private func readable(_ requests: [HistoryRequest]) async throws(ChatError) -> [HistoryRequest] {
         var permitted: [HistoryRequest] = []
         for var request in requests {
-            try caller.demand(channel: request.channel.name)
+            try await demandHearing(of: request.channel.name)
             guard (1...limits.pageMost).contains(request.limit) else {
                 throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")
             }

@@ -22,6 +22,11 @@ struct Room: Sendable {
             for: Caller(space: ChatHouse.space, credential: "token_\(user)", scopes: [.emit, .read], user: user))
     }
 
+    /// Whether the user's own credential hears the channel.
+    func mayHear(_ user: String, in channel: String) async throws -> Bool {
+        try await chat(of: user).obstacle(to: .hearing, of: user, in: channel) == nil
+    }
+
     static func open(
         path: String = ":memory:", limits: Limits = Limits(),
         time: Lock<Timetoken> = Lock(17_324_123_456_789_012), _ body: @Sendable (Room) async throws -> Void

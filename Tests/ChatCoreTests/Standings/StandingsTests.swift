@@ -122,11 +122,58 @@ import Testing
             try await room.establish("lobby", .open)
             try await room.put(RestrictionRecord(user: "mallory", channel: "lobby", isBanned: true, isMuted: false))
             try await room.put(RestrictionRecord(user: "ben", channel: "lobby", isBanned: false, isMuted: true))
-            #expect(try await room.chat.mayHear("ana", in: "crew"))
-            #expect(try await !room.chat.mayHear("ben", in: "crew"))
-            #expect(try await room.chat.mayHear("ben", in: "lobby"))
-            #expect(try await !room.chat.mayHear("mallory", in: "lobby"))
-            #expect(try await room.chat.mayHear("mallory", in: "unheard.of"))
+            #expect(try await room.mayHear("ana", in: "crew"))
+            #expect(try await room.mayHear("ben", in: "crew") == false)
+            #expect(try await room.mayHear("ben", in: "lobby"))
+            #expect(try await room.mayHear("mallory", in: "lobby") == false)
+            #expect(try await room.mayHear("mallory", in: "unheard.of"))
+        }
+    }
+
+    @Test("opens what is said and who is there to a user's own credential as far as the user may hear it")
+    func reading() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .group, members: ["ana"], operators: ["ana"])
+            try await room.put(MembershipRecord(user: "ben", channel: "crew", state: .invited))
+            try await room.establish("lobby", .public)
+            try await room.put(RestrictionRecord(user: "mallory", channel: "lobby", isBanned: true, isMuted: false))
+            let said = try await room.say("hi", in: "crew", by: "ana")
+            let loud = try await room.say("hi", in: "lobby", by: "ana")
+            _ = try await room.chat.report(said.timetoken, in: "crew", for: "rude", by: "ana")
+            _ = try await room.chat.appear("ana", on: "crew")
+
+            typealias Reading = @Sendable (ChatAccess, Event) async throws -> Void
+            let ways: [Reading] = [
+                { _ = try await $0.history([HistoryRequest(channel: $1.channel, limit: 1)]) },
+                { _ = try await $0.counts([HistoryRequest(channel: $1.channel, limit: 1)]) },
+                { _ = try await $0.message($1.timetoken, in: $1.channel.name) },
+                { _ = try await $0.replies(to: $1.timetoken, in: $1.channel.name, limit: 1) },
+                { _ = try await $0.occupants(of: $1.channel.name, limit: 1) },
+                { _ = try await $0.metadata(of: $1.channel.name) },
+            ]
+            for way in ways {
+                #expect(await slug { try await way(room.chat, said) } == nil)
+                #expect(await slug { try await way(room.chat(of: "ana"), said) } == nil)
+                #expect(await slug { try await way(room.chat(of: "ben"), said) } == "not_a_member")
+                #expect(await slug { try await way(room.chat(of: "ben"), loud) } == nil)
+                #expect(await slug { try await way(room.chat(of: "mallory"), loud) } == "banned")
+            }
+            try await expect(.notFound) { _ = try await room.chat(of: "ben").event(said.timetoken) }
+            #expect(try await room.chat(of: "ana").event(said.timetoken).timetoken == said.timetoken)
+            #expect(try await room.chat(of: "ben").whereabouts(of: "ana").isEmpty)
+            #expect(try await room.chat(of: "ana").whereabouts(of: "ana") == ["crew"])
+            // An invitation may be looked at: by whom, to what.
+            #expect(try await room.chat(of: "ben").channelView("crew")?.channel.id == "crew")
+            #expect(
+                try await room.chat(of: "ben").channels(RecordList(limit: 9)).items.map(\.channel.id) == [
+                    "crew", "lobby",
+                ])
+            #expect(try await room.chat(of: "cleo").channels(RecordList(limit: 9)).items.map(\.channel.id) == ["lobby"])
+
+            let reports = HistoryRequest(
+                channel: ChannelID(ChatAccess.moderationChannel(of: "crew"), in: ChatHouse.space), limit: 9)
+            #expect(await slug { _ = try await room.chat(of: "ben").history([reports]) } == "not_operator")
+            #expect(try await room.chat(of: "ana").history([reports])[0].items.count == 1)
         }
     }
 

@@ -4,16 +4,17 @@ extension ChatAccess {
     /// A credential of a user's own follows no channel by its name from which that user is banned, or that is for its
     /// members when the user is none.
     ///
-    /// - Throws: `.forbidden` with the slug `banned` or `not_a_member`.
+    /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
     public func demandHearing(_ selection: Selection) async throws(ChatError) {
         guard let user = caller.user else { return }
-        for name in selection.channels.names.sorted() {
-            guard try await !mayHear(user, in: name.text) else { continue }
-            let restriction = try await standing(of: user, in: name.text).restriction(at: service.clock.now)
-            if let restriction, restriction.isBanned { throw ChatError(restriction) }
-            throw ChatError(
-                .forbidden, "channel '\(name)' is for its members: user '\(user)' has to join it first",
-                slug: "not_a_member")
-        }
+        for name in selection.channels.names.sorted() { try await demand(.hearing, of: user, in: name.text) }
+    }
+
+    /// The same of one channel that is to be read.
+    func demandHearing(of name: String) async throws(ChatError) {
+        try Names.check(channel: name)
+        try caller.demand(.read)
+        try caller.demand(channel: name)
+        try await demand(.hearing, of: caller.user, in: name)
     }
 }

@@ -28,9 +28,7 @@ extension ChatAccess {
     func values<Value>(
         _ kind: ValueKind<Value>, of channel: String
     ) async throws(ChatError) -> (values: [ExactText: Value], etag: String) {
-        try caller.demand(.read)
-        try Names.check(channel: channel)
-        try caller.demand(channel: channel)
+        try await demandHearing(of: channel)
         let record = try await directory.read(RecordKey(kind.kind, channel, in: space))
         return (ChannelValues(record, kind.read).values, record?.etag ?? "0")
     }
@@ -50,7 +48,7 @@ extension ChatAccess {
         _ scene: ValueScene<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
     ) async throws(ChatError) -> ChannelValues<Value>.Change {
-        try await demandWriting(by: scene.actor.user, in: scene.channel)
+        try await demand(.writing, of: scene.actor.user, in: scene.channel)
         return try await decide([scene.key, scene.channelKey]) { situation throws(ChatError) in
             let audience = try scene.audience(situation)
             var values = ChannelValues(situation[scene.key], scene.kind.read)

@@ -30,20 +30,12 @@ extension ChatAccess {
         try caller.demand(channel: name)
     }
 
-    /// Whether the caller may know of a channel's record and members: of a private one, a user's own credential only when
-    /// the user is a member or invited.
-    func maySee(_ name: String) async throws(ChatError) -> Bool {
-        guard let user = caller.user, try await standing(of: name).isPrivate else { return true }
-        return try await standing(of: user, in: name).state != nil
-    }
-
+    /// Asks whether the caller may know of a channel's record and members.
     /// - Throws: `.forbidden`, slug `not_a_member`.
     func demandSight(of name: String) async throws(ChatError) {
         try caller.demand(.read)
         try demandRecord(of: name)
-        guard try await !maySee(name) else { return }
-        throw ChatError(
-            .forbidden, "channel '\(name)' is for its members; this credential's user is none", slug: "not_a_member")
+        try await demand(.knowing, of: caller.user, in: name)
     }
 }
 

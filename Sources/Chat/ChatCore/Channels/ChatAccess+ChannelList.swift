@@ -8,12 +8,18 @@ extension ChatAccess {
         var query = try RecordQuery(.channel, list, .channels, in: space, limits: limits)
         query.wantsTotal = list.wantsTotal && caller.channels.contains(.all) && caller.user == nil
         let page = try await directory.list(query).mapped(ChannelRecord.init)
-        var channels: [ChannelRecord] = []
-        for channel in page.items where caller.reaches(channel: channel.id) {
-            if try await maySee(channel.id) { channels.append(channel) }
-        }
+        let channels = try await known(page.items.filter { caller.reaches(channel: $0.id) })
         let counts = try await directory.read(channels.map { MemberCounts.key($0.id, in: space) })
         let views = zip(channels, counts).map { ChannelView(channel: $0, counts: MemberCounts($1)) }
         return Page(items: views, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
+    }
+
+    /// Those the caller may know of: of private ones, a user's own credential those alone with which the user has to do.
+    private func known(_ channels: [ChannelRecord]) async throws(ChatError) -> [ChannelRecord] {
+        guard let user = caller.user else { return channels }
+        let closed = channels.filter { $0.kind.isPrivate }
+        let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: space) })
+        let hidden = Set(zip(closed, memberships).filter { $1 == nil }.map { ExactText($0.0.id) })
+        return channels.filter { !hidden.contains(ExactText($0.id)) }
     }
 }

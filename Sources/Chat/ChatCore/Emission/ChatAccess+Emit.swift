@@ -50,7 +50,7 @@ extension ChatAccess {
 
     /// What takes a look at the channel: whether the user may write there, and for whom a message is.
     private func settle(_ draft: inout EventDraft) async throws(ChatError) {
-        try await demandWriting(by: draft.user, in: draft.channel.name)
+        try await demand(.writing, of: draft.user, in: draft.channel.name)
         guard draft.type == BuiltInTypes.messageCreated, draft.audience == .subscribers else { return }
         draft.audience = try await standing(of: draft.channel.name).kind.audience(
             members: .joinedButOrigin, inside: .participantsButOrigin)

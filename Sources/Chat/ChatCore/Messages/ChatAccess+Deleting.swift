@@ -16,7 +16,7 @@ extension ChatAccess {
         if known?.isGone ?? false { return }
         let scene: MessageScene
         do throws(ChatError) {
-            scene = try await self.scene(timetoken, in: channel, for: "message.deleted", by: named, writes: false)
+            scene = try await self.scene(timetoken, in: channel, for: "message.deleted", by: named, nil)
         } catch {
             // Gone since the record was read: by somebody who was quicker.
             guard error.code == .notFound, let now = try await directory.read(key).flatMap({ MessageRecord($0) }),

@@ -5,9 +5,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.notFound` when there is none, or none the caller may read.
     public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
-        try caller.demand(.read)
-        try Names.check(channel: channel)
-        try caller.demand(channel: channel)
+        try await demandHearing(of: channel)
         guard caller.types.match(BuiltInTypes.messageCreated) else { throw Self.noMessage }
         return try await messages(of: [try await sent(timetoken, in: channel)])[0]
     }

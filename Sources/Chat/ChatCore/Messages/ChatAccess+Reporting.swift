@@ -3,7 +3,14 @@ import JSON
 
 extension ChatAccess {
     /// Where what is reported of a channel's messages goes; chat clients of other gateways know it by this name.
-    public static func moderationChannel(of channel: String) -> String { "PUBNUB_INTERNAL_MODERATION_" + channel }
+    public static func moderationChannel(of channel: String) -> String { moderationPrefix + channel }
+
+    /// The channel whose reports go to this one; nil for any other channel.
+    static func channel(moderatedOn name: String) -> String? {
+        name.hasPrefix(moderationPrefix) ? String(name.dropFirst(moderationPrefix.count)) : nil
+    }
+
+    private static let moderationPrefix = "PUBNUB_INTERNAL_MODERATION_"
 
     /// Tells the channel's moderators of a message. The same user's report of the same message within a day counts once.
     ///
@@ -14,7 +21,7 @@ extension ChatAccess {
         guard (1...1000).contains(reason.utf8.count) else {
             throw ChatError(.malformed, "reason must be 1 to 1000 bytes long")
         }
-        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, writes: false)
+        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .hearing)
         let decided = try await decide([scene.key]) { situation throws(ChatError) in
             let record = try scene.present(situation)
             var report = self.report(of: scene, saying: record.edit?.data ?? scene.event.data, reason)

@@ -50,12 +50,12 @@ extension ChatAccess {
     /// - Parameters:
     ///   - type: the event that comes of it: the caller must reach it.
     ///   - named: who does it, if the caller says so.
-    ///   - writes: whether it is for those only who may write in the channel.
+    ///   - wish: what is asked of who does it; nil where that is asked of the message alone.
     func scene(
-        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, writes: Bool = true
+        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, _ wish: Wish? = .writing
     ) async throws(ChatError) -> MessageScene {
         let actor = try acting(named, in: channel, for: type)
-        if writes { try await demandWriting(by: actor.user, in: channel) }
+        if let wish { try await demand(wish, of: actor.user, in: channel) }
         return MessageScene(
             event: try await sent(timetoken, in: channel), actor: actor,
             key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space))

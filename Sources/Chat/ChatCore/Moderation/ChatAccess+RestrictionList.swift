@@ -6,7 +6,7 @@ extension ChatAccess {
     /// - Throws: `.notFound`, slug `no_restriction`; `.forbidden` where a user's credential asks about somebody else and
     ///   is no operator's.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
-        try await demandSight(of: user, in: channel)
+        try await demandSightOfRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: space))
         guard let restriction = record.flatMap(RestrictionRecord.init), !restriction.isOver(at: service.clock.now)
         else {
@@ -20,7 +20,7 @@ extension ChatAccess {
     public func restrictions(
         in channel: String, limit: Int, cursor: String? = nil
     ) async throws(ChatError) -> Page<RestrictionRecord> {
-        try await demandSight(of: nil, in: channel)
+        try await demandSightOfRestrictions(in: channel)
         var query = RecordQuery(.restriction, in: space, limit: limit)
         query.parent = channel
         query.cursor = cursor
@@ -51,7 +51,7 @@ extension ChatAccess {
     }
 
     /// A credential of a user sees that user's own restrictions, and of channels it moderates all.
-    private func demandSight(of user: String?, in name: String) async throws(ChatError) {
+    private func demandSightOfRestrictions(of user: String? = nil, in name: String) async throws(ChatError) {
         try caller.demand(.read)
         try demandRecord(of: name)
         guard let own = caller.user else { return }

@@ -10,7 +10,7 @@ extension ChatAccess {
     public func enter(_ user: String, into name: String) async throws(ChatError) -> (isNew: Bool, count: Int) {
         try demandOwn(user, on: name, for: "participant.entered")
         try await demandOpen(name)
-        try await demandBeing(user, on: name)
+        try await demand(.being, of: user, in: name)
         let seat = seat(.participant, user, name)
         let age = limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in

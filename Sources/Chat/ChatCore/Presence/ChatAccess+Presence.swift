@@ -17,7 +17,7 @@ extension ChatAccess {
             throw ChatError(.malformed, "a sign of life lasts 2 s to a day")
         }
         if let state { try check(state) }
-        try await demandBeing(user, on: name)
+        try await demand(.being, of: user, in: name)
         let seat = seat(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
@@ -53,7 +53,7 @@ extension ChatAccess {
 
     /// One who is present; nil when the user is not.
     public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
-        try demandReading(name)
+        try await demandHearing(of: name)
         return try await tracker.board.occupant(seat(.occupant, user, name))
     }
 
@@ -61,8 +61,13 @@ extension ChatAccess {
     public func whereabouts(of user: String) async throws(ChatError) -> [String] {
         try caller.demand(.read)
         try Names.check(user: user)
-        return try await tracker.board.channels(of: UserID(user, in: space), as: .occupant).map(\.name)
-            .filter { caller.reaches(channel: $0) }
+        var channels: [String] = []
+        for channel in try await tracker.board.channels(of: UserID(user, in: space), as: .occupant)
+        where caller.reaches(channel: channel.name) {
+            if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
+            channels.append(channel.name)
+        }
+        return channels
     }
 
     /// Takes a user out of a channel in every way: present, inside, typing. For who bans somebody; told after the ban.
@@ -86,7 +91,7 @@ extension ChatAccess {
     func seated(
         _ kind: SeatKind, _ name: String, after user: String?, limit: Int
     ) async throws(ChatError) -> Occupancy {
-        try demandReading(name)
+        try await demandHearing(of: name)
         guard (0...limits.pageMost).contains(limit) else {
             throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
         }
@@ -101,27 +106,6 @@ extension ChatAccess {
         try caller.demand(channel: name)
         try caller.demand(type: type)
         _ = try actor(user)
-    }
-
-    /// Whether the user may be on the channel: nobody who is banned, and on a private one its members. That one holds for
-    /// credentials of users; a service may well speak for somebody who is none.
-    func demandBeing(_ user: String, on name: String) async throws(ChatError) {
-        let standing = try await standing(of: user, in: name)
-        if let restriction = standing.restriction(at: service.clock.now), restriction.isBanned {
-            throw ChatError(restriction)
-        }
-        guard caller.user != nil, standing.state != .joined else { return }
-        guard try await !self.standing(of: name).isPrivate else {
-            throw ChatError(
-                .forbidden, "channel '\(name)' is for its members: user '\(user)' has to join it first",
-                slug: "not_a_member")
-        }
-    }
-
-    private func demandReading(_ name: String) throws(ChatError) {
-        try Names.check(channel: name)
-        try caller.demand(.read)
-        try caller.demand(channel: name)
     }
 
     private func check(_ state: JSONText) throws(ChatError) {

@@ -7,7 +7,7 @@ extension ChatAccess {
     /// - Throws: `.forbidden` for who may not write there.
     public func startTyping(_ user: String, on name: String) async throws(ChatError) {
         try demandOwn(user, on: name, for: "typing.started")
-        try await demandWriting(by: user, in: name)
+        try await demand(.writing, of: user, in: name)
         let seat = seat(.typist, user, name)
         let age = limits.typingAge
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.renew([seat], for: age) }

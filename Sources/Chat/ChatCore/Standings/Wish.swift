@@ -1,0 +1,73 @@
+import ChatModel
+
+/// What a user may want of a channel. Each takes what the one before it takes, and more.
+enum Wish: Comparable, Sendable {
+    /// To know of its record and its members.
+    case knowing
+    /// To hear or read what is said there, and who is there.
+    case hearing
+    /// To be seen there.
+    case being
+    case writing
+}
+
+extension ChatAccess {
+    /// Asks whether a user may have it. Nobody in particular (an operator of the app, a program) always may.
+    ///
+    /// A ban, a mute and a frozen channel hold for whoever is named, by whatever credential. That a private channel is for
+    /// its members, and what is reported of messages for operators, holds for credentials of users: a service may well
+    /// speak for somebody who is none.
+    /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
+    func demand(_ wish: Wish, of user: String?, in name: String) async throws(ChatError) {
+        guard let user, let obstacle = try await obstacle(to: wish, of: user, in: name) else { return }
+        throw obstacle
+    }
+
+    /// Why a user may not have it; nil for who may.
+    func obstacle(to wish: Wish, of user: String, in name: String) async throws(ChatError) -> ChatError? {
+        if caller.user != nil, wish <= .hearing, let moderated = Self.channel(moderatedOn: name) {
+            return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
+        }
+        guard service.standings.concern(space) else { return nil }
+        let standing = try await standing(of: user, in: name)
+        if wish > .knowing, let restriction = standing.restriction(at: service.clock.now),
+            restriction.isBanned || wish == .writing
+        {
+            return ChatError(restriction)
+        }
+        let channel = try await self.standing(of: name)
+        if wish == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
+        let isIn = standing.state == .joined || (wish == .knowing && standing.state != nil)
+        return channel.isPrivate && caller.user != nil && !isIn ? .notMember(user, of: name) : nil
+    }
+}
+
+extension ChatError {
+    /// The answer to who is banned or muted.
+    init(_ restriction: RestrictionRecord) {
+        let what = restriction.isBanned ? "banned from" : "muted in"
+        let end = restriction.until.map { "until \($0.timestamp)" } ?? "until that is lifted"
+        let reason = restriction.reason.map { " (\($0))" } ?? ""
+        self.init(
+            .forbidden, "user '\(restriction.user)' is \(what) channel '\(restriction.channel)' \(end)\(reason)",
+            slug: restriction.isBanned ? "banned" : "muted")
+    }
+
+    fileprivate static func frozen(_ channel: String) -> ChatError {
+        ChatError(
+            .forbidden, "channel '\(channel)' is frozen: only its operators may write until it is unfrozen",
+            slug: "frozen")
+    }
+
+    fileprivate static func notMember(_ user: String, of channel: String) -> ChatError {
+        ChatError(
+            .forbidden, "channel '\(channel)' is for its members: user '\(user)' has to join it first",
+            slug: "not_a_member")
+    }
+
+    fileprivate static func onlyForOperators(of channel: String) -> ChatError {
+        ChatError(
+            .forbidden, "only an operator of channel '\(channel)' sees what is reported of its messages",
+            slug: "not_operator")
+    }
+}
