@@ -50,10 +50,14 @@ extension ChatAccess {
 
     /// What takes a look at the channel: whether the user may write there, and for whom a message is.
     private func settle(_ draft: inout EventDraft) async throws(ChatError) {
-        try await demand(.writing, of: draft.user, in: draft.channel.name)
+        let footing = try await service.standings.footing(of: draft.user, in: draft.channel)
+        if let user = draft.user,
+            let obstacle = obstacle(to: .writing, of: user, in: draft.channel.name, standing: footing)
+        {
+            throw obstacle
+        }
         guard draft.type == BuiltInTypes.messageCreated, draft.audience == .subscribers else { return }
-        draft.audience = try await standing(of: draft.channel.name).kind.audience(
-            members: .joinedButOrigin, inside: .participantsButOrigin)
+        draft.audience = footing.channel.kind.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and

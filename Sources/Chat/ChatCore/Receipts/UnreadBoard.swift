@@ -134,7 +134,7 @@ actor UnreadBoard {
         for key in keys {
             switch key.kind {
             case .membership:
-                guard let (user, channel) = Self.parts(of: key), holders[user] != nil else { continue }
+                guard let (user, channel) = key.userAndChannel, holders[user] != nil else { continue }
                 hold(channel, for: user)
                 makeStale(channel, for: [user])
             case .channel:
@@ -179,13 +179,5 @@ actor UnreadBoard {
         }
         holders[user] = nil
         untold.remove(user)
-    }
-
-    private static func parts(of key: RecordKey) -> (UserID, ChannelID)? {
-        guard let slash = key.id.firstIndex(of: "/") else { return nil }
-        let channel = key.id[key.id.index(after: slash)...]
-        return (
-            UserID(RecordKey.part(key.id[..<slash]), in: key.space), ChannelID(String(channel), in: key.space)
-        )
     }
 }

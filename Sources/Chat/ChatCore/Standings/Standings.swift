@@ -13,8 +13,7 @@ public final class Standings: Sendable {
         /// Apps that have channel records or restrictions, or had some since the start.
         var spaces: Set<SpaceID> = []
         var channels: GenerationCache<ChannelID, ChannelStanding>
-        /// By the key of the restriction.
-        var users: GenerationCache<RecordKey, UserStanding>
+        var users: GenerationCache<Person, UserStanding>
         /// How often something was forgotten, by a part of the keys' hashes: changes elsewhere should not keep what is
         /// read here from being kept.
         var forgotten = [UInt64](repeating: 0, count: 256)
@@ -57,8 +56,9 @@ public final class Standings: Sendable {
         for key in keys {
             switch key.kind {
             case .channel: forget(channel: ChannelID(key.id, in: key.space))
-            case .restriction: forget(user: key, marks: true)
-            case .membership: forget(user: RecordKey(.restriction, key.id, in: key.space), marks: false)
+            case .restriction, .membership:
+                guard let (user, channel) = key.userAndChannel else { continue }
+                forget(Person(user.name, channel), marks: key.kind == .restriction)
             default: break
             }
         }
@@ -72,11 +72,11 @@ public final class Standings: Sendable {
         }
     }
 
-    private func forget(user key: RecordKey, marks: Bool) {
+    private func forget(_ person: Person, marks: Bool) {
         state.withLock { state in
-            if marks { state.spaces.insert(key.space) }
-            state.forgotten[Self.part(key)] &+= 1
-            state.users.remove(key)
+            if marks { state.spaces.insert(person.channel.space) }
+            state.forgotten[Self.part(person)] &+= 1
+            state.users.remove(person)
         }
     }
 
@@ -87,41 +87,61 @@ extension Standings {
     /// Whether anybody in the app might be held back.
     func concern(_ space: SpaceID) -> Bool { state.withLock { $0.spaces.contains(space) } }
 
-    /// What is in memory of a channel; nil when it would have to be read.
-    func known(_ channel: ChannelID) -> ChannelStanding? {
+    /// What is known of a channel, and of a user there if one is named. Nearly always from memory.
+    func footing(of user: String?, in channel: ChannelID) async throws(ChatError) -> Footing {
+        let person = user.map { Person($0, channel) }
+        return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
+    }
+
+    /// What is in memory of it; nil when something would have to be read.
+    private func known(_ person: Person?, in channel: ChannelID) -> Footing? {
         state.withLock { state in
-            state.spaces.contains(channel.space) ? state.channels.value(of: channel) : ChannelStanding()
+            guard state.spaces.contains(channel.space) else { return Footing() }
+            guard let place = state.channels.value(of: channel) else { return nil }
+            guard let person else { return Footing(channel: place) }
+            return state.users.value(of: person).map { Footing(channel: place, user: $0) }
         }
     }
 
-    func standing(of channel: ChannelID) async throws(ChatError) -> ChannelStanding {
-        if let known = known(channel) { return known }
-        let part = Self.part(channel)
-        let before = state.withLock { $0.forgotten[part] }
-        let record = try await directory.read(ChannelRecord.key(channel.name, in: channel.space))
-        let standing = record.flatMap { ChannelRecord($0) }.map { ChannelStanding($0) } ?? ChannelStanding()
-        state.withLock { state in
-            if state.forgotten[part] == before { state.channels.insert(standing, for: channel) }
+    private func read(_ person: Person?, in channel: ChannelID) async throws(ChatError) -> Footing {
+        let before = state.withLock { $0.forgotten }
+        var keys = [ChannelRecord.key(channel.name, in: channel.space)]
+        if let user = person?.user.text {
+            keys.append(RestrictionRecord.key(user, channel.name, in: channel.space))
+            keys.append(MembershipRecord.key(user, channel.name, in: channel.space))
         }
-        return standing
+        let records = try await directory.read(keys)
+        var footing = Footing()
+        if let record = records[0].flatMap(ChannelRecord.init) { footing.channel = ChannelStanding(record) }
+        if person != nil {
+            footing.user = UserStanding(
+                state: records[2].flatMap { MembershipRecord($0) }?.state,
+                restriction: records[1].flatMap { RestrictionRecord($0) })
+        }
+        keep(footing, of: person, in: channel, unlessForgottenSince: before)
+        return footing
     }
 
-    func standing(of user: String, in channel: ChannelID) async throws(ChatError) -> UserStanding {
-        let key = RestrictionRecord.key(user, channel.name, in: channel.space)
-        let part = Self.part(key)
-        let (isConcerned, known, before) = state.withLock { state in
-            (state.spaces.contains(channel.space), state.users.value(of: key), state.forgotten[part])
-        }
-        if let known { return known }
-        guard isConcerned else { return UserStanding() }
-        let membership = MembershipRecord.key(user, channel.name, in: channel.space)
-        let records = try await directory.read([key, membership])
-        let standing = UserStanding(
-            state: records[1].flatMap { MembershipRecord($0) }?.state,
-            restriction: records[0].flatMap { RestrictionRecord($0) })
+    private func keep(
+        _ footing: Footing, of person: Person?, in channel: ChannelID, unlessForgottenSince before: [UInt64]
+    ) {
         state.withLock { state in
-            if state.forgotten[part] == before { state.users.insert(standing, for: key) }
+            let part = Self.part(channel)
+            if state.forgotten[part] == before[part] { state.channels.insert(footing.channel, for: channel) }
+            guard let person else { return }
+            let own = Self.part(person)
+            if state.forgotten[own] == before[own] { state.users.insert(footing.user, for: person) }
         }
-        return standing
+    }
+}
+
+/// A user in a channel.
+struct Person: Hashable {
+    let user: ExactText
+    let channel: ChannelID
+
+    init(_ user: String, _ channel: ChannelID) {
+        self.user = ExactText(user)
+        self.channel = channel
     }
 }

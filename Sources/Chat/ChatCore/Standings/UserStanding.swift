@@ -35,8 +35,14 @@ public struct UserStanding: Sendable, Equatable {
         self.restriction = restriction
     }
 
-    /// The one in force at a moment.
-    public func restriction(at now: Timetoken) -> RestrictionRecord? {
-        restriction.flatMap { $0.isOver(at: now) ? nil : $0 }
+    /// The one in force at a moment, which is not looked up where there is none.
+    public func restriction(at now: @autoclosure () -> Timetoken) -> RestrictionRecord? {
+        restriction.flatMap { $0.isOver(at: now()) ? nil : $0 }
     }
+}
+
+/// What a channel is, and what a user is there.
+struct Footing: Sendable {
+    var channel = ChannelStanding()
+    var user = UserStanding()
 }

@@ -28,16 +28,20 @@ extension ChatAccess {
         if caller.user != nil, wish <= .hearing, let moderated = Self.channel(moderatedOn: name) {
             return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
-        guard service.standings.concern(space) else { return nil }
-        let standing = try await standing(of: user, in: name)
-        if wish > .knowing, let restriction = standing.restriction(at: service.clock.now),
+        let footing = try await service.standings.footing(of: user, in: channel(name))
+        return obstacle(to: wish, of: user, in: name, standing: footing)
+    }
+
+    /// The same where what is known of both is at hand.
+    func obstacle(to wish: Wish, of user: String, in name: String, standing: Footing) -> ChatError? {
+        let (channel, own) = (standing.channel, standing.user)
+        if wish > .knowing, let restriction = own.restriction(at: service.clock.now),
             restriction.isBanned || wish == .writing
         {
             return ChatError(restriction)
         }
-        let channel = try await self.standing(of: name)
         if wish == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
-        let isIn = standing.state == .joined || (wish == .knowing && standing.state != nil)
+        let isIn = own.state == .joined || (wish == .knowing && own.state != nil)
         return channel.isPrivate && caller.user != nil && !isIn ? .notMember(user, of: name) : nil
     }
 }

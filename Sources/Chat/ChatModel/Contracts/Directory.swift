@@ -90,6 +90,13 @@ public struct RecordKey: Hashable, Sendable {
         }
     }
 
+    /// The user and the channel of a key made of both: of a membership, or a restriction; nil for any other.
+    public var userAndChannel: (user: UserID, channel: ChannelID)? {
+        guard let slash = id.firstIndex(of: "/") else { return nil }
+        let channel = String(id[id.index(after: slash)...])
+        return (UserID(Self.part(id[..<slash]), in: space), ChannelID(channel, in: space))
+    }
+
     /// A part of a compound id as it was before it was escaped.
     public static func part(_ escaped: some StringProtocol) -> String {
         var part = ""
