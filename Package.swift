@@ -68,19 +68,24 @@ let package = Package(
         room(
             "Interfaces", "Webhooks",
             uses: ["ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
+        room("Interfaces", "Following", uses: ["ChatCore", "ChatModel", "HTTPServer", "Locking"]),
         room(
             "Interfaces", "NativeAPI",
             uses: [
-                "ChatCore", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing", "Webhooks",
-                logging,
+                "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing",
+                "Webhooks", logging,
             ]),
+        room(
+            "Interfaces", "PubNubAPI",
+            uses: ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "Locking", "Signing"]),
         room("Interfaces", "Dashboard", uses: ["HTTPServer"]),
 
         room(
             "App", "Gateway",
             uses: [
-                "ChatCore", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
-                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
+                "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+                "Locking",
+                "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         room("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
@@ -121,11 +126,18 @@ let package = Package(
         tests(
             "NativeAPITests",
             uses: [
-                "ChatCore", "ChatModel", "EventStreamReader", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+                "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPClient", "HTTPServer", "InboundHooks",
+                "JSON",
                 "Locking",
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
             ]),
         tests("ParleyTests", uses: ["JSON", "Locking", "ParleyCommands", "Signing"]),
+        tests(
+            "PubNubAPITests",
+            uses: [
+                "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI",
+                "SQLiteEngine", logging,
+            ]),
         tests("SQLiteTests", uses: ["SQLite"]),
         tests("SigningTests", uses: ["Signing"]),
         tests("TemplatesTests", uses: ["JSON", "Templates"]),

@@ -21,14 +21,18 @@ private let acquaintances: [String: Set<String>] = [
     "Interfaces/Webhooks": [
         "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Logging", "Signing", "Templates",
     ],
+    "Interfaces/Following": ["ChatCore", "ChatModel", "HTTPServer", "Locking"],
     "Interfaces/NativeAPI": [
-        "ChatCore", "ChatModel", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing", "Webhooks",
+        "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing",
+        "Webhooks",
     ],
+    "Interfaces/PubNubAPI": ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "Locking", "Signing"],
     "Interfaces/Dashboard": ["HTTPServer"],
     "App/Bench": ["CLinux", "JSON", "Locking"],
     "App/Gateway": [
-        "ChatCore", "ChatModel", "Dashboard", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging",
-        "NativeAPI", "SQLiteEngine", "Signing", "UnixSignals", "Webhooks", "Yams",
+        "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+        "Locking", "Logging",
+        "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "UnixSignals", "Webhooks", "Yams",
     ],
     "App/ParleyCommands": [
         "ArgumentParser", "Bench", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Logging",

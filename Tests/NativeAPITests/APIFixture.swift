@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPClient
 import HTTPServer
 import InboundHooks
@@ -39,7 +40,7 @@ struct APIFixture: Sendable {
         let inbound = InboundService(service: service, logger: logger)
         let api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, publicURL: "https://gw.example",
-            streams: LiveStreams(service: service, loop: loop), clock: clock)
+            streams: LiveStreams(polls: HeldPolls(service: service, loop: loop)), clock: clock)
         var router = Router(problemBaseURL: "https://gw.example")
         api.addRoutes(to: &router)
         let outcome: Result<Void, any Error>

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import EventStreamReader
+import Following
 import JSON
 import Testing
 
@@ -203,7 +204,7 @@ import Testing
             #expect(events.map { $0["data"]?["n"]?.integer } == [3])
             let cursor = poll.json?["cursor"]?.string ?? ""
             async let held = gateway.call("GET", "/v1/poll?user=ana&device=phone&cursor=\(cursor)")
-            await gateway.until { !$0.holds.isEmpty }
+            await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             try await gateway.tell("room", 4, for: .rule(.participants))
             try await gateway.tell("room", 5, for: .rule(.joined))
             #expect(try await held.json?["data"]?[0]?["data"]?["n"]?.integer == 5)

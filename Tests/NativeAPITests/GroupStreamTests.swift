@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import EventStreamReader
 import JSON
 import Testing
@@ -58,7 +59,7 @@ import Testing
             try await group("crew", ["a"], gateway)
             let from = try await gateway.emit("a", 1)
             async let held = gateway.call("GET", "/v1/poll?group=crew&cursor=\(from)")
-            await gateway.until { !$0.holds.isEmpty }
+            await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             try await group("crew", ["a", "b"], gateway)
             #expect(try await held.json?["data"]?.count == 0)
             try await gateway.emit("b", 2)

@@ -5,6 +5,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Following
 @testable import NativeAPI
 
 /// A client that keeps its connection and polls on it.
@@ -57,6 +58,14 @@ private struct PollAnswer {
     }
 }
 
+/// Speaks to nobody.
+private struct SilentVoice: PollVoice {
+    func shows(_ event: Event) -> Bool { true }
+    func isInForce(_ order: PollOrder) -> Bool { true }
+    func answer(_ batch: PollBatch, to reply: LateReply) {}
+    func refuse(_ error: ChatError, to reply: LateReply) {}
+}
+
 @Suite("A held poll", .timeLimit(.minutes(1))) struct HeldPollTests {
     @Test("waits on a socket by itself, and its connection goes on with the next poll")
     func goesOn() async throws {
@@ -65,7 +74,7 @@ private struct PollAnswer {
             var position = "latest"
             for n in 1...5 {
                 try poller.ask("channel=a&cursor=\(position)")
-                await gateway.until { $0.holds.count == 1 }
+                await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
                 #expect(await gateway.server.metrics.parked == 1)
                 #expect(await gateway.server.metrics.connections == 1)
                 try await gateway.emit("a", n)
@@ -106,7 +115,7 @@ private struct PollAnswer {
                 try poller.ask(query + "&cursor=latest")
                 return poller
             }
-            await gateway.until { $0.holds.count == 4 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 4 }
             let two = ["order.paid", "said"].enumerated().map { index, type in
                 Emission(channel: "a", type: type, data: JSONText(trusted: Array("{\"n\":\(index + 1)}".utf8)))
             }
@@ -124,16 +133,20 @@ private struct PollAnswer {
     func known() async throws {
         try await StreamHarness.run { gateway in
             let selection = Selection(channels: ChannelSet(space: StreamHarness.space, patterns: [.exact("a")]))
-            let poll = HeldPoll(gateway.streams, gateway.chat.caller, selection, limit: 10, after: 20)
-            _ = try await gateway.streams.attach(poll)
+            let order = PollOrder(
+                caller: gateway.chat.caller, selection: selection, limit: 10, after: 20, hold: .seconds(1),
+                voice: SilentVoice())
+            let polls = gateway.streams.polls
+            let poll = HeldPoll(polls, order)
+            _ = try await polls.attach(poll)
             @Sendable func event(_ position: UInt64) -> Event {
                 let channel = ChannelID("a", in: StreamHarness.space)
                 let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
                 return Event(timetoken: Timetoken(position), draft: draft)
             }
-            await gateway.streams.perform { _ in poll.take([event(19), event(20)]) }
+            await polls.perform { _ in poll.take([event(19), event(20)]) }
             #expect(await gateway.service.hub.feedCount == 1)
-            await gateway.streams.perform { _ in poll.take([event(20), event(21)]) }
+            await polls.perform { _ in poll.take([event(20), event(21)]) }
             #expect(await gateway.service.hub.feedCount == 0)
         }
     }
@@ -143,9 +156,9 @@ private struct PollAnswer {
         try await StreamHarness.run { gateway in
             let poller = try Poller(gateway)
             try poller.ask("channel=a&cursor=latest")
-            await gateway.until { $0.holds.count == 1 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
             poller.close()
-            await gateway.until { $0.holds.isEmpty }
+            await gateway.until { $0.polls.assumeIsolated { $0.isEmpty } }
             #expect(await gateway.service.hub.feedCount == 0)
             #expect(await gateway.server.metrics.parked == 0)
         }
@@ -160,7 +173,7 @@ private struct PollAnswer {
             try doomed.ask("channel=a&cursor=latest", as: key.text)
             let kept = try Poller(gateway)
             try kept.ask("channel=a&cursor=latest", as: other.text)
-            await gateway.until { $0.holds.count == 2 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 2 }
             try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
             let refusal = await doomed.answer()
             #expect(refusal.status == 401)
@@ -176,7 +189,7 @@ private struct PollAnswer {
             let key = try await gateway.key(expiresIn: .seconds(10))
             let poller = try Poller(gateway)
             try poller.ask("channel=a&cursor=latest", as: key.text)
-            await gateway.until { $0.holds.count == 1 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
             gateway.clock.advance(by: .seconds(9))
             await gateway.beat()
             #expect(await gateway.streams.metrics.pollsWaiting == 1)
@@ -191,7 +204,7 @@ private struct PollAnswer {
         try await StreamHarness.run { gateway in
             let pollers = try (0..<20).map { _ in try Poller(gateway) }
             for poller in pollers { try poller.ask("channel=a&cursor=latest") }
-            await gateway.until { $0.holds.count == 20 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 20 }
             let at = try await gateway.emit("b", 1)
             #expect(await gateway.service.hub.reach(at))
             await gateway.streams.drain()
@@ -217,7 +230,7 @@ private struct PollAnswer {
             let stream = try await gateway.openReady("channel=a").reader
             let poller = try Poller(gateway)
             try poller.ask("channel=a&cursor=latest")
-            await gateway.until { $0.holds.count == 1 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
             let refused = try await gateway.open("channel=a")
             #expect(refused.status == 429)
             #expect(refused.header("Retry-After") != nil)
@@ -229,7 +242,7 @@ private struct PollAnswer {
             try await gateway.emit("a", 1)
             #expect(await poller.answer().numbers == [1])
             try second.ask("channel=a&cursor=latest")
-            await gateway.until { $0.holds.count == 1 }
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
             stream.close()
             await gateway.until { $0.roll.count == 0 }
             _ = try await gateway.openReady("channel=a")

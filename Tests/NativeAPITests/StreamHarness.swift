@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import EventStreamReader
+import Following
 import HTTPClient
 import HTTPServer
 import InboundHooks
@@ -56,7 +57,7 @@ struct StreamHarness: Sendable {
         defer { loop.stop() }
         let service = ChatService(engine: engine, limits: limits, clock: clock.wallClock, executor: loop)
         let client = try Client(options: ClientOptions())
-        let streams = LiveStreams(service: service, loop: loop, pulse: .byHand)
+        let streams = LiveStreams(polls: HeldPolls(service: service, loop: loop, pulse: .byHand))
         let api = NativeAPI(
             service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
             inbound: InboundService(service: service, logger: logger), streams: streams)
@@ -149,7 +150,7 @@ extension StreamHarness {
     }
 
     func beat(_ count: Int = 1) async {
-        for _ in 0..<count { await streams.beat() }
+        for _ in 0..<count { await streams.polls.pass() }
     }
 
     /// Waits until a condition of the streams holds; the test's time limit is the bound.

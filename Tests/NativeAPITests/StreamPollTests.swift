@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import EventStreamReader
+import Following
 import HTTPServer
 import JSON
 import Testing
@@ -47,7 +48,7 @@ import Testing
     func wait() async throws {
         try await StreamHarness.run { gateway in
             async let answer = gateway.call("GET", "/v1/poll?channel=a&type=said&cursor=latest")
-            await gateway.until { !$0.holds.isEmpty }
+            await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             try await gateway.emit("a", 1)
             let at = try await gateway.emit("a", 2, type: "said")
             let batch = try await answer
@@ -61,7 +62,7 @@ import Testing
     func hold() async throws {
         try await StreamHarness.run { gateway in
             async let answer = gateway.call("GET", "/v1/poll?channel=a&cursor=latest")
-            await gateway.until { !$0.holds.isEmpty }
+            await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             let at = try await gateway.emit("b", 1)
             #expect(await gateway.service.hub.reach(at))
             await gateway.beat(24)
@@ -81,9 +82,9 @@ import Testing
             let request =
                 "GET /v1/poll?channel=a&cursor=latest HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer dev\r\n\r\n"
             try connection.send(Array(request.utf8))
-            await gateway.until { !$0.holds.isEmpty }
+            await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             connection.close()
-            await gateway.until { $0.holds.isEmpty }
+            await gateway.until { $0.polls.assumeIsolated { $0.isEmpty } }
             while await gateway.service.hub.feedCount > 0 { await Task.yield() }
         }
     }

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import EventStreamReader
+import Following
 import HTTPServer
 import JSON
 import Testing
@@ -249,7 +250,7 @@ import Testing
             let lines = try await gateway.open("channel=a", accept: "application/x-ndjson")
             _ = await lines.nextLine()
             async let poll = gateway.call("GET", "/v1/poll?channel=a&cursor=latest")
-            await gateway.until { !$0.holds.isEmpty }
+            await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             try await gateway.emit("b", 1)
             await gateway.streams.drain()
             let events = await reader.rest()

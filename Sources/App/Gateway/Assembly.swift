@@ -1,11 +1,13 @@
 import ChatCore
 import ChatModel
 import Dashboard
+import Following
 import HTTPClient
 import HTTPServer
 import InboundHooks
 import Logging
 import NativeAPI
+import PubNubAPI
 import Webhooks
 
 /// The rooms, introduced to each other. The only place that knows all of them.
@@ -16,6 +18,7 @@ struct Assembly: Sendable {
     let client: Client
     let webhooks: WebhookService
     let inbound: InboundService
+    let polls: HeldPolls
     let api: NativeAPI
 
     init(_ configuration: Configuration, engine: any Engine, loop: Loop, logger: Logger) throws {
@@ -41,8 +44,9 @@ struct Assembly: Sendable {
         webhooks = WebhookService(
             service: service, client: client, options: options, logger: Logger(label: "webhooks"))
         inbound = InboundService(service: service, logger: Logger(label: "sources"))
+        polls = HeldPolls(service: service, loop: loop)
         api = NativeAPI(
-            service: service, webhooks: webhooks, inbound: inbound, loop: loop, publicURL: configuration.publicURL)
+            service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
     }
 
     /// Says on every stream that the gateway goes and that the client should come back.
@@ -54,6 +58,7 @@ struct Assembly: Sendable {
     func listen() async throws -> Server {
         var router = Router(problemBaseURL: problemBaseURL, cors: corsPolicy)
         api.addRoutes(to: &router)
+        PubNubAPI(service: service, polls: polls).addRoutes(to: &router)
         Dashboard.addRoutes(to: &router)
         let server = Server(options: serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
         try await server.start()

@@ -1,6 +1,7 @@
 public import JSON
 
-/// The class of an event that the wire languages ask for: PubNub's history sees messages and files only.
+/// The class of an event that the wire languages ask for: PubNub's history sees messages and files only, among them the
+/// events of an app's own types, which are its messages with a label.
 public enum EventKind: Int, Sendable, CaseIterable {
     case message = 0, signal = 1, recordChange = 2, action = 3, file = 4, presence = 5, other = 6
 }

@@ -4,6 +4,8 @@ public struct Limits: Sendable {
     public var dataBytes = 64 * 1024
     public var metaBytes = 8 * 1024
     public var signalDataBytes = 64
+    /// A PubNub publish.
+    public var pubnubMessageBytes = 32 * 1024
     /// Nested arrays and objects of a request body or payload.
     public var jsonDepth = 64
     public var filterBytes = 8 * 1024
@@ -31,6 +33,10 @@ public struct Limits: Sendable {
     public var streamsPerAddress = 0
     public var heartbeat: Duration = .seconds(15)
     public var pollHold: Duration = .seconds(25)
+    /// A PubNub client's own limit is 310 s.
+    public var pubnubPollHold: Duration = .seconds(280)
+    /// How far back a PubNub client can catch up by an old cursor; what is older it reads from history.
+    public var pubnubCatchUp: Duration = .seconds(20 * 60)
     /// The byte log of one stream feed.
     public var feedBytes = 1024 * 1024
 

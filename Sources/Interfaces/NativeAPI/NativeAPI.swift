@@ -1,5 +1,6 @@
 public import ChatCore
 import ChatModel
+public import Following
 public import HTTPServer
 public import InboundHooks
 public import Webhooks
@@ -24,13 +25,14 @@ public struct NativeAPI: Sendable {
     ///   - service: must be running (`ChatService.run`) before the first request.
     ///   - publicURL: the address the world sees, without a slash at its end; begins the types of problems and is what
     ///     senders of inbound posts signed, where they sign a URL.
-    ///   - loop: where the server's streams live; the one `service` runs its hub on.
+    ///   - polls: on the loop where the server's streams live, the one `service` runs its hub on.
     public init(
-        service: ChatService, webhooks: WebhookService, inbound: InboundService, loop: Loop, publicURL: String = ""
+        service: ChatService, webhooks: WebhookService, inbound: InboundService, polls: HeldPolls,
+        publicURL: String = ""
     ) {
         self.init(
             service: service, webhooks: webhooks, inbound: inbound, publicURL: publicURL,
-            streams: LiveStreams(service: service, loop: loop))
+            streams: LiveStreams(polls: polls))
     }
 
     /// - Parameter clock: waits for the deadline of `/readyz`.

@@ -88,7 +88,7 @@ public final class LateReply: @unchecked Sendable {
 
     /// Gives a problem as the answer.
     public func fail(_ problem: Problem) {
-        complete(problem.response(baseURL: engine.router.problemBaseURL, requestID: requestID))
+        complete(engine.router.answer(to: problem, plan: context.plan, requestID: requestID))
     }
 
     /// Calls `handler` once when the client has gone, or the server stops, before an answer was given.

@@ -53,6 +53,9 @@ public enum Settings {
             "limits.signal_data_bytes", \.limits.signalDataBytes, in: 1...65_536, unit: "bytes",
             "JSON text of a signal's data"),
         .integer(
+            "limits.pubnub_message_bytes", \.limits.pubnubMessageBytes, in: 64...16_777_216, unit: "bytes",
+            "JSON text of a PubNub publish"),
+        .integer(
             "limits.json_depth", \.limits.jsonDepth, in: 1...2000, unit: "levels", "nesting of arrays and objects"),
         .integer(
             "limits.filter_bytes", \.limits.filterBytes, in: 1...65_536, unit: "bytes", "a filter expression"),
@@ -92,6 +95,12 @@ public enum Settings {
             "live streams of one address; 0: no limit"),
         .seconds("limits.heartbeat_seconds", \.limits.heartbeat, in: 1...300, "silence before a stream's heartbeat"),
         .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty"),
+        .seconds(
+            "limits.pubnub_poll_hold_seconds", \.limits.pubnubPollHold, in: 1...305,
+            "how long a PubNub client's poll is held while empty"),
+        .seconds(
+            "limits.pubnub_catch_up_seconds", \.limits.pubnubCatchUp, in: 10...86_400,
+            "how far back a PubNub client catches up by an old cursor"),
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
             "how far a stream may fall behind its feed"),

@@ -98,6 +98,7 @@ extension ChatAccess {
             channel: channel(emission.channel), type: emission.type, kind: emission.kind,
             retention: emission.retention, data: emission.data, user: try user(of: emission), meta: emission.meta)
         draft.customType = emission.customType
+        draft.wire = emission.wire
         draft.audience = emission.audience
         draft.originDevice = device
         draft.deduplicationKey = emission.deduplicationKey
@@ -118,7 +119,7 @@ extension ChatAccess {
 
     private func check(sizesOf emission: Emission) throws(ChatError) {
         let dataLimit = emission.kind == .signal ? limits.signalDataBytes : limits.dataBytes
-        try Self.check(emission.data, "data", dataLimit)
+        try Self.check(emission.wire ?? emission.data, "data", dataLimit)
         if let meta = emission.meta { try Self.check(meta, "meta", limits.metaBytes) }
         if let custom = emission.customType, !(1...64).contains(custom.utf8.count) {
             throw ChatError(.malformed, "custom_type must be 1 to 64 bytes long")

@@ -14,6 +14,8 @@ public struct Emission: Sendable {
     public var user: String?
     public var meta: JSONText?
     public var customType: String?
+    /// The text a dialect's readers get when it differs from `data` (`events.md` 5).
+    public var wire: JSONText?
     public var retention: Retention
     /// Shortens the app's retention for this event.
     public var timeToLive: Duration?
@@ -30,7 +32,7 @@ public struct Emission: Sendable {
     ) {
         self.channel = channel
         self.type = type
-        kind = .other
+        kind = .message
         self.data = data
         self.user = user
         self.meta = meta

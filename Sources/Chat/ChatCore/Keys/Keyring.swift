@@ -9,8 +9,17 @@ import Signing
 public final class Keyring: Sendable {
     struct Contents {
         var apps: [SpaceID: AppRecord] = [:]
+        var bySubscribeKey: [ExactText: SpaceID] = [:]
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
+
+        mutating func put(_ app: AppRecord?, for space: SpaceID) {
+            if let old = apps[space], bySubscribeKey[ExactText(old.subscribeKey)] == space {
+                bySubscribeKey[ExactText(old.subscribeKey)] = nil
+            }
+            apps[space] = app
+            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = space }
+        }
     }
 
     private let directory: any Directory
@@ -49,6 +58,11 @@ public final class Keyring: Sendable {
     }
 
     public func app(_ space: SpaceID) -> AppRecord? { contents.withLock { $0.apps[space] } }
+
+    /// The app that a subscribe key names.
+    public func app(subscribeKey key: String) -> AppRecord? {
+        contents.withLock { contents in contents.bySubscribeKey[ExactText(key)].flatMap { contents.apps[$0] } }
+    }
 
     /// Whether an app takes events of declared types only.
     func requiresDeclaredTypes(_ space: SpaceID) -> Bool {
@@ -95,7 +109,7 @@ extension Keyring {
             if let app = record.flatMap({ AppRecord($0, vault) }) {
                 put(app)
             } else {
-                contents.withLock { $0.apps[SpaceID(key.id)] = nil }
+                contents.withLock { $0.put(nil, for: SpaceID(key.id)) }
             }
         case .key:
             if let apiKey = record.flatMap(APIKey.init) { put(apiKey) } else { drop(key) }
@@ -103,7 +117,7 @@ extension Keyring {
         }
     }
 
-    private func put(_ app: AppRecord) { contents.withLock { $0.apps[app.space] = app } }
+    private func put(_ app: AppRecord) { contents.withLock { $0.put(app, for: app.space) } }
 
     private func put(_ key: APIKey) {
         let old = contents.withLock { contents in

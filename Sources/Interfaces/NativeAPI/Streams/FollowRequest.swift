@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 
 /// What `GET /v1/stream` and `GET /v1/poll` have in common.
@@ -53,6 +54,6 @@ struct FollowRequest {
         }
         for name in names { try Names.check(group: name) }
         return FollowedGroups(
-            names: names, channels: parameters.texts("channel"), version: try await streams.groupsVersion())
+            names: names, channels: parameters.texts("channel"), version: try await streams.polls.groups.version())
     }
 }

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import JSON
 
 /// Streams of one app that were closed because their reader was too slow, for its operators (`events.md` 3).

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 
 /// What somebody asked for, ready to become a stream.
@@ -12,27 +13,6 @@ struct StreamOrder: Sendable {
     var groups: FollowedGroups?
     /// Whether the user is present on the channels by it.
     var isPresent = false
-}
-
-/// Whose streams they are: one object for all streams of one credential, so that a stream carries a reference.
-final class StreamOwner {
-    let caller: Caller
-    var count = 0
-    /// When the credential ends, as it is known now.
-    var expires: Timetoken?
-
-    init(_ caller: Caller) {
-        self.caller = caller
-        expires = caller.expires
-    }
-
-    var key: Key { Key(space: caller.space, id: caller.credential) }
-
-    /// The credential itself, whatever a ticket narrows it to.
-    struct Key: Hashable {
-        var space: SpaceID
-        var id: String
-    }
 }
 
 /// One open stream as the gateway sees it. Belongs to `LiveStreams`; small, because there are many.

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 
 /// How streams that resume get what they missed, without those that are live noticing.

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import JSON
 
 /// Sessions of devices, and what the rest of the chat is told of a device's streams.

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 import Signing
 
@@ -10,19 +11,13 @@ import Signing
 actor LiveStreams {
     nonisolated let service: ChatService
     nonisolated let loop: Loop
-    nonisolated let beats = BeatCount()
+    nonisolated let beats: Pulse
+    /// Who waits for one answer only; streams and polls count together.
+    nonisolated let polls: HeldPolls
+    nonisolated let owners: StreamOwners
     nonisolated let tickets: StreamTickets
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Who counts the seconds.
-    enum Pulse: Sendable {
-        case everySecond
-        /// Whoever calls `beat()`: tests.
-        case byHand
-    }
-
-    private let pulse: Pulse
-    private var isBeating = false
     /// Part of every stream's id, so that an id of before a restart is nobody's.
     private let idPrefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
     private let presses: [StreamFormat: FramePress]
@@ -34,23 +29,19 @@ actor LiveStreams {
     private var damped: [StreamFeed] = []
     /// Feeds by the beat at which they are next looked at, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
-    var owners: StreamOwners
     var catchingUp: [UInt64: LiveStream] = [:]
     /// How many catch-ups are served at a time, and the pages that others may want as well.
     let turns = Turnstile(width: 4)
     var shelf = PageShelf()
     private(set) var isDraining = false
-    var holds = PollHolds()
     var pollPrint = PollPrint()
     var counters = StreamMetrics()
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
     var lagged: [SpaceID: LagReport] = [:]
     var reporting: Task<Void, Never>?
     var removalWatches: [SpaceID: RemovalWatch] = [:]
-    /// Streams that follow channel groups, the task that hears of changes, and how many there were.
+    /// Streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
-    var groupWatch: Task<Void, Never>?
-    var groupChanges: UInt64 = 0
     /// The sessions of devices, what the log has not been told of them yet, and the task that is telling it.
     var sessions = DeviceSessions()
     var news: [EventDraft] = []
@@ -66,16 +57,18 @@ actor LiveStreams {
         var isChunked: Bool
     }
 
-    /// - Parameter pulse: decided by tests.
-    init(service: ChatService, loop: Loop, pulse: Pulse = .everySecond) {
-        self.service = service
-        self.loop = loop
-        self.pulse = pulse
+    init(polls: HeldPolls) {
+        service = polls.service
+        loop = polls.loop
+        self.polls = polls
+        beats = polls.pulse
+        owners = polls.owners
         tickets = StreamTickets(service: service)
-        owners = StreamOwners(limits: service.limits)
         presses = Dictionary(
-            uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: loop, format: $0)) })
+            uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: polls.loop, format: $0)) })
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
+        beats.observe { [weak self] beat in self?.assumeIsolated { $0.look(at: beat) } ?? false }
+        polls.groups.observe { [weak self] groups in await self?.groupsChanged(groups) }
         service.keyring.observe { [weak self] key in
             guard let self else { return }
             loop.post { self.assumeIsolated { $0.credentialChanged(key) } }
@@ -163,7 +156,7 @@ extension LiveStreams {
         guard stream.connection.send(first) else { return }
         follow(stream)
         // A group may have changed since it was looked up.
-        if let groups = stream.groups, groups.version != groupChanges {
+        if let groups = stream.groups, groups.version != polls.groups.assumeIsolated({ $0.changes }) {
             Task { await self.followGroups(of: stream) }
         }
     }
@@ -246,10 +239,10 @@ extension LiveStreams {
         owners.leave(stream.owner)
     }
 
-    /// Says good-bye on every stream and ends every held poll; refuses new ones from now on.
+    /// Says good-bye on every stream and answers every held poll; refuses new ones from now on.
     func drain() async {
         isDraining = true
-        releaseAllPolls()
+        await polls.drain()
         await forEachStream { $0.close($1, .draining) }
     }
 
@@ -278,7 +271,6 @@ extension LiveStreams {
         let changed = StreamOwner.Key(space: key.space, id: key.id)
         let expires = service.keyring.caller(key: key.id, in: key.space)?.expires
         guard owners.change(changed, expires: expires) else { return }
-        recheckPolls { $0 == changed }
         recheck(after: 0) { $0.owner.key == changed }
     }
 
@@ -295,7 +287,6 @@ extension LiveStreams {
     private func checkExpiries() {
         let ended = owners.ended(at: service.clock.now)
         guard !ended.isEmpty else { return }
-        recheckPolls { ended.contains($0) }
         recheck(after: 0) { ended.contains($0.owner.key) }
     }
 }
@@ -303,20 +294,20 @@ extension LiveStreams {
 // MARK: - The seconds
 
 extension LiveStreams {
-    /// One second has gone by: heartbeats, holds, expiries, and those who take too long.
-    func beat() {
-        beats.advance()
-        let now = beats.now
+    /// One second has gone by: heartbeats, expiries, and those who take too long. Returns whether there is anything to look
+    /// after still: nobody's heart beats for nothing.
+    private func look(at now: UInt64) -> Bool {
         releaseCounts()
         keepFeedsAlive(now)
         keepCatchUpsAlive(now)
         checkExpiries()
-        releasePolls(at: now)
         tickets.sweep()
         reportLag()
         expireSessions()
         shelf.tidy(at: now)
         for press in presses.values { press.assumeIsolated { $0.forget() } }
+        let hasWork = roll.count > 0 || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
+        return hasWork || !sessions.isEmpty
     }
 
     private func releaseCounts() {
@@ -337,17 +328,5 @@ extension LiveStreams {
         }
     }
 
-    func startBeating() {
-        guard pulse == .everySecond, !isBeating else { return }
-        isBeating = true
-        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.pulseFired() } }
-    }
-
-    /// Nobody's heart beats while there is nothing to look after.
-    private func pulseFired() {
-        isBeating = false
-        beat()
-        let hasWork = roll.count > 0 || !holds.isEmpty || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
-        if hasWork || !sessions.isEmpty { startBeating() }
-    }
+    nonisolated func startBeating() { beats.start() }
 }

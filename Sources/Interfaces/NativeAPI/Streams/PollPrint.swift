@@ -8,20 +8,20 @@ struct PollPrint {
     /// What one answer holds at most besides its first event; the cursor goes on from there.
     private static let bytes = 1024 * 1024
 
-    private var space: SpaceID?
     private var timetokens: [Timetoken] = []
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []
 
-    mutating func answer(_ batch: PollBatch, in space: SpaceID) -> Response {
+    /// Events are unique in the installation, so what they are tells the app as well; an answer without any is the same for
+    /// all.
+    mutating func answer(_ batch: PollBatch) -> Response {
         let isSame =
-            cursor == batch.cursor && self.space == space
+            cursor == batch.cursor
             && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
         if !isSame {
             text = Self.text(of: batch, gap: nil)
             timetokens = batch.events.map(\.timetoken)
             cursor = batch.cursor
-            self.space = space
         }
         return Self.response(text)
     }

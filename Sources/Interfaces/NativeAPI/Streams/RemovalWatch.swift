@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 import JSON
 
@@ -47,9 +48,9 @@ extension LiveStreams {
     }
 
     func expel(_ user: UserID, from channel: String) {
-        for entry in holds.all where isConcerned(entry.poll.caller, entry.poll.selection, user, channel) {
-            // The next one is told why.
-            entry.poll.assumeIsolated { $0.finish() }
+        // Their next one is told why.
+        polls.assumeIsolated { polls in
+            polls.finish { Self.isConcerned($0.caller, $0.selection, user, channel) }
         }
         expel(user, from: channel, after: 0)
     }
@@ -57,7 +58,7 @@ extension LiveStreams {
     private func expel(_ user: UserID, from channel: String, after sequence: UInt64) {
         let part = roll.part(after: sequence, limit: 4096)
         for stream in part.streams
-        where isConcerned(stream.owner.caller, stream.feed.selection, user, channel) {
+        where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel) {
             if let rest = stream.feed.selection.without(channel) {
                 move(stream, to: rest)
             } else {
@@ -68,7 +69,9 @@ extension LiveStreams {
         loop.post { [weak self] in self?.assumeIsolated { $0.expel(user, from: channel, after: next) } }
     }
 
-    private func isConcerned(_ caller: Caller, _ selection: Selection, _ user: UserID, _ channel: String) -> Bool {
+    private static func isConcerned(
+        _ caller: Caller, _ selection: Selection, _ user: UserID, _ channel: String
+    ) -> Bool {
         guard selection.viewer == nil, let own = caller.user, caller.space == user.space else { return false }
         return ExactText(own) == ExactText(user.name) && selection.channels.names.contains(ExactText(channel))
     }

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 import Synchronization
 
@@ -11,7 +12,7 @@ actor StreamFeed: StreamCounting {
     nonisolated let format: StreamFormat
     nonisolated let log: Broadcast
     private let press: FramePress
-    private let beats: BeatCount
+    private let beats: Pulse
     private let streams = Atomic(0)
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
@@ -25,7 +26,7 @@ actor StreamFeed: StreamCounting {
     private let onHold: @Sendable (StreamFeed) -> Void
 
     init(
-        _ selection: Selection, _ format: StreamFormat, press: FramePress, beats: BeatCount, log: Broadcast,
+        _ selection: Selection, _ format: StreamFormat, press: FramePress, beats: Pulse, log: Broadcast,
         onHold: @escaping @Sendable (StreamFeed) -> Void
     ) {
         self.selection = selection
@@ -85,11 +86,4 @@ actor StreamFeed: StreamCounting {
 
     /// True when it was the last one.
     nonisolated func leave() -> Bool { streams.subtract(1, ordering: .relaxed).newValue == 0 }
-}
-
-/// The seconds that have gone by since the start, as the loop counts them.
-final class BeatCount: Sendable {
-    private let count = Atomic<UInt64>(0)
-    var now: UInt64 { count.load(ordering: .relaxed) }
-    func advance() { count.add(1, ordering: .relaxed) }
 }

@@ -1,3 +1,5 @@
+import Following
+
 /// Counters of streams and polls at one moment. Those that count events only grow.
 public struct StreamMetrics: Sendable, Equatable {
     /// Streams open now, those that catch up included.
@@ -38,7 +40,7 @@ extension LiveStreams {
         metrics.feeds = feedCount
         metrics.catchUpsNow = catchingUp.count
         metrics.catchUpsWaiting = turns.waitingCount
-        metrics.pollsWaiting = holds.count
+        (metrics.pollsWaiting, metrics.pollsHeld) = polls.assumeIsolated { ($0.count, $0.heldSinceStart) }
         metrics.framed = framedCount
         metrics.appended += appendedByFeeds
         return metrics

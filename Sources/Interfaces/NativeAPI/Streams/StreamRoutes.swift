@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 import JSON
 
@@ -89,73 +90,40 @@ extension NativeAPI {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await chat.resume(at: cursor)
-        // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
-        let known = try await chat.watermark()
-        if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
         if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
-        let poll = HeldPoll(
-            streams, wanted.caller, wanted.selection, groups: wanted.groups, limit: limit, after: resumption.from)
-        let (upTo, hearing) = try await onLoop { streams throws(ChatError) in try streams.attach(poll) }
-        let missed: [Event]
-        do {
-            missed = try await self.missed(by: poll, chat, hearing, upTo: upTo)
-        } catch {
-            await onLoop { _ in poll.assumeIsolated { $0.leave() } }
-            throw error
-        }
+        var order = PollOrder(
+            caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
+            hold: limits.pollHold, voice: NativePollVoice(streams: streams))
+        order.groups = wanted.groups
         // A gap is said at once: the client may want to read history before it goes on.
-        guard missed.isEmpty, !resumption.hasGap else {
-            await onLoop { streams in
-                poll.assumeIsolated { $0.leave() }
-                if resumption.hasGap { streams.countGap() }
-            }
-            let batch = PollBatch(missed, limit: limit, upTo: max(upTo, resumption.from))
+        switch try await streams.polls.follow(order, in: chat, waits: !resumption.hasGap) {
+        case .later(let opening): return .late(opening)
+        case .now(let batch):
+            if resumption.hasGap { await streams.countGap() }
             return PollPrint.answer(batch, gap: resumption.hasGap ? resumption : nil)
         }
-        return .late(
-            LateOpening { [streams] reply in
-                streams.assumeIsolated { $0.hold(poll, reply) }
-            } onDrop: { [streams] in
-                streams.loop.post { poll.assumeIsolated { $0.leave() } }
-            })
+    }
+}
+
+/// How the native API speaks to those who wait.
+private struct NativePollVoice: PollVoice {
+    let streams: LiveStreams
+
+    func shows(_ event: Event) -> Bool { true }
+
+    func isInForce(_ order: PollOrder) -> Bool {
+        streams.assumeIsolated { $0.isInForce(order.caller, order.selection) }
     }
 
-    /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
-    /// is work.
-    private func missed(
-        by poll: HeldPoll, _ chat: ChatAccess, _ hearing: Hearing?, upTo: Timetoken
-    ) async throws -> [Event] {
-        guard poll.after < upTo else { return [] }
-        let isNear = upTo <= poll.after.adding(.milliseconds(200)) && poll.selection.filter == nil
-        return try await Self.awayFromTheLoop(if: !isNear) {
-            try await chat.missed(poll.selection, hearing: hearing, after: poll.after, upTo: upTo)
-        }
+    func answer(_ batch: PollBatch, to reply: LateReply) {
+        reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch) })
     }
 
-    /// Runs something of the streams; without a wait when that is where the request is handled anyway.
-    private func onLoop<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated LiveStreams) throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        streams.loop.isCurrent ? try streams.performHere(body) : try await streams.perform(body)
-    }
+    func refuse(_ error: ChatError, to reply: LateReply) { reply.fail(Problem(error)) }
 }
 
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
-
-    /// For code that runs on the loop already.
-    nonisolated func performHere<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated LiveStreams) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        let result = assumeIsolated { streams in Result { () throws(Failure) in try body(streams) } }
-        return try result.get()
-    }
-
-    func perform<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated LiveStreams) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try body(self)
-    }
 }
 
 // MARK: - POST /v1/stream-tickets

@@ -279,7 +279,7 @@ extension Exchange {
     }
 
     func response(to problem: Problem) -> Response {
-        problem.response(baseURL: engine.router.problemBaseURL, requestID: head?.id ?? "")
+        engine.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
     }
 }
 

@@ -24,8 +24,8 @@ final class Inflate {
         }
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 15 bits of window, + 16 for the gzip wrapper.
-        guard shim_inflate_init(stream, isGzip ? 31 : 15) == Z_OK else { throw .outOfMemory }
+        // 15 bits of window, + 32 for either wrapper: some clients call a zlib stream gzip.
+        guard shim_inflate_init(stream, isGzip ? 47 : 15) == Z_OK else { throw .outOfMemory }
     }
 
     deinit {

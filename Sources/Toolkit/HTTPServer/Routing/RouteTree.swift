@@ -24,6 +24,7 @@ struct RouteTree: Sendable {
         }
 
         var pattern: RoutePattern? { plans.first?.pattern }
+        var manners: RouteManners { plans.first?.manners ?? RouteManners() }
     }
 
     private struct Node: Sendable {
@@ -44,7 +45,9 @@ struct RouteTree: Sendable {
         precondition(
             endpoint.plan(for: route.method) == nil, "\(route.method.rawValue) \(route.pattern) was added twice")
         endpoint.add(
-            route.method, RoutePlan(pattern: route.pattern, bodyPolicy: route.body, handler: route.handler))
+            route.method,
+            RoutePlan(
+                pattern: route.pattern, bodyPolicy: route.body, manners: route.manners, handler: route.handler))
         nodes[node].endpoint = endpoint
     }
 

@@ -11,6 +11,7 @@ public struct Router: Sendable {
         public let method: HTTPMethod
         public let pattern: RoutePattern
         public let body: BodyPolicy
+        let manners: RouteManners
         let handler: Handler
     }
 
@@ -49,9 +50,10 @@ public struct Router: Sendable {
     /// the path has a route for it; a browser's preflight always is. Adding a method and pattern twice is a programmer's
     /// error.
     public mutating func add(
-        _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none, handler: @escaping Handler
+        _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
+        manners: RouteManners = RouteManners(), handler: @escaping Handler
     ) {
-        let route = Route(method: method, pattern: pattern, body: body, handler: handler)
+        let route = Route(method: method, pattern: pattern, body: body, manners: manners, handler: handler)
         routes.append(route)
         tree.insert(route)
     }
@@ -76,7 +78,7 @@ public struct Router: Sendable {
             return try await plan.handler(request)
         } catch {
             let problem = error as? Problem ?? .internalError
-            return problem.response(baseURL: problemBaseURL, requestID: request.id)
+            return answer(to: problem, plan: plan, requestID: request.id)
         }
     }
 }
@@ -86,15 +88,17 @@ final class RoutePlan: Sendable {
     let pattern: RoutePattern?
     let parameters: PathParameters
     let bodyPolicy: BodyPolicy
+    let manners: RouteManners
     let handler: Router.Handler
 
     init(
         pattern: RoutePattern?, parameters: PathParameters = PathParameters(), bodyPolicy: BodyPolicy,
-        handler: @escaping Router.Handler
+        manners: RouteManners, handler: @escaping Router.Handler
     ) {
         self.pattern = pattern
         self.parameters = parameters
         self.bodyPolicy = bodyPolicy
+        self.manners = manners
         self.handler = handler
     }
 
@@ -103,8 +107,11 @@ final class RoutePlan: Sendable {
     static let refusedBodyLimit = 64 * 1024
 
     /// A plan that only answers.
-    fileprivate convenience init(_ pattern: RoutePattern?, answering handler: @escaping Router.Handler) {
-        self.init(pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), handler: handler)
+    fileprivate convenience init(
+        _ pattern: RoutePattern?, manners: RouteManners = RouteManners(), answering handler: @escaping Router.Handler
+    ) {
+        self.init(
+            pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), manners: manners, handler: handler)
     }
 }
 
@@ -115,14 +122,16 @@ extension Router {
         // GET's handler answers HEAD; the server leaves the body out.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
-            return match.captures.isEmpty ? plan : filled(plan, match.captures)
+            return match.captures.isEmpty || !plan.manners.decodesPath ? plan : filled(plan, match.captures)
         }
         let allowed = Self.methods(at: endpoint)
         guard method == .options else {
-            return RoutePlan(endpoint.pattern) { _ in throw Problem.methodNotAllowed(method, allowed: allowed) }
+            return RoutePlan(endpoint.pattern, manners: endpoint.manners) { _ in
+                throw Problem.methodNotAllowed(method, allowed: allowed)
+            }
         }
-        let answer = optionsHeaders(headers, allowed: allowed)
-        return RoutePlan(endpoint.pattern) { _ in .empty(headers: answer) }
+        let answer = optionsHeaders(headers, allowed: allowed, endpoint.manners.cors ?? cors)
+        return RoutePlan(endpoint.pattern, manners: endpoint.manners) { _ in .empty(headers: answer) }
     }
 
     private func filled(_ plan: RoutePlan, _ captures: [Substring.UTF8View]) -> RoutePlan {
@@ -130,7 +139,7 @@ extension Router {
         parameters.reserveCapacity(captures.count)
         for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
             guard let value = PercentEncoding.decodeSegment(capture) else {
-                return RoutePlan(plan.pattern) { _ in
+                return RoutePlan(plan.pattern, manners: plan.manners) { _ in
                     throw Problem.malformedRequest("The path segment for '\(name)' cannot be decoded")
                 }
             }
@@ -138,10 +147,12 @@ extension Router {
         }
         return RoutePlan(
             pattern: plan.pattern, parameters: PathParameters(parameters), bodyPolicy: plan.bodyPolicy,
-            handler: plan.handler)
+            manners: plan.manners, handler: plan.handler)
     }
 
-    private func optionsHeaders(_ request: Headers, allowed: [HTTPMethod]) -> [(name: String, value: String)] {
+    private func optionsHeaders(
+        _ request: Headers, allowed: [HTTPMethod], _ cors: CORSPolicy
+    ) -> [(name: String, value: String)] {
         let allow = ("Allow", allowed.map(\.rawValue).joined(separator: ", "))
         let isAllowed = cors.headers(for: request).contains { $0.name == "Access-Control-Allow-Origin" }
         return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
@@ -174,7 +185,8 @@ extension Router {
     }
 
     func context(of head: Request.Head, plan: RoutePlan) -> Context {
-        Context(
+        let cors = plan.manners.cors ?? cors
+        return Context(
             method: head.method, requestID: head.id, receivedAt: head.receivedAt, plan: plan,
             corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
     }
@@ -185,6 +197,11 @@ extension Router {
         var response = response
         response.headers += context.corsHeaders
         return response
+    }
+
+    /// How a problem is said on a route.
+    func answer(to problem: Problem, plan: RoutePlan?, requestID: String) -> Response {
+        plan?.manners.refusal?(problem) ?? problem.response(baseURL: problemBaseURL, requestID: requestID)
     }
 
     private func observe(_ response: Response, in context: Context) {

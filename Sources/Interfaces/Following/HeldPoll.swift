@@ -5,16 +5,11 @@ import HTTPServer
 /// A poll that has nothing to say yet: it hangs on the feed of its selection until the first events come, its time is
 /// over, its credential ends, or its client goes.
 ///
-/// An actor on the loop, for the hub calls it as a sink; everything else of it is known to `LiveStreams`.
+/// An actor on the loop, for the hub calls it as a sink; everything else of it is known to `HeldPolls`.
 actor HeldPoll: FeedSink {
-    nonisolated let streams: LiveStreams
-    nonisolated let caller: Caller
-    nonisolated let selection: Selection
-    nonisolated let groups: FollowedGroups?
-    nonisolated let limit: Int
-    /// What its client knows already. The hub may not have handed all of that out when the poll begins.
-    nonisolated let after: Timetoken
-    nonisolated var unownedExecutor: UnownedSerialExecutor { streams.unownedExecutor }
+    nonisolated let polls: HeldPolls
+    nonisolated let order: PollOrder
+    nonisolated var unownedExecutor: UnownedSerialExecutor { polls.unownedExecutor }
 
     /// Its place among those that are held.
     private var number: UInt64?
@@ -22,24 +17,18 @@ actor HeldPoll: FeedSink {
     private var reply: LateReply?
     private var isOver = false
 
-    init(
-        _ streams: LiveStreams, _ caller: Caller, _ selection: Selection, groups: FollowedGroups? = nil, limit: Int,
-        after: Timetoken
-    ) {
-        self.streams = streams
-        self.caller = caller
-        self.selection = selection
-        self.groups = groups
-        self.limit = limit
-        self.after = after
+    init(_ polls: HeldPolls, _ order: PollOrder) {
+        self.polls = polls
+        self.order = order
     }
 
     nonisolated func take(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
 
-    /// The first batch is the answer; what comes after it is found by the next poll.
+    /// The first batch is the answer; what comes after it is found by the next poll. The hub may not have handed out all
+    /// that the client knows when the poll begins.
     private func arrive(_ events: [Event]) {
         guard !isOver else { return }
-        let new = events.first.map { $0.timetoken > after } ?? true ? events : events.filter { $0.timetoken > after }
+        let new = events.filter { $0.timetoken > order.after && order.voice.shows($0) }
         guard !new.isEmpty else { return }
         arrived = new
         guard reply != nil else { return leave() }
@@ -61,18 +50,17 @@ actor HeldPoll: FeedSink {
 
     /// Answers with what there is.
     func finish() {
-        let position = streams.assumeIsolated { $0.hubPosition }
-        let batch = PollBatch(arrived, limit: limit, upTo: max(after, position))
-        let answer = streams.assumeIsolated { $0.pollPrint.answer(batch, in: selection.channels.space) }
+        let position = polls.assumeIsolated { $0.hubPosition }
+        let batch = PollBatch(arrived, limit: order.limit, upTo: max(order.after, position))
         leave()
-        reply?.complete(answer)
+        if let reply { order.voice.answer(batch, to: reply) }
         reply = nil
     }
 
     /// Answers that it cannot go on.
     func fail(_ error: ChatError) {
         leave()
-        reply?.fail(Problem(error))
+        if let reply { order.voice.refuse(error, to: reply) }
         reply = nil
     }
 
@@ -80,6 +68,6 @@ actor HeldPoll: FeedSink {
     func leave() {
         guard !isOver else { return }
         isOver = true
-        streams.assumeIsolated { [number] streams in streams.forget(self, number: number) }
+        polls.assumeIsolated { [number] polls in polls.forget(self, number: number) }
     }
 }

@@ -1,0 +1,232 @@
+public import ChatCore
+public import ChatModel
+public import HTTPServer
+
+/// Polls that wait for something to happen, each until its beat has come, in whatever wire language they were asked.
+///
+/// An actor on the streaming loop, where the hub and the waiting sockets are.
+public actor HeldPolls {
+    struct Entry {
+        let poll: HeldPoll
+        let owner: StreamOwner
+        /// The beat at which its time is over.
+        let due: UInt64
+    }
+
+    public nonisolated let service: ChatService
+    public nonisolated let loop: Loop
+    public nonisolated let pulse: Pulse
+    /// Streams count with the polls.
+    public nonisolated let owners: StreamOwners
+    /// Tells streams and polls of groups that change.
+    public nonisolated let groups: GroupWatch
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var waiting: [UInt64: Entry] = [:]
+    /// The numbers of those due at a beat.
+    private var dueAt: [UInt64: Set<UInt64>] = [:]
+    private var isDraining = false
+    /// Polls that had to wait since the start.
+    public private(set) var heldSinceStart: UInt64 = 0
+
+    /// - Parameter pulse: decided by tests.
+    public init(service: ChatService, loop: Loop, pulse: Pulse.Source = .everySecond) {
+        self.service = service
+        self.loop = loop
+        self.pulse = Pulse(loop: loop, pulse)
+        owners = StreamOwners(limits: service.limits)
+        groups = GroupWatch(service: service, loop: loop)
+        groups.observe { [weak self] groups in
+            await self?.finish { $0.groups?.isAmong(groups, $0.caller.space) == true }
+        }
+        self.pulse.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
+        service.keyring.observe { [weak self] key in
+            guard let self else { return }
+            loop.post { self.assumeIsolated { $0.recheck { $0.space == key.space } } }
+        }
+    }
+
+    /// One second goes by: for tests.
+    public func pass() { pulse.beat() }
+
+    public var isEmpty: Bool { waiting.isEmpty }
+    /// How many wait now.
+    public var count: Int { waiting.count }
+
+    var hubPosition: Timetoken { service.hub.assumeIsolated { $0.position } }
+
+    /// Answers everybody who waits; who asks later is refused.
+    public func drain() {
+        isDraining = true
+        for entry in waiting.values { entry.poll.assumeIsolated { $0.finish() } }
+    }
+}
+
+extension HeldPolls {
+    /// Answers some before their time, with nothing: what they wait for has changed.
+    public func finish(_ isConcerned: (PollOrder) -> Bool) {
+        for entry in waiting.values where isConcerned(entry.poll.order) {
+            entry.poll.assumeIsolated { $0.finish() }
+        }
+    }
+}
+
+// MARK: - Following
+
+extension HeldPolls {
+    /// Finds what the client has missed, and hangs it on the hub when that is nothing.
+    ///
+    /// - Parameters:
+    ///   - chat: reads the log as the order's caller.
+    ///   - waits: false for one that is to be told at once, because it has a gap.
+    /// - Throws: `.tooMany` past a limit, `.unavailable` while the gateway starts or stops.
+    public nonisolated func follow(
+        _ order: PollOrder, in chat: ChatAccess, waits: Bool = true
+    ) async throws(ChatError) -> PollOutcome {
+        // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
+        let known = try await chat.watermark()
+        if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
+        let poll = HeldPoll(self, order)
+        let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
+        let missed: [Event]
+        do throws(ChatError) {
+            missed = try await self.missed(order, chat, at: place)
+        } catch {
+            await onLoop { _ in poll.assumeIsolated { $0.leave() } }
+            throw error
+        }
+        guard missed.isEmpty, waits else {
+            await onLoop { _ in poll.assumeIsolated { $0.leave() } }
+            return .now(PollBatch(missed, limit: order.limit, upTo: max(place.position, order.after)))
+        }
+        return .later(
+            LateOpening { reply in
+                self.assumeIsolated { $0.hold(poll, reply) }
+            } onDrop: {
+                self.loop.post { poll.assumeIsolated { $0.leave() } }
+            })
+    }
+
+    /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
+    /// is work.
+    private nonisolated func missed(
+        _ order: PollOrder, _ chat: ChatAccess, at place: Place
+    ) async throws(ChatError) -> [Event] {
+        guard order.after < place.position else { return [] }
+        if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil {
+            return try await Self.read(order, chat, at: place)
+        }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ChatError) in
+            try await Self.read(order, chat, at: place)
+        }
+    }
+
+    private static func read(
+        _ order: PollOrder, _ chat: ChatAccess, at place: Place
+    ) async throws(ChatError) -> [Event] {
+        var position = order.after
+        while true {
+            let events = try await chat.missed(
+                order.selection, hearing: place.hearing, after: position, upTo: place.position)
+            guard let last = events.last else { return [] }
+            let shown = events.filter { order.voice.shows($0) }
+            if !shown.isEmpty { return shown }
+            position = last.timetoken
+        }
+    }
+
+    /// Where the hub was when a poll was hung on it, and what its viewer may hear, if it has one.
+    struct Place {
+        let position: Timetoken
+        let hearing: Hearing?
+    }
+
+    /// Hangs a poll on the hub: it is handed everything above the place, and has to read the log itself up to there.
+    func attach(_ poll: HeldPoll) throws(ChatError) -> Place {
+        if let refusal = refusal(of: poll.order.caller) { throw refusal }
+        let place = service.hub.assumeIsolated { hub -> Place? in
+            guard hub.isRunning else { return nil }
+            hub.attach(poll, to: poll.order.selection)
+            return Place(position: hub.position, hearing: hub.hearing(of: poll.order.selection))
+        }
+        guard let place else { throw ChatError.notListening }
+        return place
+    }
+
+    private func refusal(of caller: Caller) -> ChatError? {
+        isDraining ? ChatError.notListening : owners.refusal(of: caller)
+    }
+
+    /// The poll's client waits from now on; what was asked before may have changed while the log was read.
+    private func hold(_ poll: HeldPoll, _ reply: LateReply) {
+        guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
+        if let refusal = refusal(of: poll.order.caller) { return poll.assumeIsolated { $0.fail(refusal) } }
+        guard poll.order.voice.isInForce(poll.order) else {
+            return poll.assumeIsolated { $0.fail(Self.endedCredential) }
+        }
+        // A group may have changed since it was looked up: the next poll asks for what it holds now.
+        if let followed = poll.order.groups, followed.version != groups.assumeIsolated({ $0.changes }) {
+            return poll.assumeIsolated { $0.finish() }
+        }
+        heldSinceStart += 1
+        let number = heldSinceStart
+        let due = pulse.now + UInt64(max(1, poll.order.hold.components.seconds))
+        dueAt[due, default: []].insert(number)
+        waiting[number] = Entry(poll: poll, owner: owners.enter(poll.order.caller), due: due)
+        poll.assumeIsolated { $0.held(as: number) }
+        pulse.start()
+    }
+
+    /// A poll is over.
+    func forget(_ poll: HeldPoll, number: UInt64?) {
+        service.hub.assumeIsolated { $0.detach(poll, from: poll.order.selection) }
+        guard let number, let entry = waiting.removeValue(forKey: number) else { return }
+        dueAt[entry.due]?.remove(number)
+        owners.leave(entry.owner)
+    }
+
+    /// Runs something on the loop; without a wait when that is where the request is handled anyway.
+    private nonisolated func onLoop<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated HeldPolls) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        loop.isCurrent ? try performHere(body) : try await perform(body)
+    }
+
+    private nonisolated func performHere<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated HeldPolls) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let result = assumeIsolated { polls in Result { () throws(Failure) in try body(polls) } }
+        return try result.get()
+    }
+
+    func perform<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated HeldPolls) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(self)
+    }
+}
+
+// MARK: - The seconds, and credentials
+
+extension HeldPolls {
+    static let endedCredential = ChatError(
+        .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+
+    /// Answers those whose time is over. Returns whether anybody waits still.
+    private func beat(_ beat: UInt64) -> Bool {
+        let ended = owners.ended(at: service.clock.now)
+        if !ended.isEmpty { recheck { ended.contains($0) } }
+        for number in dueAt.removeValue(forKey: beat) ?? [] {
+            waiting[number]?.poll.assumeIsolated { $0.finish() }
+        }
+        return !waiting.isEmpty
+    }
+
+    /// Ends the polls of those whose credential no longer holds.
+    private func recheck(_ isConcerned: (StreamOwner.Key) -> Bool) {
+        for entry in waiting.values where isConcerned(entry.owner.key) {
+            guard !entry.poll.order.voice.isInForce(entry.poll.order) else { continue }
+            entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+public import ChatCore
+public import ChatModel
+public import HTTPServer
+
+/// What a client waits for.
+public struct PollOrder: Sendable {
+    public var caller: Caller
+    public var selection: Selection
+    /// The channel groups it follows, if any.
+    public var groups: FollowedGroups?
+    /// How many events one answer has at most.
+    public var limit: Int
+    /// What its client knows already.
+    public var after: Timetoken
+    /// How long it is held while there is nothing to say; whole seconds.
+    public var hold: Duration
+    public var voice: any PollVoice
+
+    public init(
+        caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, voice: any PollVoice
+    ) {
+        self.caller = caller
+        self.selection = selection
+        self.limit = limit
+        self.after = after
+        self.hold = hold
+        self.voice = voice
+    }
+}
+
+/// How a wire language speaks to those who wait. Every call comes on the loop and must not wait.
+public protocol PollVoice: Sendable {
+    /// Whether its readers see the event at all; nobody is woken for one they do not.
+    func shows(_ event: Event) -> Bool
+    /// Whether what the poll was begun with still holds.
+    func isInForce(_ order: PollOrder) -> Bool
+    func answer(_ batch: PollBatch, to reply: LateReply)
+    func refuse(_ error: ChatError, to reply: LateReply)
+}
+
+/// What comes of a poll.
+public enum PollOutcome: Sendable {
+    /// There is something to say, or nothing to wait for.
+    case now(PollBatch)
+    /// It is answered by its voice.
+    case later(LateOpening)
+}

@@ -1,0 +1,137 @@
+import ChatModel
+import HTTPServer
+import JSON
+
+/// How a resource says what fails: the service grew in pieces, and each has its own form (`pubnub-wire.md` 4).
+enum ErrorFamily: Sendable {
+    /// `[0,"<text>","<timetoken>"]`
+    case publish
+    /// The members `message`, `error`, `service`, `status`, under the name of a service.
+    case generic(String)
+    /// The generic form; and what passes is a 500, because one SDK ends its loop on a 503 and retries on a 500.
+    case subscribe
+    case history
+    /// History's form without the channels.
+    case deletion
+}
+
+/// The one place where failures of the rooms below become this wire's statuses and texts. Clients compare some of the texts
+/// byte for byte.
+struct WireError: Error, Sendable {
+    var status: Int
+    var text: String
+    /// The service that speaks, where it is not the resource's: then it speaks in the generic form, whatever the family.
+    var service: String?
+    /// Whether it is worth asking again soon.
+    var isPassing = false
+    /// Whether the resource understood its request: history has one text for all that it did not.
+    var isArgument = false
+
+    static let invalidSubscribeKey = WireError(
+        status: 400, text: "Invalid Subscribe Key", service: "Access Manager")
+    static let invalidKey = WireError(status: 400, text: "Invalid Key")
+    static let invalidChannel = WireError(status: 400, text: "Invalid Channel")
+    static let invalidLabel = WireError(status: 400, text: "Invalid custom_message_type")
+    static let invalidJSON = WireError(status: 400, text: "Invalid JSON")
+    static let messageTooLarge = WireError(status: 400, text: "Message Too Large")
+    static let signalTooLarge = WireError(status: 400, text: "Signal size too large")
+    /// A name, a number or a list that cannot be read.
+    static let unreadable = WireError(status: 400, text: "Could Not Parse Request", isArgument: true)
+    /// SDKs look at the status.
+    static let malformedFilter = WireError(status: 481, text: "Malformed filter expression", service: "Balancer")
+}
+
+// MARK: - From the rooms below
+
+extension WireError {
+    init(_ error: ChatError) {
+        switch error.code {
+        case .invalid where error.slug == "schema_violation" || error.slug == "undeclared_type":
+            self.init(status: 400, text: Self.violation(error))
+        case .malformed where error.slug == "bad_filter": self = .malformedFilter
+        case .malformed, .invalid: self.init(status: 400, text: error.message, isArgument: true)
+        case .tooLarge: self.init(status: 400, text: "Message Too Large")
+        case .unauthorized, .forbidden: self.init(status: 403, text: error.message, service: "Access Manager")
+        case .notFound: self.init(status: 404, text: error.message)
+        case .conflict: self.init(status: 409, text: error.message)
+        case .gone: self.init(status: 410, text: error.message)
+        case .stale: self.init(status: 412, text: error.message)
+        case .tooMany: self.init(status: 429, text: "Too Many Requests", service: "Balancer", isPassing: true)
+        case .overloaded, .unavailable, .outcomeUnknown, .storageFull:
+            self.init(status: 503, text: "Service Unavailable", service: "Balancer", isPassing: true)
+        }
+    }
+
+    private static func violation(_ error: ChatError) -> String {
+        guard let first = error.faults.first else { return "Schema violation: # \(error.message)" }
+        return "Schema violation: \(first.pointer) \(first.detail)"
+    }
+
+    /// A refusal that the server made before, or in the place of, the resource.
+    init(_ problem: Problem) {
+        let text =
+            switch problem.status {
+            case 405: "Method Not Allowed"
+            case 413: "Request Entity Too Large"
+            case 414: "Request URI Too Long"
+            case 429: "Too Many Requests"
+            case 500: "Internal Server Error"
+            case 503: "Service Unavailable"
+            default: problem.detail ?? problem.title
+            }
+        self.init(status: problem.status, text: text, service: "Balancer", isPassing: problem.status == 503)
+    }
+}
+
+// MARK: - Onto the wire
+
+extension WireError {
+    func response(in family: ErrorFamily, at now: Timetoken) -> Response {
+        var error = self
+        if case .subscribe = family, status == 503 { (error.status, error.text) = (500, "Internal Server Error") }
+        return .wire(error.body(in: family, at: now), status: error.status, retryAfter: isPassing)
+    }
+
+    private func body(in family: ErrorFamily, at now: Timetoken) -> [UInt8] {
+        if let service { return generic(service) }
+        return switch family {
+        case .publish: publish(now)
+        case .generic(let service): generic(service)
+        case .subscribe: generic("Balancer", isArgument ? Self.unreadable.text : text)
+        case .history: history(showsChannels: true)
+        case .deletion: history(showsChannels: false)
+        }
+    }
+
+    private func publish(_ now: Timetoken) -> [UInt8] {
+        JSONText { writer in
+            writer.beginArray()
+            writer.integer(0)
+            writer.string(text)
+            writer.string(now.description)
+            writer.endArray()
+        }.bytes
+    }
+
+    private func generic(_ service: String, _ text: String? = nil) -> [UInt8] {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("message", text ?? self.text)
+            writer.member("error", true)
+            writer.member("service", service)
+            writer.member("status", status)
+            writer.endObject()
+        }.bytes
+    }
+
+    private func history(showsChannels: Bool) -> [UInt8] {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("status", status)
+            writer.member("error", true)
+            writer.member("error_message", isArgument ? "Invalid Arguments" : text)
+            if showsChannels { writer.member("channels", JSONText.emptyObject) }
+            writer.endObject()
+        }.bytes
+    }
+}

@@ -1,0 +1,48 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension PubNubAPI {
+    /// More than these are not counted one by one for a client.
+    private static let countMost = 10_000
+
+    /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: how many messages each channel has after a position.
+    func getCounts(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let channels = try readable(try request.names(5))
+        let positions = try positions(request, count: channels.count)
+        let requests = zip(channels, positions).map { channel, position in
+            var query = HistoryRequest(channel: ChannelID(channel, in: keyset.space), after: position, limit: 1)
+            query.kinds = FetchRequest.kinds
+            return query
+        }
+        let counts = try await chat(keyset, for: request).counts(requests)
+        return .wire { writer in
+            writer.beginObject()
+            writer.member("status", 200)
+            writer.member("error", false)
+            writer.member("error_message", "")
+            writer.key("channels")
+            writer.beginObject()
+            for (channel, count) in zip(channels, counts) {
+                writer.key(text: channel)
+                writer.integer(min(count, Self.countMost))
+            }
+            writer.endObject()
+            writer.endObject()
+        }
+    }
+
+    /// One position for all channels, or one for each.
+    private func positions(_ request: WireRequest, count: Int) throws(WireError) -> [Timetoken] {
+        let common = try request.timetoken("timetoken")
+        // Not as a list of names: two channels may have been read up to the same position.
+        let each = request["channelsTimetoken"].map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        guard (common == nil) != (each == nil) else { throw .unreadable }
+        if let common { return Array(repeating: common, count: count) }
+        let positions = (each ?? []).compactMap { Timetoken(wire: String($0)) }
+        guard positions.count == each?.count, [1, count].contains(positions.count) else { throw .unreadable }
+        return positions.count == count ? positions : Array(repeating: positions[0], count: count)
+    }
+}

@@ -1,0 +1,76 @@
+public import ChatCore
+import ChatModel
+public import Following
+public import HTTPServer
+
+/// The wire language of PubNub's clients: their SDKs work against this gateway when their `origin` is set to it
+/// (`pubnub-wire.md`).
+///
+/// A translator without a state of its own: a request is parsed, a verb of `ChatCore` called, and what comes of it printed.
+/// This page is the table of its routes; each resource has a file of its own, and `Errors.swift` all texts of failures.
+public struct PubNubAPI: Sendable {
+    let service: ChatService
+    let polls: HeldPolls
+    let print = SubscribePrint()
+
+    var limits: Limits { service.limits }
+
+    /// - Parameters:
+    ///   - service: must be running (`ChatService.run`) before the first request.
+    ///   - polls: who waits, on the loop where `service` runs its hub.
+    public init(service: ChatService, polls: HeldPolls) {
+        self.service = service
+        self.polls = polls
+    }
+
+    /// Adds every route.
+    public func addRoutes(to router: inout Router) {
+        add(.get, "/time/0", in: .generic("Balancer"), to: &router) { _ in try await getTime() }
+        addPublishRoutes(to: &router)
+        add(.get, "/v2/subscribe/{s}/{C}/{callback}", in: .subscribe, to: &router, getSubscribe)
+        addHistoryRoutes(to: &router)
+    }
+
+    private func addPublishRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        add(.get, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, to: &router, getPublish)
+        add(.post, "/publish/{p}/{s}/{signature}/{c}/{callback}", body, in: .publish, to: &router, postPublish)
+        add(.post, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", body, in: .publish, to: &router, postPublish)
+        add(.get, "/signal/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, to: &router, getSignal)
+    }
+
+    private func addHistoryRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        add(.get, "/v3/history/sub-key/{s}/channel/{C}", in: .history, to: &router, getHistory)
+        add(.delete, "/v3/history/sub-key/{s}/channel/{c}", body, in: .deletion, to: &router, deleteHistory)
+        add(.get, "/v3/history/sub-key/{s}/message-counts/{C}", in: .history, to: &router, getCounts)
+    }
+
+    /// - Parameter family: how the resource says what fails.
+    private func add(
+        _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
+        to router: inout Router, _ action: @escaping @Sendable (WireRequest) async throws -> Response
+    ) {
+        router.add(method, pattern, body: body, manners: Self.manners) { [service] request in
+            do {
+                return try await action(try WireRequest(request))
+            } catch let error as WireError {
+                return error.response(in: family, at: try await Self.now(service))
+            } catch let error as ChatError {
+                return WireError(error).response(in: family, at: try await Self.now(service))
+            }
+        }
+    }
+
+    /// What `/time/0` says, and the third element of a refused publish: never behind what was handed out.
+    static func now(_ service: ChatService) async throws(ChatError) -> Timetoken {
+        max(service.clock.now, try await service.engine.log.watermark(of: .gateway))
+    }
+
+    private static let manners = RouteManners(
+        cors: CORSPolicy(
+            origins: .any,
+            allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization"],
+            exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
+        decodesPath: false, refusal: { WireError($0).response(in: .generic("Balancer"), at: .zero) })
+}

@@ -1,0 +1,96 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension PubNubAPI {
+    /// `GET /publish/{p}/{s}/0/{c}/0/{json}`
+    func getPublish(_ request: WireRequest) async throws -> Response {
+        guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
+        return try await publish(Array(text.utf8), request)
+    }
+
+    /// `POST /publish/{p}/{s}/0/{c}/0`: the body is the payload.
+    func postPublish(_ request: WireRequest) async throws -> Response {
+        try await publish(request.body, request)
+    }
+
+    /// `GET /signal/{p}/{s}/0/{c}/0/{json}`
+    func getSignal(_ request: WireRequest) async throws -> Response {
+        guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
+        let (keyset, channel) = try place(of: request)
+        let payload = try payload(Array(text.utf8), limit: limits.signalDataBytes, .signalTooLarge)
+        let emission = WireTyping(channel: channel, payload, user: try request.user(), label: try label(request))
+            .signal()
+        return try await sent(emission, keyset, request)
+    }
+
+    /// The order of the checks is the wire's (`pubnub-wire.md` 6.2): the first that fails is the answer.
+    private func publish(_ bytes: [UInt8], _ request: WireRequest) async throws -> Response {
+        let (keyset, channel) = try place(of: request)
+        let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
+        var typing = WireTyping(channel: channel, payload, user: try request.user(), label: try label(request))
+        typing.meta = try meta(request)
+        var emission = typing.publish()
+        store(&emission, as: request)
+        return try await sent(emission, keyset, request)
+    }
+
+    /// Whose channel it is about.
+    private func place(of request: WireRequest) throws -> (Keyset, String) {
+        let keyset = try Keyset(request.segment(2), service)
+        try keyset.demand(publishKey: request.segment(1))
+        guard let channel = request.segment(4), !channel.hasSuffix(String.presenceSuffix),
+            channel != ChannelID.systemName
+        else {
+            throw WireError.invalidChannel
+        }
+        do throws(ChatError) {
+            try Names.check(channel: channel)
+        } catch {
+            throw WireError.invalidChannel
+        }
+        return (keyset, channel)
+    }
+
+    private func payload(_ bytes: [UInt8], limit: Int, _ tooLarge: WireError) throws(WireError) -> WirePayload {
+        guard bytes.count <= limit else { throw tooLarge }
+        guard let payload = WirePayload(bytes, depth: limits.jsonDepth) else { throw .invalidJSON }
+        return payload
+    }
+
+    private func label(_ request: WireRequest) throws(WireError) -> String? {
+        guard let label = request["custom_message_type"] else { return nil }
+        guard Label.isLabel(label) else { throw .invalidLabel }
+        return label
+    }
+
+    private func meta(_ request: WireRequest) throws(WireError) -> JSONText? {
+        // One SDK says null where it has none.
+        guard let text = request["meta"], text != "null" else { return nil }
+        guard let meta = WirePayload(Array(text.utf8), depth: limits.jsonDepth) else { throw .invalidJSON }
+        return meta.text
+    }
+
+    /// Whether and how long it stays, and whether anybody but webhooks gets it (6.3, 6.5).
+    private func store(_ emission: inout Emission, as request: WireRequest) {
+        // One SDK fires with this very pair and no `norep`, and nothing else sends it.
+        let isFired = request.flag("norep") || request["store"] == "0" && request["ttl"] == "0"
+        if isFired { emission.audience = .webhooks }
+        if isFired || !request.flag("store", default: true) { emission.retention = .passing }
+        if let hours = request["ttl"].flatMap(Double.init), hours > 0, hours < 876_000 {
+            emission.timeToLive = .milliseconds(Int64(hours * 3_600_000))
+        }
+    }
+
+    private func sent(_ emission: Emission, _ keyset: Keyset, _ request: WireRequest) async throws -> Response {
+        let appended = try await chat(keyset, for: request).emit(emission)
+        return .wire { writer in
+            writer.beginArray()
+            writer.integer(1)
+            writer.string("Sent")
+            writer.string(appended.event.timetoken.description)
+            writer.endArray()
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// From the wire to a type (`events.md` 5): what a publish or a signal is, by its label and its payload's `type`.
+///
+/// Typed events of the chat get the fields of the catalogue, so that webhooks, schemas and native readers see them like
+/// those of any other way in; beside them the sent text is kept for this wire's readers. A payload that claims to be one
+/// and lacks what it needs is a message like any other: refusing it would break a client the service takes.
+struct WireTyping {
+    let channel: String
+    let payload: WirePayload
+    let user: String?
+    let label: String?
+    var meta: JSONText?
+
+    init(channel: String, _ payload: WirePayload, user: String?, label: String?) {
+        self.channel = channel
+        self.payload = payload
+        self.user = user
+        self.label = label
+    }
+
+    private var claimed: String? { payload.value["type"]?.string }
+
+    func publish() -> Emission {
+        if let event = typedEvent { return typed(event, .message, .kept) }
+        if let label, !["text", "text-message"].contains(label), claimed != "text" { return custom(label, .message) }
+        if claimed == "custom" { return custom(BuiltInTypes.custom, .message) }
+        var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)
+        emission.value = payload.value
+        emission.customType = label
+        // Its readers would otherwise get what a native message's text is shown as.
+        if ShownPayload.isNativeText(payload.text) { emission.wire = payload.text }
+        return emission
+    }
+
+    func signal() -> Emission {
+        if let event = typedSignal { return typed(event, .signal, .passing) }
+        if claimed == "custom" {
+            var emission = custom(BuiltInTypes.custom, .signal)
+            emission.retention = .passing
+            return emission
+        }
+        var emission = Emission.signal(channel: channel, data: payload.text, user: user)
+        emission.value = payload.value
+        emission.customType = label
+        return emission
+    }
+
+    private func custom(_ type: String, _ kind: EventKind) -> Emission {
+        var emission = Emission(channel: channel, type: type, data: payload.text, user: user, meta: meta)
+        emission.kind = kind
+        emission.value = payload.value
+        // A type of an app's own is its label; `custom` stands for none.
+        if type == BuiltInTypes.custom { emission.customType = label }
+        return emission
+    }
+
+    private func typed(_ event: TypedEvent, _ kind: EventKind, _ retention: Retention) -> Emission {
+        var emission = Emission(
+            channel: channel, type: event.type, data: event.data, user: user, meta: meta, retention: retention)
+        emission.kind = kind
+        emission.wire = payload.text
+        emission.customType = label
+        emission.allowsBuiltInType = true
+        return emission
+    }
+}
+
+// MARK: - Typed events of the chat
+
+/// A type of the catalogue and the fields it has.
+private struct TypedEvent {
+    let type: String
+    let data: JSONText
+
+    init(_ type: String, _ print: (inout JSONWriter) -> Void) {
+        self.type = type
+        data = JSONText { writer in
+            writer.beginObject()
+            print(&writer)
+            writer.endObject()
+        }
+    }
+}
+
+extension WireTyping {
+    private func text(_ name: String) -> String? {
+        payload.value[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A position in a payload is a string of digits; nil for anything else.
+    private func timetoken(_ name: String) -> String? { text(name).flatMap { Timetoken(text: $0)?.description } }
+
+    private var typedSignal: TypedEvent? {
+        switch claimed {
+        case "typing": typingEvent
+        case "receipt": receiptEvent
+        default: nil
+        }
+    }
+
+    private var typedEvent: TypedEvent? {
+        switch claimed {
+        case "mention": mention
+        case "invite": invitation
+        case "report" where WireNames.isModeration(channel): report
+        case "moderation": restriction
+        default: nil
+        }
+    }
+
+    private var typingEvent: TypedEvent? {
+        guard let isTyping = payload.value["value"]?.boolean else { return nil }
+        return TypedEvent(isTyping ? "typing.started" : "typing.stopped") { writer in
+            writer.member("is_typing", isTyping)
+            guard let user else { return }
+            writer.key("user")
+            writer.beginObject()
+            writer.member("user_id", user)
+            writer.endObject()
+        }
+    }
+
+    private var receiptEvent: TypedEvent? {
+        guard let user, let timetoken = timetoken("messageTimetoken") else { return nil }
+        return TypedEvent("receipt.read") { writer in
+            writer.member("user_id", user)
+            writer.member("last_read_timetoken", timetoken)
+        }
+    }
+
+    private var mention: TypedEvent? {
+        guard let timetoken = timetoken("messageTimetoken"), let place = text("channel") else { return nil }
+        return TypedEvent("user.mentioned") { writer in
+            writer.member("message_timetoken", timetoken)
+            writer.member("channel_id", place)
+            writer.member("parent_channel_id", orNull: text("parentChannel"))
+            writer.member("mentioned_by_user_id", orNull: user)
+        }
+    }
+
+    private var invitation: TypedEvent? {
+        guard let place = text("channelId") else { return nil }
+        return TypedEvent("member.invited") { writer in
+            writer.member("channel_id", place)
+            writer.member("channel_type", orNull: text("channelType"))
+            writer.member("invited_by_user_id", orNull: user)
+        }
+    }
+
+    private var report: TypedEvent? {
+        guard let reason = payload.value["reason"]?.string else { return nil }
+        return TypedEvent("report.created") { writer in
+            writer.member("reason", reason)
+            writer.member("text", orNull: payload.value["text"]?.string)
+            writer.member("message_timetoken", orNull: timetoken("reportedMessageTimetoken"))
+            writer.member("reported_message_channel_id", orNull: text("reportedMessageChannelId"))
+            writer.member("reported_user_id", orNull: text("reportedUserId"))
+            writer.member("auto_moderation_id", orNull: text("autoModerationId"))
+        }
+    }
+
+    private var restriction: TypedEvent? {
+        guard let place = text("channelId"), let word = text("restriction"),
+            let whom = WireNames.user(ofModeration: channel), let type = Self.restrictions[word]
+        else { return nil }
+        return TypedEvent(type) { writer in
+            writer.member("user_id", whom)
+            writer.member("channel_id", WireNames.channel(ofModeration: place))
+            writer.member("ban", word == "banned")
+            writer.member("mute", word == "muted")
+            writer.member("reason", orNull: payload.value["reason"]?.string)
+        }
+    }
+
+    private static let restrictions = ["banned": "user.banned", "muted": "user.muted", "lifted": "user.unbanned"]
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, orNull value: String?) {
+        if let value { member(name, value) } else { nullMember(name) }
+    }
+}

@@ -1,0 +1,35 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+
+/// An app as its keys name it: the subscribe key stands in every path (`pubnub-wire.md` 2.1).
+struct Keyset: Sendable {
+    let app: AppRecord
+
+    var space: SpaceID { app.space }
+
+    /// Who comes with the keys: they read, write and delete, as long as no access tokens narrow that. They name no user;
+    /// whom a request names is a claim.
+    var caller: Caller {
+        Caller(space: space, credential: app.subscribeKey, scopes: [.emit, .read, .manage])
+    }
+
+    /// - Throws: `invalidSubscribeKey`.
+    init(_ subscribeKey: String?, _ service: ChatService) throws(WireError) {
+        guard let app = subscribeKey.flatMap({ service.keyring.app(subscribeKey: $0) }) else {
+            throw .invalidSubscribeKey
+        }
+        self.app = app
+    }
+
+    /// - Throws: `invalidKey` for another app's publish key.
+    func demand(publishKey: String?) throws(WireError) {
+        guard let publishKey, ExactText(publishKey) == ExactText(app.publishKey) else { throw .invalidKey }
+    }
+}
+
+extension PubNubAPI {
+    func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
+        service.chat(for: keyset.caller, cause: request.request.id)
+    }
+}

@@ -1,0 +1,141 @@
+import ChatModel
+import JSON
+
+/// What this wire's readers see of an event (`events.md` 5, *And back*); nil for one they do not see.
+struct ShownPayload {
+    /// The envelope's `e`; none for messages.
+    var kind: Int?
+    /// `d`
+    var payload: JSONText
+    /// `cmt`
+    var label: String?
+
+    init?(_ event: Event) {
+        if let wire = event.draft.wire {
+            payload = wire
+            kind = event.kind == .signal ? Self.signal : nil
+            label = Self.label(of: event)
+        } else if event.type == BuiltInTypes.messageCreated {
+            payload = Self.isNativeText(event.data) ? Self.textPayload(event.data) : event.data
+            kind = event.kind == .file ? Self.file : nil
+            label = event.customType.flatMap { Label.isLabel($0) ? $0 : nil }
+        } else if event.type == BuiltInTypes.signalSent || !BuiltInTypes.isReserved(event.type) {
+            payload = event.data
+            kind = event.kind == .signal ? Self.signal : nil
+            label = Self.label(of: event)
+        } else if let shown = Self.chatEvent(event) {
+            self = shown
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether they see it; for most without making what they see.
+    static func shows(_ event: Event) -> Bool {
+        event.draft.wire != nil || [BuiltInTypes.messageCreated, BuiltInTypes.signalSent].contains(event.type)
+            || !BuiltInTypes.isReserved(event.type) || chatEvent(event) != nil
+    }
+
+    private init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {
+        self.kind = kind
+        payload = JSONText { writer in
+            writer.beginObject()
+            print(&writer)
+            writer.endObject()
+        }
+    }
+
+    private static let signal = 1
+    private static let file = 4
+
+    /// A type of an app's own is shown as the label, if it could be one.
+    private static func label(of event: Event) -> String? {
+        let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
+        let label = isOwn ? event.type : event.customType
+        return label.flatMap { Label.isLabel($0) ? $0 : nil }
+    }
+
+    // MARK: Messages
+
+    /// Whether a message was made from a text, and not from a payload in the form of this wire: an object with a text and
+    /// without a type.
+    static func isNativeText(_ data: JSONText) -> Bool {
+        guard let text = data.rawMember("text"), text.bytes.first == UInt8(ascii: "\"") else { return false }
+        return data.rawMember("type") == nil
+    }
+
+    /// The text in its sender's spelling, as the Chat SDKs write one.
+    private static func textPayload(_ data: JSONText) -> JSONText {
+        JSONText(capacity: data.count + 40) { writer in
+            writer.beginObject()
+            writer.member("type", "text")
+            writer.member("text", data.rawMember("text") ?? .null)
+            writer.member("files", JSONText(trusted: Array("[]".utf8)))
+            writer.endObject()
+        }
+    }
+}
+
+// MARK: - Events of the chat that came another way
+
+extension ShownPayload {
+    private static func chatEvent(_ event: Event) -> ShownPayload? {
+        switch event.type {
+        case "typing.started", "typing.stopped":
+            ShownPayload(kind: signal) { writer in
+                writer.member("type", "typing")
+                writer.member("value", event.type == "typing.started")
+            }
+        case "receipt.read": shown("receipt", kind: signal, event, [("messageTimetoken", "last_read_timetoken")])
+        case "user.mentioned":
+            shown(
+                "mention", event,
+                [
+                    ("messageTimetoken", "message_timetoken"), ("channel", "channel_id"),
+                    ("parentChannel", "parent_channel_id"),
+                ])
+        case "member.invited" where event.data.rawMember("channel_id") != JSONText(string: event.channel.name):
+            // The channel itself gets the event too, which is none of this wire's.
+            shown("invite", event, [("channelType", "channel_type"), ("channelId", "channel_id")])
+        case "report.created":
+            shown(
+                "report", event,
+                [
+                    ("text", "text"), ("reason", "reason"), ("reportedMessageTimetoken", "message_timetoken"),
+                    ("reportedMessageChannelId", "reported_message_channel_id"), ("reportedUserId", "reported_user_id"),
+                    ("autoModerationId", "auto_moderation_id"),
+                ])
+        case "user.banned", "user.muted", "user.unbanned", "user.unmuted": restriction(event)
+        default: nil
+        }
+    }
+
+    /// The members of the payload, each from one of the data's.
+    private static func shown(
+        _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: String)]
+    ) -> ShownPayload {
+        ShownPayload(kind: kind) { writer in
+            writer.member("type", type)
+            for (name, source) in members {
+                writer.key(text: name)
+                writer.raw(event.data.rawMember(source) ?? .null)
+            }
+        }
+    }
+
+    /// Only on the channels where readers wait for it: the user's, and the moderation channel beside it.
+    private static func restriction(_ event: Event) -> ShownPayload? {
+        guard let user = WireNames.user(ofModeration: event.channel.name),
+            event.data.rawMember("user_id") == JSONText(string: user), let data = try? JSONDocument(event.data).root
+        else { return nil }
+        let word = data["ban"]?.boolean == true ? "banned" : data["mute"]?.boolean == true ? "muted" : "lifted"
+        var shown = ShownPayload { writer in
+            writer.member("type", "moderation")
+            writer.member("channelId", WireNames.moderationPrefix + (data["channel_id"]?.string ?? ""))
+            writer.member("restriction", word)
+            writer.member("reason", event.data.rawMember("reason") ?? .null)
+        }
+        shown.label = "moderated"
+        return shown
+    }
+}

@@ -1,0 +1,19 @@
+/// In what a route differs from the others of its router: where one server speaks several wire languages.
+public struct RouteManners: Sendable {
+    /// In place of the router's: whose pages may call it.
+    public var cors: CORSPolicy?
+    /// Whether the segments of the path are decoded for the handler. One that reads ``Request/path`` itself can say in its
+    /// own words what is wrong with it, and take apart what is a list before it decodes it.
+    public var decodesPath = true
+    /// How a refusal is said that the handler has not made: a wrong method, a body that is too large, an error nobody
+    /// foresaw. Nil: as problem+json.
+    public var refusal: (@Sendable (Problem) -> Response)?
+
+    public init(
+        cors: CORSPolicy? = nil, decodesPath: Bool = true, refusal: (@Sendable (Problem) -> Response)? = nil
+    ) {
+        self.cors = cors
+        self.decodesPath = decodesPath
+        self.refusal = refusal
+    }
+}

@@ -1,0 +1,141 @@
+import ChatCore
+import ChatModel
+import EventStreamReader
+import Following
+import HTTPServer
+import JSON
+import Locking
+import Logging
+import SQLiteEngine
+import Testing
+
+@testable import PubNubAPI
+
+/// A store in memory, the chat, and the wire on a real socket; the time of day goes by when the test says so.
+struct PubNubHarness: Sendable {
+    static let space = SpaceID("demo")
+
+    let service: ChatService
+    let polls: HeldPolls
+    let server: Server
+    let clock: HandClock
+
+    var port: UInt16 { server.address?.port ?? 0 }
+
+    /// The time of day, moved by hand.
+    final class HandClock: Sendable {
+        private let now = Lock(Timetoken(17_324_123_456_789_012))
+        func advance(by duration: Duration) { now.withLock { $0 = $0.adding(duration) } }
+        var wallClock: WallClock { WallClock { self.now.withLock { $0 } } }
+    }
+
+    /// Runs `body` against a gateway that is up, and takes it down again.
+    static func run(
+        limits: Limits = Limits(), _ body: (PubNubHarness) async throws -> Void
+    ) async throws {
+        let clock = HandClock()
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger))
+        let loop = try Loop(name: "test")
+        try loop.start()
+        defer { loop.stop() }
+        let service = ChatService(engine: engine, limits: limits, clock: clock.wallClock, executor: loop)
+        let polls = HeldPolls(service: service, loop: loop, pulse: .byHand)
+        let api = PubNubAPI(service: service, polls: polls)
+        var router = Router()
+        api.addRoutes(to: &router)
+        var options = ServerOptions()
+        options.deadlines.drain = .seconds(5)
+        let server = Server(options: options, router: router, loop: loop, logger: logger)
+        try await withThrowingTaskGroup { group in
+            let (ready, signal) = AsyncStream.makeStream(of: Never.self)
+            group.addTask { try await service.run(whenReady: { signal.finish() }) }
+            for await _ in ready {}
+            for app in ["demo", "other"] { try await establish(app, service) }
+            try await server.start()
+            group.addTask { try await server.run(onDrain: { await polls.drain() }) }
+            try await body(PubNubHarness(service: service, polls: polls, server: server, clock: clock))
+            group.cancelAll()
+            while let _ = try await group.next() {}
+        }
+        await engine.close()
+    }
+
+    private static func establish(_ name: String, _ service: ChatService) async throws {
+        let app = AppRecord(
+            space: SpaceID(name), name: name, publishKey: "pub-\(name)", subscribeKey: "sub-\(name)", secretKey: "sec",
+            isFirst: name == "demo", created: service.clock.now)
+        _ = try await service.keyring.establish(app, keyText: nil)
+    }
+
+    // MARK: Doing things
+
+    var chat: ChatAccess {
+        service.chat(for: Caller(space: Self.space, credential: "test", scopes: [.admin]))
+    }
+
+    func get(_ target: String) async throws -> WireAnswer { try await call("GET", target) }
+
+    func call(
+        _ method: String, _ target: String, _ body: String = "", headers: [(String, String)] = []
+    ) async throws -> WireAnswer {
+        WireAnswer(try await HTTPExchange.send(method, target, port: port, headers: headers, body: body))
+    }
+
+    /// Publishes a payload; `query` begins with `&`.
+    @discardableResult
+    func publish(_ channel: String, _ json: String, _ query: String = "") async throws -> WireAnswer {
+        try await get("/publish/pub-demo/sub-demo/0/\(channel)/0/\(Self.escaped(json))?uuid=ana\(query)")
+    }
+
+    @discardableResult
+    func signal(_ channel: String, _ json: String, _ query: String = "") async throws -> WireAnswer {
+        try await get("/signal/pub-demo/sub-demo/0/\(channel)/0/\(Self.escaped(json))?uuid=ana\(query)")
+    }
+
+    func history(_ channels: String, _ query: String = "") async throws -> WireAnswer {
+        try await get("/v3/history/sub-key/sub-demo/channel/\(channels)?uuid=ana\(query)")
+    }
+
+    /// What the log has of a channel, as every other reader sees it.
+    func events(_ channel: String) async throws -> [Event] {
+        let channel = ChannelID(channel, in: Self.space)
+        return try await chat.history([HistoryRequest(channel: channel, limit: 100)])[0].items
+    }
+
+    static func escaped(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}
+
+/// One answer of the wire.
+struct WireAnswer {
+    let status: Int
+    let text: String
+    let headers: [(name: String, value: String)]
+
+    init(_ exchange: HTTPExchange) {
+        status = exchange.status
+        text = String(decoding: exchange.body, as: UTF8.self)
+        headers = exchange.headers
+    }
+
+    var json: JSONValue? { try? JSONDocument(Array(text.utf8)).root }
+    subscript(name: String) -> JSONValue? { json?[name] }
+
+    func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// The timetoken of a publish that went well.
+    var timetoken: String { json?[2]?.string ?? "" }
+
+    /// The text without the digits of its timetokens, which no test can know.
+    var shape: String { text.replacing(/[0-9]{17}/, with: "<tt>") }
+}

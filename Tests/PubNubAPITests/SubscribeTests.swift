@@ -1,0 +1,263 @@
+import ChatCore
+import ChatModel
+import EventStreamReader
+import Following
+import HTTPServer
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("A PubNub subscriber", .timeLimit(.minutes(1))) struct SubscribeTests {
+    /// Waits until somebody is held; the test's time limit is the bound.
+    private func untilHeld(_ gateway: PubNubHarness, _ count: Int = 1) async {
+        while await gateway.polls.count != count { await Task.yield() }
+    }
+
+    @Test("is told at once where the log is, in the very first bytes")
+    func handshake() async throws {
+        try await PubNubHarness.run { gateway in
+            let last = try await gateway.publish("room", "1").timetoken
+            for cursor in ["&tt=0", ""] {
+                let answer = try await gateway.get("/v2/subscribe/sub-demo/room/0?uuid=bob\(cursor)&ee")
+                #expect(answer.text == #"{"t":{"t":"\#(last)","r":1},"m":[]}"#)
+            }
+        }
+    }
+
+    @Test("gets every member of an item, the payload as it was sent")
+    func envelope() async throws {
+        try await PubNubHarness.run { gateway in
+            let start = try await gateway.get("/v2/subscribe/sub-demo/room.1/0?tt=0")["t"]?["t"]?.string ?? ""
+            let poller = try WirePoller(gateway)
+            try poller.ask("room.1", start)
+            await untilHeld(gateway)
+            try await gateway.publish(
+                "room.1", #"{ "b":1.10,"a":1e400}"#,
+                "&meta=%7B%22lang%22%3A%22en%22%7D&custom_message_type=text-message&seqn=3")
+            let batch = await poller.answer()
+            #expect(
+                batch.shape
+                    == #"{"t":{"t":"<tt>","r":1},"m":[{"a":"1","f":0,"i":"ana","p":{"t":"<tt>","r":1},"k":"sub-demo","c":"room.1","d":{ "b":1.10,"a":1e400},"u":{"lang":"en"},"cmt":"text-message"}]}"#
+            )
+            #expect(
+                batch.text.contains(#""p":{"t":"\#(try #require(batch.text.firstMatch(of: /[0-9]{17}/)?.output))""#))
+        }
+    }
+
+    @Test("sees a signal as one, by its wildcard or its channel")
+    func signals() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            try await gateway.signal("a.b", #"{"x":1}"#)
+            let direct = try await poller.batch("a.b", start)
+            #expect(
+                direct.shape
+                    == #"{"t":{"t":"<tt>","r":1},"m":[{"a":"1","f":0,"e":1,"i":"ana","p":{"t":"<tt>","r":1},"k":"sub-demo","c":"a.b","d":{"x":1},"b":"a.b"}]}"#
+            )
+            let wild = try await poller.batch("a.*,a.b,*", start)
+            #expect(wild.status == 400)
+            #expect(try await poller.batch("a.*,a.b", start).items.map { $0["b"]?.string } == ["a.*"])
+        }
+    }
+
+    @Test("of a wildcard gets all below it, the longest named, and nothing beside it")
+    func wildcards() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            for channel in ["a", "a.b", "a.b.c", "ab", "b"] { try await gateway.publish(channel, "1") }
+            let batch = try await poller.batch("a.*,a.b.*", start)
+            #expect(batch.items.map { $0["c"]?.string } == ["a.b", "a.b.c"])
+            #expect(batch.items.map { $0["b"]?.string } == ["a.*", "a.b.*"])
+        }
+    }
+
+    @Test("gets a hundred at a time, the oldest first, and misses none")
+    func truncation() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            var cursor = try await poller.batch("a", "0").cursor
+            for n in 1...230 { try await gateway.publish("a", String(n), n % 7 == 0 ? "&store=0" : "") }
+            var seen: [String] = []
+            var sizes: [Int] = []
+            while seen.count < 230 {
+                let batch = try await poller.batch("a", cursor)
+                seen += batch.payloads
+                sizes.append(batch.items.count)
+                #expect(batch.cursor == batch.items.last?["p"]?["t"]?.string)
+                cursor = batch.cursor
+            }
+            #expect(seen == (1...230).map(String.init))
+            #expect(sizes == [100, 100, 30])
+        }
+    }
+
+    @Test("loses nothing and sees nothing twice while others publish")
+    func between() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            var cursor = try await poller.batch("a", "0").cursor
+            let writer = Task { for n in 1...200 { try await gateway.publish("a", String(n)) } }
+            var seen: [String] = []
+            while seen.count < 200 {
+                let batch = try await poller.batch("a", cursor)
+                seen += batch.payloads
+                cursor = batch.cursor
+            }
+            try await writer.value
+            #expect(seen == (1...200).map(String.init))
+        }
+    }
+
+    @Test("is held until its time is over, and is then told where the log is")
+    func hold() async throws {
+        var limits = Limits()
+        limits.pubnubPollHold = .seconds(2)
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            try poller.ask("a", start)
+            await untilHeld(gateway)
+            #expect(await gateway.server.metrics.parked == 1)
+            let other = try await gateway.publish("b", "1").timetoken
+            await gateway.polls.pass()
+            #expect(await gateway.polls.count == 1)
+            await gateway.polls.pass()
+            #expect(await poller.answer().text == #"{"t":{"t":"\#(other)","r":1},"m":[]}"#)
+        }
+    }
+
+    @Test("who goes is forgotten at once")
+    func gone() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            try poller.ask("a", start)
+            await untilHeld(gateway)
+            poller.close()
+            await untilHeld(gateway, 0)
+            while await gateway.service.hub.feedCount > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("is not woken by what the wire does not show")
+    func hidden() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            try poller.ask("a", start)
+            await untilHeld(gateway)
+            try await gateway.publish("a", "1", "&norep=1")
+            _ = try await gateway.service.engine.log.append(
+                [
+                    EventDraft(
+                        channel: ChannelID("a", in: PubNubHarness.space), type: "channel.frozen",
+                        data: .emptyObject)
+                ], claim: nil)
+            try await gateway.publish("a", "2")
+            #expect(await poller.answer().payloads == ["2"])
+            // Nor is it stopped by it when it catches up.
+            #expect(try await poller.batch("a", start).payloads == ["2"])
+        }
+    }
+
+    @Test("gets what its filter selects, and is moved past the rest")
+    func filters() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            try await gateway.publish("a", "1", "&meta=%7B%22lang%22%3A%22en%22%7D")
+            try await gateway.publish("a", "2", "&meta=%7B%22lang%22%3A%22fr%22%7D")
+            try await gateway.publish("a", "3")
+            let filter = "&filter-expr=" + PubNubHarness.escaped("lang == 'fr' || data.x > 1")
+            #expect(try await poller.batch("a", start, filter).payloads == ["2"])
+            #expect(
+                try await poller.batch("a", start, "&filter-expr=" + PubNubHarness.escaped("uuid != 'ana'") + "&tt=0")
+                    .payloads.isEmpty)
+            for cursor in ["0", start] {
+                let bad = try await poller.batch("a", cursor, "&filter-expr=lang%20%3D%3D")
+                #expect(bad.status == 481)
+                #expect(
+                    bad.text
+                        == #"{"message":"Malformed filter expression","error":true,"service":"Balancer","status":481}"#)
+            }
+        }
+    }
+
+    @Test("with an old cursor gets what the window holds, and one beyond the log waits for the next")
+    func cursors() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            try await gateway.publish("a", "1")
+            gateway.clock.advance(by: .seconds(21 * 60))
+            try await gateway.publish("a", "2")
+            #expect(try await poller.batch("a", "123").payloads == ["2"])
+            try poller.ask("a", "99999999999999999999")
+            await untilHeld(gateway)
+            try await gateway.publish("a", "3")
+            #expect(await poller.answer().payloads == ["3"])
+        }
+    }
+
+    @Test(
+        "who cannot be understood is told so",
+        arguments: [
+            "sub-demo/,/0?tt=0", "sub-demo/a*/0?tt=0", "sub-demo/*/0?tt=0", "sub-demo/a/0?tt=x", "sub-demo/a/0?tt=-1",
+            "sub-demo/$system/0?tt=0", "sub-demo/a%2Cb/0?tt=0", "sub-demo/%FF/0?tt=0",
+        ])
+    func refused(target: String) async throws {
+        try await PubNubHarness.run { gateway in
+            let answer = try await gateway.get("/v2/subscribe/\(target)")
+            #expect(answer.status == 400)
+            #expect(
+                answer.text == #"{"message":"Could Not Parse Request","error":true,"service":"Balancer","status":400}"#)
+        }
+    }
+
+    @Test("names at most as many channels and groups as the limit says")
+    func count() async throws {
+        var limits = Limits()
+        limits.streamChannels = 3
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let fitting = try await gateway.get("/v2/subscribe/sub-demo/a,b,a/0?tt=0&channel-group=g")
+            #expect(fitting.status == 200)
+            #expect(try await gateway.get("/v2/subscribe/sub-demo/a,b,c/0?tt=0&channel-group=g").status == 400)
+            #expect(try await gateway.get("/v2/subscribe/sub-demo/,/0?tt=0&channel-group=g,g-pnpres").status == 200)
+        }
+    }
+
+    @Test("of presence and groups alone waits, and is not given every channel there is")
+    func nothing() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a-pnpres", "0").cursor
+            try poller.ask("a-pnpres", start, "&channel-group=g")
+            await untilHeld(gateway)
+            try await gateway.publish("a", "1")
+            await gateway.polls.drain()
+            #expect(await poller.answer().items.isEmpty)
+            // While the gateway goes, a new one gets what all clients try again after.
+            #expect(try await poller.batch("a-pnpres", start).status == 500)
+        }
+    }
+
+    @Test("loses its hold with the app")
+    func removal() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try ByteConnection(port: gateway.port)
+            let start = try await gateway.get("/v2/subscribe/sub-other/a/0?tt=0")["t"]?["t"]?.string ?? ""
+            try poller.send(
+                Array("GET /v2/subscribe/sub-other/a/0?tt=\(start) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+            await untilHeld(gateway)
+            let owner = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
+            try await gateway.service.keyring.removeApp("other", by: owner)
+            var answer = ""
+            while !answer.contains("Access Manager"), let more = await poller.next() {
+                answer += String(decoding: more, as: UTF8.self)
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 403"))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import ChatCore
+import ChatModel
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("From the wire to a type") struct WireTypingTests {
+    /// What a publish and a signal become.
+    struct Example: Sendable, CustomTestStringConvertible {
+        var channel = "room.1"
+        let json: String
+        var label: String?
+        let type: String
+        /// Nil: the payload as it was sent.
+        var data: String?
+        var customType: String?
+        var testDescription: String { "\(json) \(label ?? "")" }
+    }
+
+    static let published: [Example] = [
+        Example(json: "42", type: "message.created"),
+        Example(
+            json: #"{"type":"text","text":"hi"}"#, label: "order-paid", type: "message.created",
+            customType: "order-paid"),
+        Example(json: #"{"a":1}"#, label: "text", type: "message.created", customType: "text"),
+        Example(json: #"{"a":1}"#, label: "order-paid", type: "order-paid"),
+        Example(json: #"{"type":"custom","a":1}"#, type: "custom"),
+        Example(json: #"{"type":"else","a":1}"#, type: "message.created"),
+        Example(
+            channel: "bob", json: #"{"type":"mention","messageTimetoken":"17324123456799999","channel":"room.1"}"#,
+            type: "user.mentioned",
+            data:
+                #"{"message_timetoken":"17324123456799999","channel_id":"room.1","parent_channel_id":null,"mentioned_by_user_id":"ana"}"#
+        ),
+        Example(
+            channel: "bob", json: #"{"type":"invite","channelType":"group","channelId":"room.1"}"#,
+            type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group","invited_by_user_id":"ana"}"#),
+        Example(
+            channel: "PUBNUB_INTERNAL_MODERATION_room.1",
+            json:
+                #"{"type":"report","text":"bad","reason":"rude","reportedMessageTimetoken":"17324123456799999","reportedMessageChannelId":"room.1","reportedUserId":"mallory","autoModerationId":null}"#,
+            type: "report.created",
+            data:
+                #"{"reason":"rude","text":"bad","message_timetoken":"17324123456799999","reported_message_channel_id":"room.1","reported_user_id":"mallory","auto_moderation_id":null}"#
+        ),
+        Example(
+            channel: "PUBNUB_INTERNAL_MODERATION.mallory",
+            json:
+                #"{"type":"moderation","channelId":"PUBNUB_INTERNAL_MODERATION_room.1","restriction":"banned","reason":"spam"}"#,
+            label: "moderated", type: "user.banned",
+            data: #"{"user_id":"mallory","channel_id":"room.1","ban":true,"mute":false,"reason":"spam"}"#,
+            customType: "moderated"),
+        Example(
+            channel: "mallory", json: #"{"type":"moderation","channelId":"room.1","restriction":"lifted"}"#,
+            type: "user.unbanned",
+            data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":false,"reason":null}"#),
+        // What claims to be one and lacks what it needs is a message.
+        Example(json: #"{"type":"mention"}"#, type: "message.created"),
+        Example(json: #"{"type":"report","reason":"rude"}"#, type: "message.created"),
+        Example(json: #"{"type":"moderation","channelId":"a","restriction":"teased"}"#, type: "message.created"),
+    ]
+
+    static let signalled: [Example] = [
+        Example(
+            json: #"{"type":"typing","value":true}"#, type: "typing.started",
+            data: #"{"is_typing":true,"user":{"user_id":"ana"}}"#),
+        Example(
+            json: #"{"type":"typing","value":false}"#, type: "typing.stopped",
+            data: #"{"is_typing":false,"user":{"user_id":"ana"}}"#),
+        Example(
+            json: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, type: "receipt.read",
+            data: #"{"user_id":"ana","last_read_timetoken":"17324123456799999"}"#),
+        Example(json: #"{"type":"custom","a":1}"#, type: "custom"),
+        Example(json: #"{"x":1}"#, label: "cursor", type: "signal.sent", customType: "cursor"),
+        Example(json: #"{"type":"typing","value":"x"}"#, type: "signal.sent"),
+        Example(json: #"{"type":"receipt","messageTimetoken":1}"#, type: "signal.sent"),
+    ]
+
+    @Test("a publish becomes what it is", arguments: published)
+    func publish(_ example: Example) throws {
+        let emission = try typing(example).publish()
+        check(emission, example)
+        #expect(emission.retention == .kept)
+        #expect(emission.kind == .message)
+    }
+
+    @Test("a signal becomes what it is", arguments: signalled)
+    func signal(_ example: Example) throws {
+        let emission = try typing(example).signal()
+        check(emission, example)
+        #expect(emission.retention == .passing)
+        #expect(emission.kind == .signal)
+    }
+
+    private func typing(_ example: Example) throws -> WireTyping {
+        let payload = try #require(WirePayload(Array(example.json.utf8), depth: 64))
+        return WireTyping(channel: example.channel, payload, user: "ana", label: example.label)
+    }
+
+    private func check(_ emission: Emission, _ example: Example) {
+        #expect(emission.type == example.type)
+        #expect(emission.data.description == example.data ?? example.json)
+        #expect(emission.customType == example.customType)
+        #expect(emission.wire?.description == example.data.map { _ in example.json })
+    }
+
+    @Test("everything typed passes the gate, and its reader gets what was sent with the label it had")
+    func gate() async throws {
+        try await PubNubHarness.run { gateway in
+            for example in Self.published {
+                let label = example.label.map { "&custom_message_type=\($0)" } ?? ""
+                #expect(try await gateway.publish(example.channel, example.json, label).status == 200)
+                let event = try #require(try await gateway.events(example.channel).last)
+                #expect(event.type == example.type)
+                let shown = try #require(ShownPayload(event))
+                #expect(shown.payload.description == example.json)
+                #expect(shown.label == example.label)
+                #expect(shown.kind == nil)
+            }
+            for example in Self.signalled {
+                let label = example.label.map { "&custom_message_type=\($0)" } ?? ""
+                let answer = try await gateway.signal(example.channel, example.json, label)
+                let event = try await gateway.chat.event(try #require(Timetoken(text: answer.timetoken)))
+                #expect(event.type == example.type)
+                let shown = try #require(ShownPayload(event))
+                #expect(shown.payload.description == example.json)
+                #expect(shown.label == example.label)
+                #expect(shown.kind == 1)
+            }
+        }
+    }
+
+    @Test("a signal is small and never kept")
+    func size() async throws {
+        try await PubNubHarness.run { gateway in
+            let fitting = "\"" + String(repeating: "x", count: 62) + "\""
+            let taken = try await gateway.signal("a", fitting)
+            #expect(taken.shape == #"[1,"Sent","<tt>"]"#)
+            let long = "\"" + String(repeating: "x", count: 63) + "\""
+            #expect(try await gateway.signal("a", long).shape == #"[0,"Signal size too large","<tt>"]"#)
+            #expect(try await gateway.events("a").count == 0)
+        }
+    }
+
+    @Test("a payload that violates its schema is refused with the place and the reason")
+    func schema() async throws {
+        try await PubNubHarness.run { gateway in
+            let schema = JSONText(trusted: Array(#"{"type":"object","required":["amount"]}"#.utf8))
+            _ = try await gateway.chat.declare("order-paid", EventTypeSettings())
+            _ = try await gateway.chat.addVersion(SchemaProposal(schema: schema), to: "order-paid")
+            let label = "&custom_message_type=order-paid"
+            let refused = try await gateway.publish("a", "{}", label)
+            #expect(refused.status == 400)
+            #expect(refused.shape.hasPrefix(#"[0,"Schema violation: # "#))
+            #expect(refused.shape.hasSuffix(#"","<tt>"]"#))
+            #expect(try await gateway.publish("a", #"{"amount":1}"#, label).status == 200)
+            let event = try #require(try await gateway.events("a").first)
+            #expect(event.draft.schema == SchemaReference(type: "order-paid", version: 1))
+        }
+    }
+}
+
+@Suite("A native event on the PubNub wire") struct ShownPayloadTests {
+    struct Example: Sendable, CustomTestStringConvertible {
+        var channel = "room.1"
+        let type: String
+        var kind = EventKind.other
+        let data: String
+        var customType: String?
+        /// Nil: not shown.
+        let shown: String?
+        var label: String?
+        var e: Int?
+        var testDescription: String { "\(type) \(data)" }
+    }
+
+    @Test(
+        "is shown as the Chat SDKs would have sent it, or not at all",
+        arguments: [
+            Example(
+                type: "message.created", data: #"{"text":"hi \u00e9"}"#,
+                shown: #"{"type":"text","text":"hi \u00e9","files":[]}"#),
+            Example(type: "message.created", data: #"{"a":1}"#, customType: "note", shown: #"{"a":1}"#, label: "note"),
+            Example(type: "message.created", data: #""hi""#, customType: "a label with spaces", shown: #""hi""#),
+            Example(type: "order-paid", data: "[1]", shown: "[1]", label: "order-paid"),
+            Example(type: "order.paid", data: "[1]", shown: "[1]"),
+            Example(type: "custom", data: "{}", shown: "{}"),
+            Example(type: "signal.sent", kind: .signal, data: "1", shown: "1", e: 1),
+            Example(
+                type: "typing.started", data: #"{"is_typing":true}"#, shown: #"{"type":"typing","value":true}"#, e: 1),
+            Example(
+                type: "receipt.read", data: #"{"user_id":"ana","last_read_timetoken":"17324123456799999"}"#,
+                shown: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, e: 1),
+            Example(
+                channel: "bob", type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group"}"#,
+                shown: #"{"type":"invite","channelType":"group","channelId":"room.1"}"#),
+            Example(type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group"}"#, shown: nil),
+            Example(
+                channel: "PUBNUB_INTERNAL_MODERATION.mallory", type: "user.muted",
+                data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":true,"reason":"spam"}"#,
+                shown:
+                    #"{"type":"moderation","channelId":"PUBNUB_INTERNAL_MODERATION_room.1","restriction":"muted","reason":"spam"}"#,
+                label: "moderated"),
+            Example(
+                type: "user.muted", data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":true}"#,
+                shown: nil),
+            Example(type: "channel.frozen", data: "{}", shown: nil),
+            Example(type: "channel.member_count.updated", data: "{}", shown: nil),
+        ])
+    func shown(_ example: Example) {
+        var draft = EventDraft(
+            channel: ChannelID(example.channel, in: SpaceID("demo")), type: example.type, kind: example.kind,
+            data: JSONText(trusted: Array(example.data.utf8)))
+        draft.customType = example.customType
+        let shown = ShownPayload(Event(timetoken: 17_324_123_456_789_012, draft: draft))
+        #expect(shown?.payload.description == example.shown)
+        #expect(shown?.label == example.label)
+        #expect(shown?.kind == example.e)
+    }
+}
