@@ -126,6 +126,7 @@ struct EmptyBoard: PresenceBoard {
         throw .unscripted
     }
     func lose(_ holder: HolderID, grace: Duration) async throws(ChatError) {}
+    func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange] { [] }
     func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] { [] }
     func leave(_ seats: [Seat]) async throws(ChatError) -> [PresenceChange] { [] }
     func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange] {
@@ -137,6 +138,9 @@ struct EmptyBoard: PresenceBoard {
     }
     func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? { nil }
     func counts(of venues: [Venue]) async throws(ChatError) -> [Int] { venues.map { _ in 0 } }
+    func venues(
+        of kind: SeatKind, in space: SpaceID, limit: Int
+    ) async throws(ChatError) -> [(ChannelID, count: Int)] { [] }
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] { [] }
     func isTaken(_ seat: Seat) -> Bool { false }
 }

@@ -75,6 +75,7 @@ struct PubNubHarness: Sendable {
         service.chat(for: Caller(space: Self.space, credential: "test", scopes: [.admin]))
     }
 
+    @discardableResult
     func get(_ target: String) async throws -> WireAnswer { try await call("GET", target) }
 
     func call(

@@ -19,7 +19,7 @@ import Testing
         try await PubNubHarness.run { gateway in
             let last = try await gateway.publish("room", "1").timetoken
             for cursor in ["&tt=0", ""] {
-                let answer = try await gateway.get("/v2/subscribe/sub-demo/room/0?uuid=bob\(cursor)&ee")
+                let answer = try await gateway.get("/v2/subscribe/sub-demo/room/0?pnsdk=x\(cursor)&ee")
                 #expect(answer.text == #"{"t":{"t":"\#(last)","r":1},"m":[]}"#)
             }
         }

@@ -68,6 +68,7 @@ actor HeldPoll: FeedSink {
     func leave() {
         guard !isOver else { return }
         isOver = true
+        order.voice.ended()
         polls.assumeIsolated { [number] polls in polls.forget(self, number: number) }
     }
 }

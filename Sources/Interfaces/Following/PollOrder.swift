@@ -36,6 +36,12 @@ public protocol PollVoice: Sendable {
     func isInForce(_ order: PollOrder) -> Bool
     func answer(_ batch: PollBatch, to reply: LateReply)
     func refuse(_ error: ChatError, to reply: LateReply)
+    /// The poll is over, whether it was answered, refused or given up by its client.
+    func ended()
+}
+
+extension PollVoice {
+    public func ended() {}
 }
 
 /// What comes of a poll.

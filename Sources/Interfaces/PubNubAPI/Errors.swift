@@ -13,11 +13,24 @@ enum ErrorFamily: Sendable {
     case history
     /// History's form without the channels.
     case deletion
+    /// The generic form, but with a number for `error`.
+    case presence
+    case registry
+    /// `{"status":..,"error":{"message":..,"source":..}}`, of the source that is named.
+    case structured(String)
 }
 
 /// The one place where failures of the rooms below become this wire's statuses and texts. Clients compare some of the texts
 /// byte for byte.
-struct WireError: Error, Sendable {
+struct WireError: Error, Sendable, Equatable {
+    /// What is wrong where, for the resources that say so.
+    struct Detail: Sendable, Equatable {
+        var message: String
+        var location: String
+        /// `body`, `query` or `path`.
+        var kind: String
+    }
+
     var status: Int
     var text: String
     /// The service that speaks, where it is not the resource's: then it speaks in the generic form, whatever the family.
@@ -26,6 +39,7 @@ struct WireError: Error, Sendable {
     var isPassing = false
     /// Whether the resource understood its request: history has one text for all that it did not.
     var isArgument = false
+    var details: [Detail] = []
 
     static let invalidSubscribeKey = WireError(
         status: 400, text: "Invalid Subscribe Key", service: "Access Manager")
@@ -37,6 +51,10 @@ struct WireError: Error, Sendable {
     static let signalTooLarge = WireError(status: 400, text: "Signal size too large")
     /// A name, a number or a list that cannot be read.
     static let unreadable = WireError(status: 400, text: "Could Not Parse Request", isArgument: true)
+    static let missingUser = WireError(status: 400, text: "Missing uuid")
+    static let noState = WireError(status: 400, text: "No state specified.")
+    static let reservedCharacter = WireError(status: 400, text: "Reserved character in input parameters.")
+    static let fullGroup = WireError(status: 400, text: "Maximum channel group count exceeded.")
     /// SDKs look at the status.
     static let malformedFilter = WireError(status: 481, text: "Malformed filter expression", service: "Balancer")
 }
@@ -93,6 +111,7 @@ extension WireError {
     }
 
     private func body(in family: ErrorFamily, at now: Timetoken) -> [UInt8] {
+        if case .structured(let source) = family { return structured(source) }
         if let service { return generic(service) }
         return switch family {
         case .publish: publish(now)
@@ -100,7 +119,57 @@ extension WireError {
         case .subscribe: generic("Balancer", isArgument ? Self.unreadable.text : text)
         case .history: history(showsChannels: true)
         case .deletion: history(showsChannels: false)
+        case .presence: presence()
+        case .registry: registry()
+        case .structured(let source): structured(source)
         }
+    }
+
+    private func presence() -> [UInt8] {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("status", status)
+            writer.member("error", 1)
+            writer.member("message", text)
+            writer.member("service", "Presence")
+            writer.endObject()
+        }.bytes
+    }
+
+    private func registry() -> [UInt8] {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("status", status)
+            writer.member("message", text)
+            writer.member("service", "channel-registry")
+            writer.member("error", true)
+            writer.endObject()
+        }.bytes
+    }
+
+    private func structured(_ source: String) -> [UInt8] {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("status", status)
+            writer.key("error")
+            writer.beginObject()
+            writer.member("message", source == "actions" && self == .invalidSubscribeKey ? "Invalid Subkey" : text)
+            writer.member("source", source)
+            if !details.isEmpty {
+                writer.key("details")
+                writer.beginArray()
+                for detail in details {
+                    writer.beginObject()
+                    writer.member("message", detail.message)
+                    writer.member("location", detail.location)
+                    writer.member("locationType", detail.kind)
+                    writer.endObject()
+                }
+                writer.endArray()
+            }
+            writer.endObject()
+            writer.endObject()
+        }.bytes
     }
 
     private func publish(_ now: Timetoken) -> [UInt8] {

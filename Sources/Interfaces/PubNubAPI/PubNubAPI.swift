@@ -29,6 +29,8 @@ public struct PubNubAPI: Sendable {
         addPublishRoutes(to: &router)
         add(.get, "/v2/subscribe/{s}/{C}/{callback}", in: .subscribe, to: &router, getSubscribe)
         addHistoryRoutes(to: &router)
+        addGroupRoutes(to: &router)
+        addPresenceRoutes(to: &router)
     }
 
     private func addPublishRoutes(to router: inout Router) {
@@ -47,7 +49,7 @@ public struct PubNubAPI: Sendable {
     }
 
     /// - Parameter family: how the resource says what fails.
-    private func add(
+    func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
         to router: inout Router, _ action: @escaping @Sendable (WireRequest) async throws -> Response
     ) {

@@ -55,6 +55,23 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(30))
             #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
         },
+        Behaviour("what a connection holds when it is concluded lasts as by a sign of life, and what was left does not")
+        {
+            trial in
+            let (ana, holder) = (trial.seat("ana"), HolderID("poll"))
+            _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
+            trial.clock.advance(by: .seconds(3600))
+            #expect(try await trial.board.conclude(holder, for: .seconds(10)).isEmpty)
+            trial.clock.advance(by: .seconds(9))
+            #expect(try await trial.board.expire().isEmpty)
+            trial.clock.advance(by: .seconds(1))
+            #expect(try await trial.board.expire() == [PresenceChange(ana, .timedOut, occupancy: 0)])
+            _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
+            _ = try await trial.board.leave([ana])
+            #expect(try await trial.board.conclude(holder, for: .seconds(10)).isEmpty)
+            let isThere = await trial.board.isTaken(ana)
+            #expect(!isThere)
+        },
         Behaviour("who goes is gone, whoever holds the seat, and may come again") { trial in
             let (seat, holder) = (trial.seat("ana"), HolderID("page"))
             _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)

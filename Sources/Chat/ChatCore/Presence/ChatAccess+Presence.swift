@@ -117,7 +117,7 @@ extension ChatAccess {
         }
     }
 
-    private static func shown(_ state: JSONText) -> JSONText? {
+    static func shown(_ state: JSONText) -> JSONText? {
         state.rawMembers()?.isEmpty == true ? nil : state
     }
 }

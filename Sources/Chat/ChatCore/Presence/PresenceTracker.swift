@@ -66,6 +66,11 @@ extension PresenceTracker {
         }
     }
 
+    /// A poll was answered: what it still held lasts for so long, unless the next one comes.
+    public func concluded(_ holder: HolderID, lasting duration: Duration) {
+        note { board throws(ChatError) in try await board.conclude(holder, for: duration) }
+    }
+
     /// The connection was closed on purpose: what it held is given up at once.
     public func closed(_ holder: HolderID) {
         note { board throws(ChatError) in try await board.release(nil, by: holder) }

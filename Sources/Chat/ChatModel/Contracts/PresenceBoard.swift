@@ -25,6 +25,10 @@ public protocol PresenceBoard: Sendable {
     /// The connection broke. It counts as there until the grace is over, unless it comes back by `hold`.
     func lose(_ holder: HolderID, grace: Duration) async throws(ChatError)
 
+    /// The connection ended as it was to, and its user may come again: what it still held lasts for so long as by a sign of
+    /// life.
+    func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
+
     /// The connection gives seats up, all of them and itself when `seats` is nil.
     func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
 
@@ -46,6 +50,9 @@ public protocol PresenceBoard: Sendable {
 
     /// How many there are in each venue.
     func counts(of venues: [Venue]) async throws(ChatError) -> [Int]
+
+    /// The channels of an app where anybody is, in the order of their names, and how many are there; the first of them.
+    func venues(of kind: SeatKind, in space: SpaceID, limit: Int) async throws(ChatError) -> [(ChannelID, count: Int)]
 
     /// Where a user is, in the order of the channels' names.
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID]

@@ -2,25 +2,43 @@ import ChatCore
 import ChatModel
 import Following
 import HTTPServer
+import Signing
 
 extension PubNubAPI {
     /// `GET /v2/subscribe/{s}/{C}/0`: with no cursor where the log is now, else what came after it, waited for.
     func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
-        let wanted = try SubscribeRequest(request, keyset, limits)
         let chat = chat(keyset, for: request)
+        let wanted = try await SubscribeRequest(request, keyset, chat, polls)
         guard wanted.cursor > .zero else {
-            return SubscribePrint.answer(PollBatch([], limit: 1, upTo: try await chat.watermark()), to: wanted)
+            // Read first: who follows its own presence gets its coming with the first poll.
+            let position = try await chat.watermark()
+            if let user = wanted.user {
+                try await chat.appear(
+                    user, onAll: wanted.place.channels, for: wanted.lasting, showing: wanted.states)
+            }
+            return SubscribePrint.answer(PollBatch([], limit: 1, upTo: position), to: wanted)
         }
         // A cursor that is older counts as that old, and one beyond the log as the log's end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let resumption = try await chat.resume(at: max(wanted.cursor, oldest).description)
-        let order = PollOrder(
+        let voice = SubscribeVoice(wanted: wanted, print: print, chat: chat)
+        var order = PollOrder(
             caller: keyset.caller, selection: wanted.selection, limit: Self.itemsMost, after: resumption.from,
-            hold: limits.pubnubPollHold, voice: SubscribeVoice(wanted: wanted, print: print, service: service))
-        switch try await polls.follow(order, in: chat) {
-        case .now(let batch): return SubscribePrint.answer(batch, to: wanted)
-        case .later(let opening): return .late(opening)
+            hold: limits.pubnubPollHold, voice: voice)
+        order.groups = wanted.groups
+        do {
+            if let user = wanted.user, !wanted.place.channels.isEmpty {
+                try await chat.appear(
+                    user, onAll: wanted.place.channels, for: wanted.lasting, by: voice.holder, showing: wanted.states)
+            }
+            switch try await polls.follow(order, in: chat) {
+            case .now(let batch): return SubscribePrint.answer(batch, to: wanted)
+            case .later(let opening): return .late(opening)
+            }
+        } catch {
+            voice.ended()
+            throw error
         }
     }
 
@@ -32,18 +50,25 @@ extension PubNubAPI {
 private struct SubscribeVoice: PollVoice {
     let wanted: SubscribeRequest
     let print: SubscribePrint
-    let service: ChatService
+    let chat: ChatAccess
+    /// Holds the user while the poll waits.
+    let holder = HolderID(SystemRandomSource().token(prefix: "poll_", bytes: 12))
 
-    func shows(_ event: Event) -> Bool { ShownPayload.shows(event) }
+    func shows(_ event: Event) -> Bool { wanted.wants(event) }
 
     /// As long as the app has the key that was shown.
     func isInForce(_ order: PollOrder) -> Bool {
-        service.keyring.app(subscribeKey: wanted.keyset.app.subscribeKey)?.space == wanted.keyset.space
+        chat.service.keyring.app(subscribeKey: wanted.keyset.app.subscribeKey)?.space == wanted.keyset.space
     }
 
     func answer(_ batch: PollBatch, to reply: LateReply) { reply.complete(print.answer(batch, to: wanted)) }
 
     func refuse(_ error: ChatError, to reply: LateReply) {
         reply.complete(WireError(error).response(in: .subscribe, at: .zero))
+    }
+
+    func ended() {
+        guard wanted.user != nil, !wanted.place.channels.isEmpty else { return }
+        chat.conclude(holder, lasting: wanted.lasting)
     }
 }

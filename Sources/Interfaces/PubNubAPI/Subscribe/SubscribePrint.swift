@@ -8,15 +8,16 @@ import Locking
 final class SubscribePrint: Sendable {
     private struct Last {
         var space: SpaceID
-        var prefixes: [String]
         var cursor: Timetoken
         var timetokens: [Timetoken]
+        /// By what each item came.
+        var matches: [SubscriptionMatch.Subscription?]
         var text: [UInt8]
 
         func isOf(_ batch: PollBatch, _ wanted: SubscribeRequest) -> Bool {
             cursor == batch.cursor && space == wanted.keyset.space
                 && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
-                && prefixes.elementsEqual(wanted.prefixes) { ExactText($0) == ExactText($1) }
+                && matches.elementsEqual(batch.events.lazy.map { wanted.match.subscription(of: $0) })
         }
     }
 
@@ -27,8 +28,8 @@ final class SubscribePrint: Sendable {
         if let last = last.withLock({ $0 }), last.isOf(batch, wanted) { return .wire(last.text) }
         let text = Self.text(batch, wanted)
         let new = Last(
-            space: wanted.keyset.space, prefixes: wanted.prefixes, cursor: batch.cursor,
-            timetokens: batch.events.map(\.timetoken), text: text)
+            space: wanted.keyset.space, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
+            matches: batch.events.map { wanted.match.subscription(of: $0) }, text: text)
         last.withLock { $0 = new }
         return .wire(text)
     }
@@ -52,19 +53,22 @@ final class SubscribePrint: Sendable {
 
     private static func item(_ event: Event, _ wanted: SubscribeRequest, to writer: inout JSONWriter) {
         guard let shown = ShownPayload(event) else { return }
+        let suffix = event.kind == .presence ? String.presenceSuffix : ""
         writer.beginObject()
         writer.member("a", "1")
         writer.member("f", 0)
         if let kind = shown.kind { writer.member("e", kind) }
-        if let user = event.user { writer.member("i", user) }
+        if let user = shown.user { writer.member("i", user) }
         writer.key("p")
         writer.position(event.timetoken)
         writer.member("k", wanted.keyset.app.subscribeKey)
-        writer.member("c", event.channel.name)
+        writer.member("c", event.channel.name + suffix)
         writer.member("d", shown.payload)
-        if let meta = event.meta { writer.member("u", meta) }
-        if let match = wanted.wildcard(of: event.channel.name) ?? (shown.kind == nil ? nil : event.channel.name) {
-            writer.member("b", match)
+        if let meta = shown.meta { writer.member("u", meta) }
+        switch wanted.match.subscription(of: event) {
+        case .named(let name): writer.member("b", name + suffix)
+        case .direct where shown.kind != nil || !suffix.isEmpty: writer.member("b", event.channel.name + suffix)
+        case .direct, nil: break
         }
         if let label = shown.label { writer.member("cmt", label) }
         writer.endObject()

@@ -1,56 +1,68 @@
 import ChatCore
 import ChatModel
+import Following
+import JSON
 
-/// What a subscriber names: channels, wildcards, and a position.
-///
-/// Names that end in `-pnpres`, and channel groups, are accepted and match nothing.
+/// What a subscriber names: channels, wildcards and groups, each for what is said there or for who is there, and a position.
 struct SubscribeRequest: Sendable {
     let keyset: Keyset
-    /// Of the channels named, those that are wildcards: the text before the star, the longest first.
-    let prefixes: [String]
-    let selection: Selection
+    let user: String?
+    /// For how long the user stays after this request.
+    let lasting: Duration
+    /// Channels where the user is present by it.
+    let place: PresencePlace
+    let states: [(channel: String, state: JSONText)]
+    let match: SubscriptionMatch
+    /// Nil without a group.
+    let groups: FollowedGroups?
+    let filter: Filter?
     /// Zero: a handshake.
     let cursor: Timetoken
 
     /// - Throws: `WireError.unreadable` for names, cursors and numbers of names that cannot be; `.malformed` for a filter.
-    init(_ request: WireRequest, _ keyset: Keyset, _ limits: Limits) throws {
+    init(_ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: HeldPolls) async throws {
         self.keyset = keyset
         let names = try request.names(3)
-        let groups = request.list("channel-group")
-        guard (1...limits.streamChannels).contains(names.count + groups.count) else { throw WireError.unreadable }
-        let patterns = try names.map(Self.pattern)
-        for group in groups { try Names.check(group: group.withoutPresence) }
-        prefixes = patterns.compactMap { if case .below(let prefix) = $0 { prefix } else { nil } }
-            .sorted { $0.utf8.count > $1.utf8.count }
-        let filter = try request["filter-expr"].map { text throws(ChatError) in
-            try Filter(text, dialect: .pubnub, limits: limits)
+        let groupNames = request.list("channel-group")
+        guard (1...chat.limits.streamChannels).contains(names.count + groupNames.count) else {
+            throw WireError.unreadable
         }
-        let followed = zip(names, patterns).filter { !$0.0.hasSuffix(String.presenceSuffix) }.map(\.1)
-        selection = Selection(channels: ChannelSet(space: keyset.space, patterns: followed), filter: filter)
         cursor = try request.timetoken("tt") ?? .zero
-    }
-
-    /// A name, or a wildcard: `a.*` is everything below `a.`.
-    private static func pattern(_ text: String) throws -> NamePattern {
-        guard let pattern = NamePattern(text.withoutPresence) else { throw WireError.unreadable }
-        switch pattern {
-        case .exact(let name):
-            try Names.check(channel: name)
-            guard name != ChannelID.systemName else { throw WireError.unreadable }
-        case .below(let prefix): try Names.check(channel: prefix)
-        case .all: throw WireError.unreadable
+        user = try request.user()
+        lasting = request.heartbeat(chat.limits)
+        filter = try request["filter-expr"].map { text throws(ChatError) in
+            try Filter(text, dialect: .pubnub, limits: chat.limits)
         }
-        return pattern
+        var match = SubscriptionMatch()
+        for name in names { try match.add(name) }
+        let plainGroups = groupNames.map(\.withoutPresence).withoutRepeats
+        // Before they are read: a change in between is one that the poll is told of.
+        groups =
+            plainGroups.isEmpty
+            ? nil : FollowedGroups(names: plainGroups, channels: [], version: try await polls.groups.version())
+        for group in groupNames {
+            for channel in try await chat.groupChannels([group.withoutPresence]) { match.add(channel, of: group) }
+        }
+        self.match = match
+        place = try await PresencePlace(names, groupNames, chat)
+        states = place.states(request["state"])
     }
 
-    /// The subscription that an item of a channel is said to have come by: the longest wildcard; nil for the channel itself.
-    func wildcard(of channel: String) -> String? {
-        prefixes.first { NamePattern.below($0).matches(channel) }.map { $0 + "*" }
+    /// Everything that is said or that happens in those channels; what of it this subscriber gets is the match's to say.
+    var selection: Selection { Selection(channels: match.channels(in: keyset.space)) }
+
+    /// Whether the subscriber gets the event.
+    func wants(_ event: Event) -> Bool {
+        guard match.subscription(of: event) != nil, ShownPayload.shows(event) else { return false }
+        guard let filter else { return true }
+        guard let shown = ShownPayload(event) else { return false }
+        return shown.isNeverFiltered
+            || filter.accepts(FilterSubject(event, wireData: shown.payload, wireMeta: shown.meta))
     }
 }
 
 extension String {
-    /// What is put behind the name of a channel or a group for what goes on in it.
+    /// What is put behind the name of a channel or a group for who is in it.
     static let presenceSuffix = "-pnpres"
 
     var withoutPresence: String {

@@ -9,8 +9,22 @@ struct ShownPayload {
     var payload: JSONText
     /// `cmt`
     var label: String?
+    /// `i`
+    var user: String?
+    /// `u`
+    var meta: JSONText?
+
+    /// What became of records and messages reaches every subscriber, whatever its filter says.
+    var isNeverFiltered: Bool { kind == Self.record || kind == Self.action }
 
     init?(_ event: Event) {
+        self.init(payloadOf: event)
+        guard event.kind != .presence else { return }
+        if kind != Self.record { user = event.user }
+        meta = event.meta
+    }
+
+    private init?(payloadOf event: Event) {
         if let wire = event.draft.wire {
             payload = wire
             kind = event.kind == .signal ? Self.signal : nil
@@ -23,6 +37,9 @@ struct ShownPayload {
             payload = event.data
             kind = event.kind == .signal ? Self.signal : nil
             label = Self.label(of: event)
+        } else if let presence = PresencePayload(event) {
+            payload = presence.payload
+            meta = presence.meta
         } else if let shown = Self.chatEvent(event) {
             self = shown
         } else {
@@ -33,10 +50,10 @@ struct ShownPayload {
     /// Whether they see it; for most without making what they see.
     static func shows(_ event: Event) -> Bool {
         event.draft.wire != nil || [BuiltInTypes.messageCreated, BuiltInTypes.signalSent].contains(event.type)
-            || !BuiltInTypes.isReserved(event.type) || chatEvent(event) != nil
+            || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event) || chatEvent(event) != nil
     }
 
-    private init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {
+    init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {
         self.kind = kind
         payload = JSONText { writer in
             writer.beginObject()
@@ -45,8 +62,10 @@ struct ShownPayload {
         }
     }
 
-    private static let signal = 1
-    private static let file = 4
+    static let signal = 1
+    static let record = 2
+    static let action = 3
+    static let file = 4
 
     /// A type of an app's own is shown as the label, if it could be one.
     private static func label(of event: Event) -> String? {

@@ -30,6 +30,11 @@ final class MemoryPresence: PresenceBoard {
         seating.withLock { $0.lose(holder, grace: grace.nanoseconds, now: now) }
     }
 
+    func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange] {
+        let now = uptime()
+        return seating.withLock { $0.conclude(holder, for: duration.nanoseconds, now: now) }
+    }
+
     func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] {
         seating.withLock { $0.release(seats, by: holder) }
     }
@@ -57,6 +62,12 @@ final class MemoryPresence: PresenceBoard {
 
     func counts(of venues: [Venue]) async throws(ChatError) -> [Int] {
         seating.withLock { seating in venues.map { seating.count(of: $0) } }
+    }
+
+    func venues(
+        of kind: SeatKind, in space: SpaceID, limit: Int
+    ) async throws(ChatError) -> [(ChannelID, count: Int)] {
+        seating.withLock { $0.venues(of: kind, in: space, limit: limit) }
     }
 
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] {

@@ -48,6 +48,15 @@ struct Seating {
         queue(link, holder)
     }
 
+    mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
+        guard let link = links[holder] else { return [] }
+        for stay in link.seats.compactMap({ stay($0) }) + participations(of: link.user) {
+            stay.renewedUntil = now + duration
+            queue(stay)
+        }
+        return remove(holder, .left)
+    }
+
     mutating func release(_ seats: [Seat]?, by holder: HolderID) -> [PresenceChange] {
         guard let seats else { return remove(holder, .left) }
         return give(up: seats, holder, .left)
@@ -99,6 +108,12 @@ extension Seating {
     }
 
     func count(of venue: Venue) -> Int { rooms[venue]?.count ?? 0 }
+
+    func venues(of kind: SeatKind, in space: SpaceID, limit: Int) -> [(ChannelID, count: Int)] {
+        let venues = rooms.keys.filter { $0.kind == kind && $0.channel.space == space }
+        return venues.sorted { ExactText($0.channel.name) < ExactText($1.channel.name) }.prefix(limit)
+            .map { ($0.channel, count: count(of: $0)) }
+    }
 
     func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
         let seats = people[user]?.stays.keys.filter { $0.kind == kind } ?? []

@@ -1,0 +1,74 @@
+public import ChatModel
+public import JSON
+
+/// Presence on many channels at once, as clients that multiplex them have it.
+extension ChatAccess {
+    /// A sign of life on all of these channels; those where the user may not be are left out.
+    ///
+    /// - Parameters:
+    ///   - duration: nil for what the gateway's limit says; kept within 2 s and a day.
+    ///   - holder: a poll that holds the user there until it is concluded; nil for a sign of life alone.
+    ///   - states: what the user shows from now on.
+    /// - Throws: `.overloaded`.
+    public func appear(
+        _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
+        showing states: [(channel: String, state: JSONText)] = []
+    ) async throws(ChatError) {
+        var seats: [Seat] = []
+        for name in names {
+            try demandOwn(user, on: name, for: "presence.joined")
+            if try await mayAppear(user, on: name) { seats.append(seat(.occupant, user, name)) }
+        }
+        let isNews = !states.isEmpty || !seats.allSatisfy { tracker.isPresent($0.user, $0.channel) }
+        let owner = UserID(user, in: space)
+        if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: seats.map(\.channel.name)) }
+        let shown = states.map { (seat: seat(.occupant, user, $0.channel), state: Self.shown($0.state)) }
+            .filter { seats.contains($0.seat) }
+        let duration = Self.bounded(duration)
+        try await tracker.ask(presenceOrigin) { [seats] board throws(ChatError) in
+            var changes: [PresenceChange]
+            if let holder {
+                changes = try await board.hold(seats, of: owner, by: holder)
+            } else {
+                changes = try await board.renew(seats, for: duration)
+            }
+            for (seat, state) in shown { changes += try await board.setState(state, of: seat) }
+            return changes
+        }
+    }
+
+    /// A poll that held a user is over: the user stays for so long, unless the next one comes.
+    public func conclude(_ holder: HolderID, lasting duration: Duration) {
+        tracker.concluded(holder, lasting: Self.bounded(duration))
+    }
+
+    /// The user leaves all of these channels.
+    public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
+        var seats: [Seat] = []
+        for name in names {
+            try demandOwn(user, on: name, for: "presence.left")
+            seats.append(seat(.occupant, user, name))
+        }
+        try await tracker.ask(presenceOrigin) { [seats] board throws(ChatError) in try await board.leave(seats) }
+    }
+
+    /// Channels where anybody is, as far as the caller may know of them, and how many are there.
+    public func occupied(limit: Int) async throws(ChatError) -> [(channel: String, count: Int)] {
+        try caller.demand(.read)
+        var occupied: [(channel: String, count: Int)] = []
+        for (channel, count) in try await tracker.board.venues(of: .occupant, in: space, limit: limit)
+        where caller.reaches(channel: channel.name) {
+            if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
+            occupied.append((channel.name, count))
+        }
+        return occupied
+    }
+
+    /// Who is there already was asked when they came, and is taken out by a ban.
+    private func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
+        guard !tracker.isPresent(user, channel(name)) else { return true }
+        return try await obstacle(to: .being, of: user, in: name) == nil
+    }
+
+    private static func bounded(_ duration: Duration) -> Duration { min(max(duration, .seconds(2)), .seconds(86_400)) }
+}

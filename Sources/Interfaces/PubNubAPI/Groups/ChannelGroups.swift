@@ -1,0 +1,106 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// The registry of channel groups (`pubnub-wire.md` 10). Every call is a GET, what it does stands in its query.
+extension PubNubAPI {
+    func addGroupRoutes(to router: inout Router) {
+        let base = "/v1/channel-registration/sub-key/{s}/channel-group"
+        add(.get, RoutePattern(base), in: .registry, to: &router, getGroups)
+        add(.get, RoutePattern(base + "/{g}"), in: .registry, to: &router, getGroup)
+        add(.get, RoutePattern(base + "/{g}/remove"), in: .registry, to: &router, removeGroup)
+    }
+
+    /// The names of all groups that have a channel.
+    private func getGroups(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let chat = chat(keyset, for: request)
+        var names: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await chat.groups(limit: limits.pageMost, cursor: cursor)
+            names += page.items.filter { !$0.channels.isEmpty }.map(\.id)
+            cursor = page.hasMore ? page.cursor : nil
+        } while cursor != nil && names.count < Self.namesMost
+        return Self.registered { writer in
+            writer.member("namespace", "")
+            writer.member("groups", names)
+        }
+    }
+
+    private static let namesMost = 10_000
+
+    /// Lists the channels of a group; with `add` or `remove`, changes them.
+    private func getGroup(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let group = try Self.group(request)
+        let chat = chat(keyset, for: request)
+        let adding = try Self.channels(request, "add")
+        let removing = try Self.channels(request, "remove")
+        guard !adding.isEmpty || !removing.isEmpty else {
+            let channels = try await chat.group(group)?.channels ?? []
+            return Self.registered { writer in
+                writer.member("channels", channels)
+                writer.member("group", group)
+            }
+        }
+        guard adding.isEmpty || removing.isEmpty else { throw WireError.unreadable }
+        do throws(ChatError) {
+            _ = try await chat.write(group: group, .change(adding: adding, removing: removing))
+        } catch {
+            throw error.slug == "group_full" ? WireError.fullGroup : WireError(error)
+        }
+        return Self.done
+    }
+
+    private func removeGroup(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        try await chat(keyset, for: request).delete(group: try Self.group(request))
+        return Self.done
+    }
+
+    private static func group(_ request: WireRequest) throws(WireError) -> String {
+        guard let name = request.segment(5), !name.contains("*"), (try? Names.check(group: name)) != nil else {
+            throw .reservedCharacter
+        }
+        return name
+    }
+
+    private static func channels(_ request: WireRequest, _ name: String) throws(WireError) -> [String] {
+        let channels = request.list(name)
+        for channel in channels {
+            guard channel != ChannelID.systemName, (try? Names.check(channel: channel)) != nil else {
+                throw .reservedCharacter
+            }
+        }
+        return channels
+    }
+
+    // MARK: Answers
+
+    private static var done: Response {
+        .wire { writer in
+            writer.beginObject()
+            writer.member("status", 200)
+            writer.member("message", "OK")
+            writer.member("service", "channel-registry")
+            writer.member("error", false)
+            writer.endObject()
+        }
+    }
+
+    private static func registered(_ payload: (inout JSONWriter) -> Void) -> Response {
+        .wire { writer in
+            writer.beginObject()
+            writer.member("status", 200)
+            writer.key("payload")
+            writer.beginObject()
+            payload(&writer)
+            writer.endObject()
+            writer.member("service", "channel-registry")
+            writer.member("error", false)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// Coming, staying and going (`pubnub-wire.md` 11).
+extension PubNubAPI {
+    func addPresenceRoutes(to router: inout Router) {
+        let base = "/v2/presence/sub-key/{s}"
+        add(.get, RoutePattern(base), in: .presence, to: &router, getEverywhere)
+        add(.get, RoutePattern(base + "/channel/{C}"), in: .presence, to: &router, getHereNow)
+        add(.get, RoutePattern(base + "/channel/{C}/heartbeat"), in: .presence, to: &router, getHeartbeat)
+        add(.get, RoutePattern(base + "/channel/{C}/leave"), in: .presence, to: &router, getLeave)
+        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}"), in: .presence, to: &router, getState)
+        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}/data"), in: .presence, to: &router, setState)
+        add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, to: &router, getWhereNow)
+    }
+
+    func place(_ request: WireRequest, _ chat: ChatAccess) async throws -> PresencePlace {
+        try await PresencePlace(try request.names(5), request.list("channel-group"), chat)
+    }
+
+    private func getHeartbeat(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let chat = chat(keyset, for: request)
+        let user = try request.demandUser()
+        let place = try await place(request, chat)
+        try await chat.appear(
+            user, onAll: place.channels, for: request.heartbeat(limits), showing: place.states(request["state"]))
+        return .presence { _ in }
+    }
+
+    private func getLeave(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let chat = chat(keyset, for: request)
+        let user = try request.demandUser()
+        try await chat.disappear(user, fromAll: try await place(request, chat).channels)
+        return .presence { $0.member("action", "leave") }
+    }
+
+    private func getWhereNow(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let channels = try await chat(keyset, for: request).whereabouts(of: request.segment(5) ?? "")
+        return .presence { writer in
+            writer.key("payload")
+            writer.beginObject()
+            writer.member("channels", channels)
+            writer.endObject()
+        }
+    }
+
+    // MARK: State
+
+    private func setState(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let chat = chat(keyset, for: request)
+        let user = request.segment(7) ?? ""
+        try Names.check(user: user)
+        guard let text = request["state"], let state = WirePayload(Array(text.utf8), depth: limits.jsonDepth),
+            state.value.kind == .object
+        else { throw WireError.noState }
+        for channel in try await place(request, chat).channels {
+            do throws(ChatError) {
+                try await chat.show(state.text, as: user, on: channel)
+            } catch {
+                // Who is not there shows nothing; clients say it again when they come.
+                guard error.slug == "not_present" else { throw error }
+            }
+        }
+        return .presence { $0.member("payload", state.text) }
+    }
+
+    private func getState(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let chat = chat(keyset, for: request)
+        let user = request.segment(7) ?? ""
+        try Names.check(user: user)
+        let place = try await place(request, chat)
+        var states: [(channel: String, state: JSONText)] = []
+        for channel in place.channels {
+            states.append((channel, try await chat.occupant(user, of: channel)?.state ?? .emptyObject))
+        }
+        if let channel = place.single {
+            return .presence { writer in
+                writer.member("payload", states.first?.state ?? .emptyObject)
+                writer.member("uuid", user)
+                writer.member("channel", channel)
+            }
+        }
+        return .presence { writer in
+            writer.key("payload")
+            writer.beginObject()
+            writer.key("channels")
+            writer.beginObject()
+            for (channel, state) in states {
+                writer.key(text: channel)
+                writer.raw(state)
+            }
+            writer.endObject()
+            writer.endObject()
+            writer.member("uuid", user)
+        }
+    }
+}
+
+extension Response {
+    /// An answer of presence, with members of its own.
+    static func presence(_ print: (inout JSONWriter) -> Void) -> Response {
+        .wire { writer in
+            writer.beginObject()
+            writer.member("status", 200)
+            writer.member("message", "OK")
+            print(&writer)
+            writer.member("service", "Presence")
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import ChatModel
+import JSON
+
+/// How presence is told on this wire (`pubnub-wire.md` 11.7): the payload, and the metadata that filters look at.
+struct PresencePayload {
+    let payload: JSONText
+    let meta: JSONText
+
+    /// Nil for an event that is not of presence.
+    init?(_ event: Event) {
+        guard let action = Self.actions[event.type] else { return nil }
+        let user = event.data.rawMember("user_id")
+        let occupancy = event.data.rawMember("occupancy") ?? JSONText(trusted: [UInt8(ascii: "0")])
+        let state = event.data.rawMember("state")
+        let seconds = event.timetoken.rawValue / Timetoken.ticksPerSecond
+        payload = JSONText { writer in
+            writer.beginObject()
+            writer.member("action", action)
+            writer.member("timestamp", seconds)
+            if let user { writer.member("uuid", user) }
+            writer.member("occupancy", occupancy)
+            if let state { writer.member("data", state) }
+            for (name, shown) in Self.lists {
+                guard let users = event.data.rawMember(name), users.rawElements()?.isEmpty == false else { continue }
+                writer.key(text: shown)
+                writer.raw(users)
+            }
+            if let refresh = event.data.rawMember("here_now_refresh") { writer.member("here_now_refresh", refresh) }
+            writer.endObject()
+        }
+        meta = JSONText { writer in
+            writer.beginObject()
+            writer.member("pn_action", action)
+            if let user { writer.member("pn_uuid", user) }
+            writer.member("pn_timestamp", seconds)
+            writer.member("pn_occupancy", occupancy)
+            writer.member("pn_ispresence", 1)
+            writer.member("pn_channel", event.channel.name)
+            for (name, value) in state?.rawMembers() ?? [] {
+                writer.key(text: "pn_state_" + name)
+                writer.raw(value)
+            }
+            writer.endObject()
+        }
+    }
+
+    private static let actions = [
+        "presence.joined": "join", "presence.left": "leave", "presence.timed_out": "timeout",
+        "presence.state_changed": "state-change", "presence.interval": "interval",
+    ]
+    /// SDKs read these names, whatever is said elsewhere.
+    private static let lists = [("joined", "join"), ("left", "leave"), ("timed_out", "timeout")]
+
+    static func shows(_ event: Event) -> Bool { actions[event.type] != nil }
+}

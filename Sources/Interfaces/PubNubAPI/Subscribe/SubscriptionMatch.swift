@@ -1,0 +1,78 @@
+import ChatModel
+
+/// By which of a subscriber's names an event comes to it (`pubnub-wire.md` 8.6, 8.7).
+struct SubscriptionMatch: Sendable {
+    /// One side of it: what is said in channels, or who is in them.
+    private struct Side {
+        var names: Set<ExactText> = []
+        /// The text before the star, the longest first.
+        var prefixes: [String] = []
+        /// The first group that holds a channel.
+        var groups: [ExactText: String] = [:]
+
+        func subscription(of channel: String) -> Subscription? {
+            if let group = groups[ExactText(channel)] { return .named(group) }
+            if let prefix = prefixes.first(where: { NamePattern.below($0).matches(channel) }) {
+                return .named(prefix + "*")
+            }
+            return names.contains(ExactText(channel)) ? .direct : nil
+        }
+    }
+
+    enum Subscription: Sendable, Equatable {
+        /// The channel itself.
+        case direct
+        /// A group or a wildcard, without the suffix of presence.
+        case named(String)
+    }
+
+    private var messages = Side()
+    private var presence = Side()
+
+    /// A name that stands in the list of channels.
+    ///
+    /// - Throws: `WireError.unreadable`, `.malformed`.
+    mutating func add(_ name: String) throws {
+        guard let pattern = NamePattern(name.withoutPresence) else { throw WireError.unreadable }
+        let side = side(of: name)
+        switch pattern {
+        case .exact(let exact):
+            try Names.check(channel: exact)
+            guard exact != ChannelID.systemName else { throw WireError.unreadable }
+            self[keyPath: side].names.insert(ExactText(exact))
+        case .below(let prefix):
+            try Names.check(channel: prefix)
+            self[keyPath: side].prefixes.append(prefix)
+            self[keyPath: side].prefixes.sort { $0.utf8.count > $1.utf8.count }
+        case .all: throw WireError.unreadable
+        }
+    }
+
+    /// A channel that a group holds. A group may hold presence channels, too.
+    mutating func add(_ channel: String, of group: String) {
+        let isPresence = group.hasSuffix(String.presenceSuffix) || channel.hasSuffix(String.presenceSuffix)
+        let name = ExactText(channel.withoutPresence)
+        let side = isPresence ? \Self.presence : \Self.messages
+        if self[keyPath: side].groups[name] == nil { self[keyPath: side].groups[name] = group.withoutPresence }
+    }
+
+    private func side(of name: String) -> WritableKeyPath<Self, Side> {
+        name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
+    }
+
+    /// Nil for an event that is none of the subscriber's.
+    func subscription(of event: Event) -> Subscription? {
+        (event.kind == .presence ? presence : messages).subscription(of: event.channel.name)
+    }
+
+    /// Every channel of which anything is wanted.
+    func channels(in space: SpaceID) -> ChannelSet {
+        var channels = ChannelSet(space: space)
+        for side in [messages, presence] {
+            channels.names.formUnion(side.names)
+            channels.names.formUnion(side.groups.keys)
+            channels.prefixes.formUnion(side.prefixes.map { ExactText($0) })
+        }
+        return channels
+    }
+}

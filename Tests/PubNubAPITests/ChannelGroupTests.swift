@@ -1,0 +1,89 @@
+import ChatCore
+import ChatModel
+import Following
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("A channel group on PubNub's wire", .timeLimit(.minutes(1))) struct ChannelGroupTests {
+    private static let base = "/v1/channel-registration/sub-key/sub-demo/channel-group"
+    private static let done = #"{"status":200,"message":"OK","service":"channel-registry","error":false}"#
+
+    @Test("is added to, listed, taken from and deleted, in the words of the registry")
+    func registry() async throws {
+        try await PubNubHarness.run { gateway in
+            let answer1 = try await gateway.get(Self.base).text
+            #expect(
+                answer1
+                    == #"{"status":200,"payload":{"namespace":"","groups":[]},"service":"channel-registry","error":false}"#
+            )
+            #expect(try await gateway.get(Self.base + "/ns:g?add=b,a").text == Self.done)
+            #expect(try await gateway.get(Self.base + "/ns:g?add=a,c").text == Self.done)
+            let answer2 = try await gateway.get(Self.base + "/ns:g").text
+            #expect(
+                answer2
+                    == #"{"status":200,"payload":{"channels":["b","a","c"],"group":"ns:g"},"service":"channel-registry","error":false}"#
+            )
+            #expect(try await gateway.get(Self.base)["payload"]?["groups"]?[0]?.string == "ns:g")
+            #expect(try await gateway.get(Self.base + "/ns:g?remove=b").text == Self.done)
+            #expect(try await gateway.get(Self.base + "/ns:g")["payload"]?["channels"]?.count == 2)
+            #expect(try await gateway.get(Self.base + "/ns:g/remove").text == Self.done)
+            #expect(try await gateway.get(Self.base + "/ns:g")["payload"]?["channels"]?.count == 0)
+            #expect(try await gateway.get(Self.base)["payload"]?["groups"]?.count == 0)
+        }
+    }
+
+    @Test("refuses what it cannot hold in the registry's form")
+    func refusals() async throws {
+        try await PubNubHarness.run { gateway in
+            let reserved =
+                #"{"status":400,"message":"Reserved character in input parameters.","service":"channel-registry","error":true}"#
+            #expect(try await gateway.get(Self.base + "/g?add=a.*").text == reserved)
+            #expect(try await gateway.get(Self.base + "/g*?add=a").text == reserved)
+            #expect(try await gateway.get(Self.base + "/g?add=a&remove=b").status == 400)
+            let wrong = Self.base.replacing("sub-demo", with: "sub-nobody")
+            let answer3 = try await gateway.get(wrong + "/g").text
+            #expect(
+                answer3
+                    == #"{"message":"Invalid Subscribe Key","error":true,"service":"Access Manager","status":400}"#)
+        }
+        var limits = Limits()
+        limits.groupChannels = 1
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let full = try await gateway.get(Self.base + "/g?add=a,b")
+            #expect(full.status == 400 && full["message"]?.string == "Maximum channel group count exceeded.")
+        }
+    }
+
+    @Test("brings what is said in its channels, once, under its own name")
+    func following() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get(Self.base + "/g?add=a,b")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch(",", "0", "&channel-group=g").cursor
+            try await gateway.publish("b", "1")
+            try await gateway.publish("c", "2")
+            try await gateway.publish("a", "3")
+            let batch = try await poller.batch("a,c", start, "&channel-group=g")
+            #expect(batch.payloads == ["1", "2", "3"])
+            #expect(batch.items.map { $0["b"]?.string } == ["g", nil, "g"])
+        }
+    }
+
+    @Test("is followed on by polls that wait already")
+    func changing() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get(Self.base + "/g?add=a")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch(",", "0", "&channel-group=g").cursor
+            try poller.ask(",", start, "&channel-group=g")
+            while await gateway.polls.count != 1 { await Task.yield() }
+            try await gateway.get(Self.base + "/g?add=b")
+            let empty = await poller.answer()
+            #expect(empty.status == 200 && empty.items.isEmpty)
+            try await gateway.publish("b", "1")
+            #expect(try await poller.batch(",", empty.cursor, "&channel-group=g").payloads == ["1"])
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import ChatCore
+import ChatModel
+import Following
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("Presence on PubNub's wire", .timeLimit(.minutes(1))) struct PresenceTests {
+    private static let base = "/v2/presence/sub-key/sub-demo"
+
+    private func heartbeat(
+        _ user: String, _ channels: String, _ gateway: PubNubHarness, _ query: String = ""
+    ) async throws {
+        let answer = try await gateway.get("\(Self.base)/channel/\(channels)/heartbeat?uuid=\(user)\(query)")
+        #expect(answer.text == #"{"status":200,"message":"OK","service":"Presence"}"#)
+    }
+
+    @Test("is where a subscriber is, from its handshake until it leaves")
+    func subscriber() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room,room-pnpres", "0").cursor
+            let answer1 = try await gateway.get(Self.base + "/channel/room").text
+            #expect(
+                answer1
+                    == #"{"status":200,"message":"OK","uuids":["bob"],"occupancy":1,"service":"Presence"}"#)
+            let own = try await poller.batch("room,room-pnpres", start)
+            let second = try #require(own.text.firstMatch(of: /"timestamp":([0-9]{10}),/)?.output.1)
+            #expect(
+                own.shape
+                    == #"{"t":{"t":"<tt>","r":1},"m":[{"a":"1","f":0,"p":{"t":"<tt>","r":1},"k":"sub-demo","c":"room-pnpres","d":{"action":"join","timestamp":\#(second),"uuid":"bob","occupancy":1},"u":{"pn_action":"join","pn_uuid":"bob","pn_timestamp":\#(second),"pn_occupancy":1,"pn_ispresence":1,"pn_channel":"room"},"b":"room-pnpres"}]}"#
+            )
+            let left = try await gateway.get(Self.base + "/channel/room/leave?uuid=bob")
+            #expect(left.text == #"{"status":200,"message":"OK","action":"leave","service":"Presence"}"#)
+            #expect(try await gateway.get(Self.base + "/channel/room/leave?uuid=bob").text == left.text)
+            let gone = try await poller.batch("room-pnpres", own.cursor)
+            #expect(gone.items.map { $0["d"]?["action"]?.string } == ["leave"])
+            #expect(gone.items[0]["d"]?["occupancy"]?.integer == 0)
+        }
+    }
+
+    @Test("comes under the name of the group or wildcard it was asked by")
+    func names() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get("/v1/channel-registration/sub-key/sub-demo/channel-group/g?add=a.b")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("x-pnpres", "0").cursor
+            try await heartbeat("ana", "a.b", gateway)
+            let wild = try await poller.batch("a.*-pnpres", start)
+            #expect(wild.items.map { $0["b"]?.string } == ["a.*-pnpres"])
+            #expect(wild.items[0]["c"]?.string == "a.b-pnpres")
+            let group = try await poller.batch(",", start, "&channel-group=g-pnpres")
+            #expect(group.items.map { $0["b"]?.string } == ["g-pnpres"])
+            // Who follows presence alone is not there.
+            #expect(try await gateway.get(Self.base + "/channel/a.b")["occupancy"]?.integer == 1)
+        }
+    }
+
+    @Test("lasts while a poll is held, and no poll brings back who has left")
+    func held() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try poller.ask("room", start)
+            while await gateway.polls.count != 1 { await Task.yield() }
+            _ = try await gateway.get(Self.base + "/channel/room/leave?uuid=bob")
+            try await gateway.publish("room", "1")
+            #expect(await poller.answer().payloads == ["1"])
+            #expect(try await gateway.get(Self.base + "/channel/room")["occupancy"]?.integer == 0)
+        }
+    }
+
+    @Test("tells who is in several channels, by pages, and where somebody is")
+    func hereNow() async throws {
+        try await PubNubHarness.run { gateway in
+            for user in ["cy", "ana", "bob"] { try await heartbeat(user, "a", gateway) }
+            try await heartbeat("ana", "b", gateway, "&state=%7B%22b%22%3A%7B%22mood%22%3A%22ok%22%7D%7D")
+            let answer2 = try await gateway.get(Self.base + "/channel/a,b,empty?state=1").text
+            #expect(
+                answer2
+                    == #"{"status":200,"message":"OK","payload":{"channels":{"a":{"uuids":[{"uuid":"ana"},{"uuid":"bob"},{"uuid":"cy"}],"occupancy":3},"b":{"uuids":[{"uuid":"ana","state":{"mood":"ok"}}],"occupancy":1}},"total_channels":2,"total_occupancy":4},"service":"Presence"}"#
+            )
+            #expect(try await gateway.get(Self.base)["payload"]?["total_occupancy"]?.integer == 4)
+            let answer3 = try await gateway.get(Self.base + "/channel/a?limit=1&offset=1").text
+            #expect(
+                answer3
+                    == #"{"status":200,"message":"OK","uuids":["bob"],"occupancy":3,"next_offset":2,"service":"Presence"}"#
+            )
+            let answer4 = try await gateway.get(Self.base + "/channel/a?disable_uuids=1").text
+            #expect(
+                answer4
+                    == #"{"status":200,"message":"OK","occupancy":3,"service":"Presence"}"#)
+            let answer5 = try await gateway.get(Self.base + "/channel/nobody").text
+            #expect(
+                answer5
+                    == #"{"status":200,"message":"OK","uuids":[],"occupancy":0,"service":"Presence"}"#)
+            let answer6 = try await gateway.get(Self.base + "/uuid/ana").text
+            #expect(
+                answer6
+                    == #"{"status":200,"message":"OK","payload":{"channels":["a","b"]},"service":"Presence"}"#)
+        }
+    }
+
+    @Test("carries a state, whose change is told")
+    func state() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            try await heartbeat("ana", "room", gateway)
+            let start = try await poller.batch("room-pnpres", "0").cursor
+            let set = try await gateway.get(
+                Self.base + "/channel/room/uuid/ana/data?state=%7B%22name%22%3A%22Alex%22%7D&uuid=ana")
+            #expect(set.text == #"{"status":200,"message":"OK","payload":{"name":"Alex"},"service":"Presence"}"#)
+            let told = try await poller.batch("room-pnpres", start)
+            #expect(told.items[0]["d"]?["action"]?.string == "state-change")
+            #expect(told.items[0]["d"]?["data"]?["name"]?.string == "Alex")
+            #expect(told.items[0]["u"]?["pn_state_name"]?.string == "Alex")
+            let answer7 = try await gateway.get(Self.base + "/channel/room/uuid/ana").text
+            #expect(
+                answer7
+                    == #"{"status":200,"message":"OK","payload":{"name":"Alex"},"uuid":"ana","channel":"room","service":"Presence"}"#
+            )
+            #expect(
+                try await gateway.get(Self.base + "/channel/room,x/uuid/ana")["payload"]?["channels"]?["x"]?.count == 0)
+            for bad in ["?state=7", "?state=%7B", ""] {
+                let answer8 = try await gateway.get(Self.base + "/channel/room/uuid/ana/data\(bad)").text
+                #expect(
+                    answer8
+                        == #"{"status":400,"error":1,"message":"No state specified.","service":"Presence"}"#)
+            }
+            #expect(try await gateway.get(Self.base + "/channel/room/heartbeat").status == 400)
+        }
+    }
+
+    @Test("is filtered by what it says, and a filter that speaks of metadata alone drops it")
+    func filtered() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room-pnpres", "0").cursor
+            try await heartbeat("ana", "room", gateway)
+            try await heartbeat("cy", "room", gateway)
+            let filter = "&filter-expr=" + PubNubHarness.escaped("pn_action == 'join' && pn_uuid != 'ana'")
+            let batch = try await poller.batch("room-pnpres", start, filter)
+            #expect(batch.items.map { $0["d"]?["uuid"]?.string } == ["cy"])
+        }
+    }
+
+    @Test("of a crowd is told together, by the names that SDKs read")
+    func interval() async throws {
+        var limits = Limits()
+        limits.announcedOccupants = 1
+        limits.presenceInterval = .seconds(10)
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room-pnpres", "0").cursor
+            for user in ["ana", "bob", "cy"] { try await heartbeat(user, "room", gateway) }
+            gateway.clock.advance(by: .seconds(11))
+            try await gateway.service.presence.beat()
+            let batch = try await poller.batch("room-pnpres", start)
+            #expect(batch.items.map { $0["d"]?["action"]?.string } == ["join", "interval"])
+            let interval = batch.items[1]["d"]
+            #expect(interval?["occupancy"]?.integer == 3)
+            #expect(interval?["join"]?.strings == ["bob", "cy"])
+            #expect(interval?["uuid"] == nil && interval?["leave"] == nil)
+        }
+    }
+}
