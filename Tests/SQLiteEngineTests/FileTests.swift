@@ -4,7 +4,7 @@ import FoundationEssentials
 import JSON
 import Locking
 import SQLite
-import SQLiteEngine
+@testable import SQLiteEngine
 import Testing
 
 @Suite("The engine's file") struct FileTests {
@@ -342,7 +342,18 @@ import Testing
         let engine = try await SQLiteEngine(settings)
         await engine.close()
         let database = try Database(path: folder.database, mode: .readOnly)
+        var members = RecordQuery(.membership, in: room.space, limit: 5)
+        members.parent = "p"
+        var rest = members
+        rest.cursor = ListCursor.text([.text("ana/p")])
+        var changed = RecordQuery(.membership, in: room.space, limit: 5)
+        changed.sort = [(.updated, true)]
+        changed.cursor = ListCursor.text([.integer(5), .text("ana/p")])
         for (sql, index) in [
+            (try RecordListing(members).rows.text, "record_parent (space=? AND kind=? AND parent=?)"),
+            (try RecordListing(members).total.text, "record_parent (space=? AND kind=? AND parent=?)"),
+            (try RecordListing(rest).rows.text, "record_parent (space=? AND kind=? AND parent=? AND id>?)"),
+            (try RecordListing(changed).rows.text, "record_updated (space=? AND kind=? AND updated>?)"),
             (
                 "SELECT body FROM event INDEXED BY event_ch WHERE ch=1 AND tt > 2 AND tt < 9 ORDER BY tt DESC",
                 "ch=? AND rowid>? AND rowid<?"
@@ -360,8 +371,6 @@ import Testing
                 "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=1 AND chain=5 ORDER BY tt LIMIT 2",
                 "ep=? AND chain=?"
             ),
-            ("SELECT id FROM record WHERE space='a' AND kind=1 AND parent='p' ORDER BY id", "record_parent"),
-            ("SELECT id FROM record WHERE space='a' AND kind=1 ORDER BY updated, id", "record_updated"),
         ] {
             var plan: [String] = []
             try database.prepare("EXPLAIN QUERY PLAN " + sql).forEachRow { row in

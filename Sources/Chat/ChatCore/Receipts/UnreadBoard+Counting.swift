@@ -117,28 +117,45 @@ extension UnreadBoard {
             request.types = [.exact(BuiltInTypes.messageCreated)]
             return request
         }
-        var unread: [ExactText: Int] = [:]
-        for (request, count) in zip(requests, try await log.counts(requests)) where count > 0 {
+        let lively = zip(requests, try await log.counts(requests)).filter { $1 > 0 }
+        let own = lively.map { request, _ in
             var own = request
             own.user = user.name
-            let mine = try await log.counts([own])[0]
-            unread[ExactText(request.channel.name)] =
-                count - mine - (count > mine ? try await marked(request, for: user) : 0)
+            return own
         }
-        return unread
+        let mine = try await log.counts(own)
+        let ofOthers = zip(lively, mine).filter { $0.1 > $1 }
+        let marked = try await marked(ofOthers.map(\.0.0), for: user)
+        return Dictionary(
+            uniqueKeysWithValues: zip(ofOthers, marked).map { of, marked in
+                (ExactText(of.0.0.channel.name), of.0.1 - of.1 - marked)
+            })
     }
 
     /// How many of these messages of others are still kept but marked as deleted; each says so by an event behind it.
-    private func marked(_ messages: HistoryRequest, for user: UserID) async throws(ChatError) -> Int {
-        var request = messages
-        request.types = [.exact("message.deleted")]
+    private func marked(_ messages: [HistoryRequest], for user: UserID) async throws(ChatError) -> [Int] {
+        let requests = messages.map { messages in
+            var request = messages
+            request.types = [.exact("message.deleted")]
+            return request
+        }
+        var counts: [Int] = []
+        for (request, first) in zip(requests, try await log.history(requests)) {
+            counts.append(first.items.isEmpty ? 0 : try await marked(request, first, for: user))
+        }
+        return counts
+    }
+
+    private func marked(
+        _ request: HistoryRequest, _ first: Page<Event>, for user: UserID
+    ) async throws(ChatError) -> Int {
+        let begin = request.after
+        var (request, page) = (request, first)
         var marked: Set<Timetoken> = []
         while true {
-            let page = try await log.history([request])[0]
             for event in page.items {
                 guard let data = try? JSONDocument(event.data).root, !(data["hard"]?.boolean ?? true),
-                    let text = data["message_timetoken"]?.string, let message = Timetoken(text: text),
-                    message > messages.after
+                    let text = data["message_timetoken"]?.string, let message = Timetoken(text: text), message > begin
                 else { continue }
                 let deleted = try await log.event(at: message, in: user.space)
                 if let deleted, deleted.user.map({ ExactText($0) != ExactText(user.name) }) ?? true {
@@ -147,6 +164,7 @@ extension UnreadBoard {
             }
             guard page.hasMore, let last = page.items.last else { return marked.count }
             request.after = last.timetoken
+            page = try await log.history([request])[0]
         }
     }
 }

@@ -5,17 +5,21 @@ import SQLite
 struct RecordListing: Sendable {
     let query: RecordQuery
     /// What the page is ordered by; the id comes last, so that no two rows are equal.
-    private let order: [(piece: SQLPiece, ascending: Bool)]
+    private let order: [Order]
+    private let table: String
     private let condition: SQLPiece
     private let continuation: SQLPiece?
 
     /// - Throws: `.malformed` for a bad cursor, filter or field.
     init(_ query: RecordQuery) throws(ChatError) {
         self.query = query
-        var order: [(piece: SQLPiece, ascending: Bool)] = []
-        for (key, ascending) in query.sort { order.append((try key.sql(), ascending)) }
-        if !query.sort.contains(where: { $0.key == .id }) { order.append((SQLPiece("id"), true)) }
+        var order: [Order] = []
+        for (key, ascending) in query.sort { order.append(try Order(key, ascending)) }
+        if !query.sort.contains(where: { $0.key == .id }) { order.append(try Order(.id, true)) }
         self.order = order
+        // Left to itself SQLite walks the primary key, since that holds the bodies too: all members of all channels, to
+        // find those of one.
+        table = query.parent == nil ? "record" : "record INDEXED BY record_parent"
 
         var conditions = [SQLPiece("space = ?", [.text(query.space.name)])]
         conditions.append(SQLPiece("kind = ?", [.integer(Int64(query.kind.rawValue))]))
@@ -32,7 +36,7 @@ struct RecordListing: Sendable {
     var rows: SQLPiece {
         let columns = SQLPiece.list(order.map(\.piece))
         let keys = SQLPiece.list(order.map { SQLPiece($0.piece.text + ($0.ascending ? "" : " DESC"), $0.piece.values) })
-        var whole = SQLPiece("SELECT \(Statement.recordColumns), \(columns.text) FROM record WHERE \(condition.text)")
+        var whole = SQLPiece("SELECT \(Statement.recordColumns), \(columns.text) FROM \(table) WHERE \(condition.text)")
         whole.values = columns.values + condition.values
         if let continuation {
             whole.text += " AND \(continuation.text)"
@@ -43,7 +47,7 @@ struct RecordListing: Sendable {
         return whole
     }
 
-    var total: SQLPiece { SQLPiece("SELECT count(*) FROM record WHERE \(condition.text)", condition.values) }
+    var total: SQLPiece { SQLPiece("SELECT count(*) FROM \(table) WHERE \(condition.text)", condition.values) }
 
     /// The cursor behind a row of ``rows``.
     func cursor(after row: Statement) -> String {
@@ -53,24 +57,45 @@ struct RecordListing: Sendable {
     }
 
     /// Rows behind the cursor's, in the order of the page. NULL sorts before everything, as SQLite has it.
-    private static func continuation(
-        _ order: [(piece: SQLPiece, ascending: Bool)], _ cursor: String
-    ) throws(ChatError) -> SQLPiece {
+    private static func continuation(_ order: [Order], _ cursor: String) throws(ChatError) -> SQLPiece {
         guard let values = ListCursor.values(cursor), values.count == order.count else { throw .badCursor }
         var condition = SQLPiece("0")
-        for ((key, ascending), value) in zip(order, values).reversed() {
-            let beyond: SQLPiece =
-                switch (value, ascending) {
-                case (.null, true): SQLPiece("\(key.text) IS NOT NULL", key.values)
-                case (.null, false): SQLPiece("0")
-                case (_, true): SQLPiece("\(key.text) > ?", key.values + [value])
-                case (_, false):
-                    SQLPiece("(\(key.text) < ? OR \(key.text) IS NULL)", key.values + [value] + key.values)
-                }
-            let same = SQLPiece("(\(key.text) IS ? AND \(condition.text))", key.values + [value] + condition.values)
-            condition = .joined([beyond, same], by: "OR")
+        for (key, value) in zip(order, values).reversed() {
+            condition = .joined([key.beyond(value), .joined([key.same(as: value), condition], by: "AND")], by: "OR")
         }
-        return condition
+        let begin = order[0].begin(at: values[0])
+        return begin.map { .joined([$0, condition], by: "AND") } ?? condition
+    }
+}
+
+/// One thing a page is ordered by.
+private struct Order: Sendable {
+    let piece: SQLPiece
+    let ascending: Bool
+    /// A column, which holds no NULL and may be that of an index.
+    private let isColumn: Bool
+
+    init(_ key: RecordQuery.SortKey, _ ascending: Bool) throws(ChatError) {
+        piece = try key.sql()
+        self.ascending = ascending
+        isColumn = if case .field = key { false } else { true }
+    }
+
+    func same(as value: SQLValue) -> SQLPiece { SQLPiece("\(piece.text) IS ?", piece.values + [value]) }
+
+    func beyond(_ value: SQLValue) -> SQLPiece {
+        switch (value, ascending) {
+        case (.null, true): SQLPiece("\(piece.text) IS NOT NULL", piece.values)
+        case (.null, false): SQLPiece("0")
+        case (_, true): SQLPiece("\(piece.text) > ?", piece.values + [value])
+        case (_, false):
+            SQLPiece("(\(piece.text) < ? OR \(piece.text) IS NULL)", piece.values + [value] + piece.values)
+        }
+    }
+
+    /// What lets an index begin at the cursor, rather than at the first row of all.
+    func begin(at value: SQLValue) -> SQLPiece? {
+        isColumn ? SQLPiece("\(piece.text) \(ascending ? ">=" : "<=") ?", [value]) : nil
     }
 }
 
