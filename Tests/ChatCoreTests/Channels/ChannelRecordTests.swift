@@ -32,7 +32,7 @@ import Testing
                 ])
             #expect(Set(events.map(\.draft.cause)) == ["req_1"])
             #expect(events[0].json?["members"]?.count == 3)
-            #expect(events[0].draft.audience == .rule(.members))
+            #expect(events[0].draft.audience == .rule(.user, subjects: ["ana", "ben", "carl"]))
             try expectValid(events)
             try await expect(.conflict) { _ = try await chat.acting(as: "ben").make(new) }
         }
@@ -92,7 +92,7 @@ import Testing
             #expect(replaced.record.channel.operators == ["ana"])
             let events = try await chat.events(on: "crew", after: start)
             #expect(events.map(\.type) == ["channel.updated", "channel.updated"])
-            #expect(events[0].draft.audience == .rule(.members))
+            #expect(events[0].draft.audience == .rule(.user, subjects: ["ana", "ben", "carl"]))
             let keys = events[1].json?["changes"]?.elements?.compactMap { $0["key"]?.string } ?? []
             #expect(Set(keys) == ["kind", "name", "description", "data"])
             try expectValid(events)

@@ -25,11 +25,12 @@ extension ChatAccess {
 }
 
 extension MemberChange {
-    /// That the channel was made, with its first members. Where only members hear it, they do; else who follows it.
+    /// That the channel was made, with its first members: they are told by name where only members are, since they come
+    /// after it; else who follows it.
     var channelCreated: EventDraft {
         chat.draft(
             "channel.created", on: channel.id, by: actor.user,
-            audience: channel.kind.isPrivate ? channel.listeners : .subscribers
+            audience: channel.kind.isPrivate ? .rule(.user, subjects: members.map(\.user)) : .subscribers
         ) { writer in
             writer.key("channel")
             channel.printReference(to: &writer, counts: channel.kind.hasMembers ? counts : nil)
