@@ -86,11 +86,16 @@ extension ChatAccess {
         return decision
     }
 
-    /// One event for each mentioned user, on the user's own channel; one on the channel where everybody is mentioned.
+    /// One event for each mentioned user who belongs there, on the user's own channel; one on the channel where everybody
+    /// is mentioned.
     private func mentions(of post: TiedPost, in channel: ChannelRecord?, _ situation: Situation) -> [EventDraft] {
         let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
         let told = post.mentioned.filter { mentioned in
-            channel?.kind.hasMembers != true || situation[mentioned.membership] != nil
+            switch channel?.kind {
+            case .direct, .group, .public: situation[mentioned.membership] != nil
+            case .open: service.presence.isInside(mentioned.user, self.channel(post.channel))
+            case nil: true
+            }
         }.map(\.user).prefix(limits.mentionsTold)
         let targets: [(channel: String, audience: Audience)] =
             everybody
