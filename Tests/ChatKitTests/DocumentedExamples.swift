@@ -57,6 +57,39 @@ func exampleMessages(_ chat: Chat) async throws {
     }
 }
 
+func examplePresence(_ room: Channel) async throws {
+    try await room.appear(state: ["mood": "fine"])
+    let presence = room.onPresenceChanged { print("here:", $0) }
+    let typing = room.onTypingChanged { print("typing:", $0) }
+    try await room.startTyping()
+    print(try await room.whoIsPresent().userIds)
+    for listener in [presence, typing] { listener.close() }
+}
+
+func exampleReading(_ chat: Chat, _ crew: Channel) async throws {
+    if let membership = try await crew.getMembership(userId: chat.userId) {
+        print(try await membership.getUnreadMessagesCount())
+    }
+    try await crew.markAsRead()
+    print(try await chat.getTotalUnreadMessageCount().total)
+}
+
+func exampleModeration(_ crew: Channel, _ ben: User) async throws {
+    try await crew.setRestrictions(user: ben, mute: true, reason: "spam")
+    for muted in try await crew.getUsersRestrictions().restrictions { print(muted.userId, muted.reason ?? "") }
+    try await crew.setRestrictions(user: ben)
+    try await crew.freeze()
+}
+
+func exampleValues(_ chat: Chat, _ crew: Channel) async throws {
+    try await crew.createMetaData(["topic": "tea"])
+    try await crew.createMetaCounters(["likes": 0])
+    print(try await crew.increaseMetaCounters(["likes": 1]))
+    try await chat.channelGroup("news").addChannels([chat.channel("sport"), chat.channel("weather")])
+    let news = chat.subscription(groups: ["news"])
+    news.subscribe()
+}
+
 func exampleDelegate(_ chat: Chat) {
     final class Screen: ChannelDelegate {
         func channel(_ channel: Channel, didReceive message: Message) { print(channel.id, message.text) }

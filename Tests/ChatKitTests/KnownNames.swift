@@ -19,6 +19,15 @@ func knownChats() async throws -> Chat {
     _ = try await chat.createGroupConversation(invitedUsers: [chat.currentUser])
     _ = try await chat.getEventsHistory(channelId: "room.1", startTimetoken: 2, endTimetoken: 1, count: 10)
     _ = chat.onConnectionStateChange { print($0) }
+    _ = chat.user("ben")
+    try await chat.blockUser(chat.user("ben"))
+    try await chat.unblockUser(chat.user("ben"))
+    _ = try await chat.getBlockedUsers(limit: 10, page: nil)
+    _ = try await chat.markAllMessagesAsRead()
+    _ = try await chat.getTotalUnreadMessageCount()
+    _ = chat.channelGroup("news")
+    _ = try await chat.getChannelGroups(limit: 10, page: nil)
+    try await chat.removeChannelGroup(id: "news")
     return chat
 }
 
@@ -34,6 +43,12 @@ func knownChannel(_ chat: Chat, _ channel: Channel, _ user: User) async throws {
     _ = try await channel.invite(user)
     _ = try await channel.inviteMultiple([user])
     try await channel.declineInvite()
+    try await channel.hide(hidePreviousMessages: true, allowAutoUnhide: false)
+    try await channel.unhide()
+    try await channel.markAsRead()
+    try await channel.markAsDelivered(timetoken: 1)
+    _ = try await channel.getPinnedMessage()
+    _ = try await channel.getMembership(userId: "ben")
     _ = try await channel.getMembers(limit: 10, page: nil, filter: nil, sort: [])
     _ = try await channel.update(name: "Room")
     try await channel.delete()
@@ -49,6 +64,54 @@ func knownChannel(_ chat: Chat, _ channel: Channel, _ user: User) async throws {
     _ = try await channel.signal("hi", customMessageType: nil)
 }
 
+func knownRights(_ channel: Channel, _ user: User, _ group: ChannelGroup) async throws {
+    try await channel.setRestrictions(user: user, ban: true, mute: false, reason: "spam", until: nil)
+    _ = try await channel.getUserRestrictions(user: user)
+    _ = try await channel.getUsersRestrictions(limit: 10, page: nil)
+    try await channel.freeze()
+    try await channel.unfreeze()
+    try await channel.addOperator(user)
+    try await channel.removeOperator(user)
+    try await user.setRestrictions(channel: channel, mute: true)
+    _ = try await user.getChannelRestrictions(channel: channel)
+    _ = try await user.getChannelsRestrictions(limit: 10, page: nil)
+    _ = try await group.listChannels()
+    try await group.addChannels([channel])
+    try await group.removeChannels([channel])
+}
+
+func knownAttendance(_ channel: Channel, _ user: User) async throws {
+    try await channel.startTyping()
+    try await channel.stopTyping()
+    try await channel.appear(state: ["mood": "fine"], for: 60)
+    try await channel.disappear()
+    _ = try await channel.whoIsPresent(limit: 10, page: nil)
+    _ = try await channel.isPresent(userId: "ben")
+    try await channel.setState(["mood": "fine"])
+    _ = try await channel.getState(userId: "ben")
+    _ = channel.onPresenceChanged { print($0) }
+    _ = try await user.wherePresent()
+    _ = try await user.isPresentOn(channelId: "room.1")
+    _ = try await channel.enter()
+    try await channel.exit()
+    _ = try await channel.getParticipants(limit: 10, page: nil)
+}
+
+func knownValues(_ channel: Channel) async throws {
+    _ = try await channel.getMetaData()
+    _ = try await channel.createMetaData(["topic": "tea"])
+    _ = try await channel.updateMetaData(["topic": "tea"], upsert: true)
+    try await channel.deleteMetaData(key: "topic")
+    try await channel.deleteAllMetaData()
+    _ = try await channel.getMetaCounters()
+    _ = try await channel.createMetaCounters(["likes": 1])
+    _ = try await channel.updateMetaCounters(["likes": 1], upsert: true)
+    _ = try await channel.increaseMetaCounters(["likes": 1])
+    _ = try await channel.decreaseMetaCounters(["likes": 1])
+    try await channel.deleteMetaCounter(key: "likes")
+    try await channel.deleteAllMetaCounters()
+}
+
 func knownOthers(_ user: User, _ membership: Membership, _ message: Message) async throws {
     _ = try await user.update(name: "Ben")
     try await user.delete()
@@ -57,11 +120,22 @@ func knownOthers(_ user: User, _ membership: Membership, _ message: Message) asy
     _ = user.onRestrictionChanged { print($0) }
     _ = user.onUpdated { print($0) }
     _ = try await membership.update(custom: ["a": 1])
+    _ = try await membership.setLastReadMessage(message)
+    _ = try await membership.setLastReadMessageTimetoken(1)
+    _ = try await membership.getUnreadMessagesCount()
+    try await membership.delete(reason: "spam")
     _ = membership.onUpdated { print($0) }
     _ = try await message.editText("hello")
     try await message.delete(soft: true)
     _ = try await message.toggleReaction("wave")
     try await message.pin()
+    try await message.unpin()
+    _ = try await message.restore()
+    _ = try await message.hasUserReaction("wave")
+    _ = try await message.getReactions()
+    let action = try await message.addAction(type: "task", value: "done")
+    try await message.removeAction(action)
+    _ = try await message.getActions()
     _ = try await message.forward(to: "room.2")
     try await message.report(reason: "spam")
     _ = message.createThread()
@@ -105,6 +179,7 @@ func knownFromBefore(_ chat: Chat, _ channel: Channel) async throws {
     _ = Channel.streamUpdatesOn(channels: [channel]) { print($0) }
     _ = channel.connect { print($0) }
     _ = channel.getTyping { print($0) }
+    _ = channel.streamPresence { print($0) }
     _ = channel.streamReadReceipts { print($0) }
     _ = channel.streamMessageReports { print($0) }
 }

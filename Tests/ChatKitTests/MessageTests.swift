@@ -135,4 +135,38 @@ import Testing
             #expect(reports.map(\.event.payload) == [report])
         }
     }
+
+    @Test("carry what an app attaches to them", arguments: Way.allCases)
+    func actions(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let timetoken = try await channel.sendText("water the plants")
+            let message = try #require(try await channel.getMessage(timetoken: timetoken))
+            let done = try await message.addAction(type: "task", value: "done")
+            #expect(done.userId == "ana")
+            let again = await #expect(throws: ChatError.self) {
+                try await message.addAction(type: "task", value: "done")
+            }
+            #expect(again?.code == .conflict)
+            #expect(try await message.getActions() == [done])
+            try await message.removeAction(done)
+            #expect(try await message.getActions().isEmpty)
+        }
+    }
+
+    @Test("come back when their deletion is taken back", arguments: Way.allCases)
+    func restoring(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let timetoken = try await channel.sendText("wait")
+            let message = try #require(try await channel.getMessage(timetoken: timetoken))
+            let early = await #expect(throws: ChatError.self) { _ = try await message.restore() }
+            #expect(early?.code == .conflict)
+            try await message.delete(soft: true)
+            #expect(try await channel.getMessage(timetoken: timetoken)?.isDeleted == true)
+            let back = try await message.restore()
+            #expect(back.text == "wait")
+            #expect(!back.isDeleted)
+        }
+    }
 }

@@ -100,6 +100,11 @@ extension Channel {
         onTypingChanged(callback)
     }
 
+    @available(*, deprecated, renamed: "onPresenceChanged")
+    public func streamPresence(callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
+        onPresenceChanged(callback)
+    }
+
     @available(*, deprecated, renamed: "onReadReceiptReceived")
     public func streamReadReceipts(callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
         onReadReceiptReceived(callback)

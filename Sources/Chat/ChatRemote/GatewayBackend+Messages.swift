@@ -52,6 +52,33 @@ extension GatewayBackend {
         }
     }
 
+    public func addAction(
+        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) -> MessageAction {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("type", type)
+            writer.member("value", value)
+            writer.member("user", user)
+            writer.endObject()
+        }
+        return try await send(Call("POST", path(timetoken, channel, "actions"), body: body)).object.action
+    }
+
+    public func removeAction(
+        _ place: Timetoken, from timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) {
+        let path = path(timetoken, channel, "actions", place.description).adding("user", user)
+        _ = try await send(Call("DELETE", path))
+    }
+
+    public func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction] {
+        let answer = try await send(Call("GET", path(timetoken, channel, "actions").adding("limit", "250")))
+        var actions: [MessageAction] = []
+        for item in try answer.items { actions.append(try item.action) }
+        return actions
+    }
+
     public func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError) {
         _ = try await send(Call("PUT", by(path(timetoken, channel, "pin"))))
     }
@@ -82,17 +109,8 @@ extension GatewayBackend {
         RequestPath(["channels", channel, "messages", timetoken.description] + more)
     }
 
-    private func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
-
     /// One member, and who acts.
-    private func body(_ name: StaticString, _ value: String) -> JSONText {
-        JSONText { writer in
-            writer.beginObject()
-            writer.member(name, value)
-            writer.member("by", user)
-            writer.endObject()
-        }
-    }
+    private func body(_ name: StaticString, _ value: String) -> JSONText { body { $0.member(name, value) } }
 
     private func state(_ answer: Answer) throws(ChatError) -> MessageState {
         guard let state = MessageState(answer.text) else { throw .foreignAnswer }

@@ -102,6 +102,23 @@ extension GatewayBackend {
         _ = try await send(Call("POST", path, body: .object("by", user)))
     }
 
+    public func remove(member: String, from channel: String, reason: String?) async throws(ChatError) {
+        let path = by(RequestPath("channels", channel, "members", member)).adding("reason", reason)
+        _ = try await send(Call("DELETE", path))
+    }
+
+    public func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError) {
+        let body = body { writer in
+            writer.member("hide_previous_messages", hidesHistory)
+            writer.member("allow_auto_unhide", endsWithMessage)
+        }
+        _ = try await send(Call("PUT", RequestPath("channels", channel, "members", user, "hidden"), body: body))
+    }
+
+    public func unhide(_ channel: String) async throws(ChatError) {
+        _ = try await send(Call("DELETE", by(RequestPath("channels", channel, "members", user, "hidden"))))
+    }
+
     public func update(
         member: String, of channel: String, _ fields: MembershipFields
     ) async throws(ChatError) -> MembershipRecord {
@@ -148,6 +165,16 @@ extension GatewayBackend {
         var items: [Item] = []
         for item in try answer.items { items.append(try read(item)) }
         return Page(
-            items: items, hasMore: answer["has_more"]?.boolean ?? false, cursor: answer["next_cursor"]?.string)
+            items: items, hasMore: answer["has_more"]?.boolean ?? false, cursor: answer["next_cursor"]?.string,
+            total: answer["total"]?.integer.map { Int($0) })
+    }
+
+    func page<Item: Sendable>(
+        _ path: RequestPath, _ limit: Int, _ cursor: String?, _ read: (AnswerObject) throws(ChatError) -> Item
+    ) async throws(ChatError) -> Page<Item> {
+        var list = RecordList()
+        list.limit = limit
+        list.cursor = cursor
+        return try await page(path, list, read)
     }
 }

@@ -29,4 +29,17 @@ public struct GatewayBackend: ChatBackend {
         call.device = device
         return try await gateway.send(call)
     }
+
+    /// A call in the name of the backend's user.
+    func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
+
+    /// Members, and who acts.
+    func body(_ print: (inout JSONWriter) -> Void) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            print(&writer)
+            writer.member("by", user)
+            writer.endObject()
+        }
+    }
 }

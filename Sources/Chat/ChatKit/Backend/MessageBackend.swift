@@ -16,6 +16,15 @@ public protocol MessageBackend: Sendable {
     func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Who reacted with what.
     func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction]
+    /// Attaches something of the app's own.
+    func addAction(
+        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) -> MessageAction
+    /// Takes an action back, an edit or a soft deletion too.
+    ///
+    /// - Parameter place: the action's own timetoken.
+    func removeAction(_ place: Timetoken, from timetoken: Timetoken, in channel: String) async throws(ChatError)
+    func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction]
     func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
     func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
     func forward(_ timetoken: Timetoken, in channel: String, to target: String) async throws(ChatError) -> Timetoken
@@ -44,6 +53,22 @@ public struct Reaction: Sendable, Equatable {
     public let timetoken: Timetoken
 
     public init(value: String, userId: String, timetoken: Timetoken) {
+        self.value = value
+        self.userId = userId
+        self.timetoken = timetoken
+    }
+}
+
+/// What a user attached to a message beside reactions: something of the app's own.
+public struct MessageAction: Sendable, Equatable {
+    public let type: String
+    public let value: String
+    public let userId: String
+    /// The action's own place.
+    public let timetoken: Timetoken
+
+    public init(type: String, value: String, userId: String, timetoken: Timetoken) {
+        self.type = type
         self.value = value
         self.userId = userId
         self.timetoken = timetoken

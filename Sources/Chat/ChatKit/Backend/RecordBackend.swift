@@ -31,6 +31,17 @@ public protocol RecordBackend: Sendable {
     func update(
         member user: String, of channel: String, _ fields: MembershipFields
     ) async throws(ChatError) -> MembershipRecord
+    /// Ends somebody's membership; nothing happens when there is none.
+    ///
+    /// - Parameter reason: why, in a moderator's words.
+    func remove(member user: String, from channel: String, reason: String?) async throws(ChatError)
+    /// Takes the channel off the list of the backend's user.
+    ///
+    /// - Parameters:
+    ///   - hidesHistory: older messages are not shown again when the channel comes back.
+    ///   - endsWithMessage: the next message brings it back.
+    func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError)
+    func unhide(_ channel: String) async throws(ChatError)
     /// Nil when the user is no member.
     func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord?
     func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>

@@ -48,4 +48,18 @@ extension Channel {
     public func getMembership(userId: String) async throws(ChatError) -> Membership? {
         try await chat.backend.member(userId, of: id).map { Membership(chat: chat, $0) }
     }
+
+    /// Takes the channel off the user's own list. The user stays a member.
+    ///
+    /// - Parameters:
+    ///   - hidePreviousMessages: they are not shown again when the channel comes back.
+    ///   - allowAutoUnhide: the next message brings it back.
+    public func hide(
+        hidePreviousMessages: Bool = false, allowAutoUnhide: Bool = true
+    ) async throws(ChatError) {
+        try await chat.backend.hide(id, hidesHistory: hidePreviousMessages, endsWithMessage: allowAutoUnhide)
+    }
+
+    /// Puts a hidden channel back on the list.
+    public func unhide() async throws(ChatError) { try await chat.backend.unhide(id) }
 }

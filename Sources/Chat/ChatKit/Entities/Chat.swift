@@ -58,6 +58,9 @@ public final class Chat: Sendable {
     /// A channel by its id, without asking whether it has a record: a channel exists by being used.
     public func channel(_ id: String) -> Channel { Channel(chat: self, id: id) }
 
+    /// A user by its id, without asking whether it has a record.
+    public func user(_ id: String) -> User { User(chat: self, UserRecord(id: id)) }
+
     /// Calls back when the connection of live events is made, lost, made again, or cannot be made.
     public func onConnectionStateChange(
         _ callback: @escaping @Sendable (ConnectionState) -> Void

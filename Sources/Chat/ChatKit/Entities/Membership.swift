@@ -14,6 +14,10 @@ public struct Membership: Sendable {
     public let type: String?
     /// The newest message the user has read; zero for none.
     public let lastReadMessageTimetoken: Timetoken
+    /// The newest message that has reached a device of the user; zero for none.
+    public let lastDeliveredMessageTimetoken: Timetoken
+    /// Whether the channel does not stand in the user's list.
+    public let isHidden: Bool
     public let updated: Timetoken
     public let eTag: String
 
@@ -27,6 +31,8 @@ public struct Membership: Sendable {
         status = record.status
         type = record.type
         lastReadMessageTimetoken = record.read
+        lastDeliveredMessageTimetoken = record.delivered
+        isHidden = record.hiding != nil
         updated = record.updated
         eTag = record.etag
     }
@@ -49,5 +55,13 @@ extension Membership {
         fields.type = type
         return Membership(
             chat: chat, try await chat.backend.update(member: userId, of: channelId, fields))
+    }
+
+    /// Ends the membership: the user leaves, or is removed by one who moderates the channel. Nothing happens when it has
+    /// ended already.
+    ///
+    /// - Parameter reason: why, in a moderator's words.
+    public func delete(reason: String? = nil) async throws(ChatError) {
+        try await chat.backend.remove(member: userId, from: channelId, reason: reason)
     }
 }

@@ -54,7 +54,7 @@ extension Message {
     /// The replies to this message. There is nothing to be made: a thread begins with its first reply.
     public func createThread() -> ThreadChannel { ThreadChannel(parentMessage: self) }
 
-    private func refreshed() async throws(ChatError) -> Message {
+    func refreshed() async throws(ChatError) -> Message {
         guard let state = try await chat.backend.message(timetoken, in: channelId) else {
             throw ChatError(.gone, "the message is deleted")
         }

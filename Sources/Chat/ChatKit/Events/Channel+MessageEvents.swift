@@ -19,6 +19,18 @@ extension ChannelStreams {
         events(of: ["receipt.read"]) { ReadReceipt($0, AnyJSON($0.data)) }
     }
 
+    /// Who is present on the channel, by name, after each coming and going; of many the first 250.
+    public func presenceChanged() -> ChatStream<[String]> {
+        let channel = channel
+        var selection = EventSelection(channels: [channel.id], types: ["presence.*"])
+        selection.hasPresence = true
+        return ChatStream(chat: channel.chat, selection: selection) { event in
+            guard event.type != "presence.state_changed" else { return [] }
+            // Read again: the event says who came or went, and the listener wants all of them.
+            return (try? await channel.whoIsPresent()).map { [$0.userIds] } ?? []
+        }
+    }
+
     /// Everybody who types in the channel, after each change.
     public func typingChanged() -> ChatStream<[String]> {
         events(of: ["typing.started", "typing.stopped"]) { event in
@@ -39,6 +51,10 @@ extension Channel {
 
     public func onReadReceiptReceived(_ callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
         stream.readReceiptReceived().listen { callback($0) }
+    }
+
+    public func onPresenceChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
+        stream.presenceChanged().listen { callback($0) }
     }
 
     public func onTypingChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {

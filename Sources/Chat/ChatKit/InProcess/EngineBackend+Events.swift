@@ -57,11 +57,8 @@ extension EngineBackend {
         }
     }
 
-    fileprivate func reader(_ wanted: EventSelection) async throws(ChatError) -> HubReader {
-        let filter = try wanted.filter.map { text throws(ChatError) in try Filter(text, limits: access.limits) }
-        var selection = try access.selection(channels: wanted.channels, types: wanted.types, filter: filter)
-        if wanted.isDevice { selection = try await access.selection(selection, heardBy: user, on: device) }
-        return HubReader(host, access, selection, since: wanted.since)
+    fileprivate func reader(_ wanted: EventSelection) throws(ChatError) -> HubReader {
+        HubReader(host, try WantedEvents(wanted, access, user: user, device: device))
     }
 }
 
@@ -78,7 +75,7 @@ private actor Opening {
 
     func next() async throws(ChatError) -> LiveNews? {
         if let reader { return try await reader.next() }
-        let made = try await backend.reader(selection)
+        let made = try backend.reader(selection)
         reader = made
         return try await made.next()
     }

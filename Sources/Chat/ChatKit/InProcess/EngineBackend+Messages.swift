@@ -53,6 +53,23 @@ extension EngineBackend {
         return page.items.map { Reaction(value: $0.value, userId: $0.user, timetoken: $0.timetoken) }
     }
 
+    public func addAction(
+        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) -> MessageAction {
+        MessageAction(try await access.addAction(type, value, to: timetoken, in: channel, by: user))
+    }
+
+    public func removeAction(
+        _ place: Timetoken, from timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) {
+        try await access.removeAction(place, from: timetoken, in: channel, by: user)
+    }
+
+    public func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction] {
+        let page = try await access.actions(of: timetoken, in: channel, limit: access.limits.pageMost)
+        return page.items.map { MessageAction($0) }
+    }
+
     public func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError) {
         try await access.pin(timetoken, in: channel, by: user)
     }
@@ -87,5 +104,11 @@ extension EngineBackend {
             throw ChatError(.notFound, "no such message")
         }
         return state
+    }
+}
+
+extension MessageAction {
+    fileprivate init(_ record: MessageActionRecord) {
+        self.init(type: record.type, value: record.value, userId: record.user, timetoken: record.timetoken)
     }
 }

@@ -61,6 +61,19 @@ extension EngineBackend {
         try await access.leave(user, from: channel, by: user)
     }
 
+    public func remove(member: String, from channel: String, reason: String?) async throws(ChatError) {
+        try await access.leave(member, from: channel, reason: reason, by: user)
+    }
+
+    public func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError) {
+        _ = try await access.hide(
+            channel, for: user, hidesHistory: hidesHistory, endsWithMessage: endsWithMessage, by: user)
+    }
+
+    public func unhide(_ channel: String) async throws(ChatError) {
+        _ = try await access.unhide(channel, for: user, by: user)
+    }
+
     public func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord] {
         try await access.invite(users, to: channel, by: user)
     }

@@ -6,33 +6,46 @@ actor HubReader {
     /// Events that may wait; a reader further behind goes on from the store.
     private static let waiting = 1000
 
+    private struct Live: Sendable {
+        let outbox: Outbox
+        let selection: Selection
+        /// How often the groups had changed when it was made.
+        let changes: Int
+    }
+
     private let host: ChatHost
-    private let chat: ChatAccess
-    private let selection: Selection
+    private let wanted: WantedEvents
+    private var chat: ChatAccess { wanted.chat }
     /// Everything up to here has been handed out; nil: begin with what comes.
     private var position: Timetoken?
-    private var live: Outbox?
+    private var live: Live?
     private var stored: CatchUp?
+    private var isDeviceThere = false
+    /// How often the channel groups it follows have changed, and what tells of that.
+    private var changes = 0
+    private var groupWatch: Task<Void, Never>?
 
-    init(_ host: ChatHost, _ chat: ChatAccess, _ selection: Selection, since position: Timetoken?) {
+    init(_ host: ChatHost, _ wanted: WantedEvents) {
         self.host = host
-        self.chat = chat
-        self.selection = selection
-        self.position = position
+        self.wanted = wanted
+        position = wanted.since
     }
 
     deinit {
-        guard let live else { return }
-        host.remove(live)
-        Task { [hub = chat.service.hub, selection] in await hub.detach(live, from: selection) }
+        groupWatch?.cancel()
+        if let live { host.remove(live.outbox) }
+        Task { [live, wanted, isDeviceThere] in
+            if let live { await wanted.chat.service.hub.detach(live.outbox, from: live.selection) }
+            if isDeviceThere { await wanted.deviceWent() }
+        }
     }
 
     func next() async throws(ChatError) -> LiveNews? {
         while true {
             guard let live else { return try await join() }
             if let news = try await fromStore() { return news }
-            if let news = await fromHub(live) { return news }
-            guard live.hasOverflown else { return nil }
+            if let news = await fromHub(live.outbox) { return news }
+            guard live.outbox.hasOverflown || live.changes != changes else { return nil }
             await leave(live)
         }
     }
@@ -41,18 +54,25 @@ actor HubReader {
     private func join() async throws(ChatError) -> LiveNews {
         let hub = chat.service.hub
         guard await hub.isRunning else { throw .notListening }
+        try await watchGroups()
+        let changes = changes
+        let selection = try await wanted.selection()
         let outbox = Outbox(capacity: Self.waiting)
         host.add(outbox)
-        await hub.attach(outbox, to: selection)
-        live = outbox
-        let joined = await hub.position
+        live = Live(outbox: outbox, selection: selection, changes: changes)
+        let (joined, hearing) = await hub.join(outbox, selection)
+        if changes != self.changes { outbox.close() }
+        if !isDeviceThere {
+            isDeviceThere = true
+            await wanted.deviceCame()
+        }
         guard let asked = position else {
             position = joined
             return .connected(at: joined, hasGap: false)
         }
         let resumption = try await chat.resume(at: asked.description)
         position = resumption.from
-        stored = chat.catchUp(selection, after: resumption.from, upTo: joined)
+        stored = chat.catchUp(selection, hearing: hearing, after: resumption.from, upTo: joined)
         return .connected(at: resumption.from, hasGap: resumption.hasGap)
     }
 
@@ -80,9 +100,39 @@ actor HubReader {
         return nil
     }
 
-    private func leave(_ outbox: Outbox) async {
-        live = nil
-        host.remove(outbox)
-        await chat.service.hub.detach(outbox, from: selection)
+    private func leave(_ live: Live) async {
+        self.live = nil
+        host.remove(live.outbox)
+        await chat.service.hub.detach(live.outbox, from: live.selection)
+    }
+}
+
+// MARK: - Channel groups
+
+extension HubReader {
+    private func watchGroups() async throws(ChatError) {
+        let groups = wanted.groups
+        guard groupWatch == nil, !groups.isEmpty else { return }
+        let directory = chat.service.engine.directory
+        let revision = try await directory.revision()
+        groupWatch = Task { [weak self] in
+            for await commit in await directory.changes(after: revision) where !groups.isDisjoint(with: commit.keys) {
+                await self?.groupsChanged()
+            }
+        }
+    }
+
+    /// What is waiting is still read; then it goes on with what the groups hold, from where it stands.
+    private func groupsChanged() {
+        changes += 1
+        live?.outbox.close()
+    }
+}
+
+extension Hub {
+    /// Attaches a sink; in one turn with it, from where on it gets everything and what may be heard of what was before.
+    fileprivate func join(_ sink: Outbox, _ selection: Selection) -> (position: Timetoken, hearing: Hearing?) {
+        attach(sink, to: selection)
+        return (position, hearing(of: selection))
     }
 }

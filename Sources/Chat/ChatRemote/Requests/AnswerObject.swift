@@ -17,6 +17,12 @@ struct AnswerObject: Sendable {
 
     func timetoken(_ name: String) -> Timetoken { value[name]?.string.flatMap { Timetoken(text: $0) } ?? .zero }
 
+    /// A member that must be there.
+    func text(_ name: String) throws(ChatError) -> String {
+        guard let text = value[name]?.string else { throw .foreignAnswer }
+        return text
+    }
+
     /// When the record changed last, to the microsecond.
     private var updated: Timetoken { value["updated_at"]?.string.flatMap { Timetoken(timestamp: $0) } ?? .zero }
 
@@ -44,9 +50,58 @@ struct AnswerObject: Sendable {
             return record
         }
     }
+
+    var restriction: RestrictionRecord {
+        get throws(ChatError) {
+            guard var record = RestrictionRecord(value) else { throw .foreignAnswer }
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var group: GroupRecord {
+        get throws(ChatError) {
+            let channels = (value["channels"]?.elements ?? []).compactMap(\.string)
+            var record = GroupRecord(id: try text("id"), channels: channels)
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var action: MessageAction {
+        get throws(ChatError) {
+            MessageAction(
+                type: try text("type"), value: try text("value"), userId: try text("user"),
+                timetoken: timetoken("action_timetoken"))
+        }
+    }
 }
 
 extension Answer {
+    /// A number that must be there.
+    func count(_ name: String) throws(ChatError) -> Int {
+        guard let count = self[name]?.integer else { throw .foreignAnswer }
+        return Int(count)
+    }
+
+    /// The numbers of an object.
+    func counts(_ name: String) -> [String: Int] {
+        let members = (self[name]?.members ?? []).compactMap { member in
+            member.value.integer.map { (member.name, Int($0)) }
+        }
+        return Dictionary(members, uniquingKeysWith: { $1 })
+    }
+
+    /// The texts of an object.
+    func texts(_ name: String) -> [String: String] {
+        let members = (self[name]?.members ?? []).compactMap { member in
+            member.value.string.map { (member.name, $0) }
+        }
+        return Dictionary(members, uniquingKeysWith: { $1 })
+    }
+
     var object: AnswerObject { get throws(ChatError) { try AnswerObject(text) } }
 
     /// The objects of a list's page.

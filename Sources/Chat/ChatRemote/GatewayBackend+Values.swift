@@ -1,0 +1,70 @@
+public import ChatKit
+public import ChatModel
+import JSON
+
+extension GatewayBackend {
+    public func metadata(of channel: String) async throws(ChatError) -> [String: String] {
+        try await send(Call("GET", RequestPath("channels", channel, "metadata"))).texts("metadata")
+    }
+
+    public func create(metadata: [String: String], of channel: String) async throws(ChatError) -> [String: String] {
+        let body = body { $0.member("metadata", metadata.json.text) }
+        return try await send(Call("POST", RequestPath("channels", channel, "metadata"), body: body))
+            .texts("metadata")
+    }
+
+    public func update(
+        metadata: [String: String], adding: Bool, of channel: String
+    ) async throws(ChatError) -> [String: String] {
+        let body = body { writer in
+            writer.member("metadata", metadata.json.text)
+            writer.member("upsert", adding)
+        }
+        var call = Call("PATCH", RequestPath("channels", channel, "metadata"), body: body)
+        // Texts that are what they should be already change nothing.
+        call.isHarmless = true
+        return try await send(call).texts("metadata")
+    }
+
+    public func delete(metadata key: String?, of channel: String) async throws(ChatError) {
+        let path = RequestPath(["channels", channel, "metadata"] + (key.map { [$0] } ?? []))
+        _ = try await send(Call("DELETE", by(path)))
+    }
+
+    public func counters(of channel: String) async throws(ChatError) -> [String: Int] {
+        try await send(Call("GET", RequestPath("channels", channel, "metacounters"))).counts("metacounters")
+    }
+
+    public func create(counters: [String: Int], of channel: String) async throws(ChatError) -> [String: Int] {
+        let body = body { $0.member("metacounters", counters.json.text) }
+        return try await send(Call("POST", RequestPath("channels", channel, "metacounters"), body: body))
+            .counts("metacounters")
+    }
+
+    public func update(
+        counters: [String: Int], _ change: CounterChange, adding: Bool, of channel: String
+    ) async throws(ChatError) -> [String: Int] {
+        let body = body { writer in
+            writer.member("metacounters", counters.json.text)
+            writer.member("mode", change.word)
+            writer.member("upsert", adding)
+        }
+        return try await send(Call("PATCH", RequestPath("channels", channel, "metacounters"), body: body))
+            .counts("metacounters")
+    }
+
+    public func delete(counter key: String?, of channel: String) async throws(ChatError) {
+        let path = RequestPath(["channels", channel, "metacounters"] + (key.map { [$0] } ?? []))
+        _ = try await send(Call("DELETE", by(path)))
+    }
+}
+
+extension CounterChange {
+    fileprivate var word: String {
+        switch self {
+        case .set: "set"
+        case .increase: "inc"
+        case .decrease: "dec"
+        }
+    }
+}

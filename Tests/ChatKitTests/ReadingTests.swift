@@ -1,0 +1,75 @@
+import ChatKit
+import Testing
+
+@Suite("What is read and unread") struct ReadingTests {
+    /// A group of `ana` and `ben`, in which `ben` has written twice.
+    private func crew(_ chat: Chat) async throws -> (membership: Membership, first: Timetoken) {
+        let ben = try await chat.acting(as: "ben")
+        _ = try await chat.createGroupConversation(invitedUsers: [ben.currentUser], channelId: "crew")
+        try await ben.channel("crew").join()
+        let first = try await ben.channel("crew").sendText("one")
+        try await ben.channel("crew").sendText("two")
+        return (try #require(try await chat.channel("crew").getMembership(userId: "ana")), first)
+    }
+
+    @Test("is counted by channel and in all, and falls with the mark", arguments: Way.allCases)
+    func marks(way: Way) async throws {
+        try await way.withChat { chat in
+            let (membership, first) = try await crew(chat)
+            #expect(try await membership.getUnreadMessagesCount() == 2)
+            #expect(try await chat.getTotalUnreadMessageCount() == UnreadCount(total: 2, byCustomType: [:]))
+            let marked = try await membership.setLastReadMessageTimetoken(first)
+            #expect(marked.lastReadMessageTimetoken == first)
+            #expect(try await marked.getUnreadMessagesCount() == 1)
+            // A mark goes forward only.
+            let newest = try #require(try await chat.channel("crew").getHistory().messages.last)
+            #expect(try await marked.setLastReadMessage(newest).lastReadMessageTimetoken == newest.timetoken)
+            #expect(
+                try await marked.setLastReadMessageTimetoken(first).lastReadMessageTimetoken == newest.timetoken)
+            #expect(try await chat.getTotalUnreadMessageCount().total == 0)
+        }
+    }
+
+    @Test("is marked for a channel or for all at once", arguments: Way.allCases)
+    func all(way: Way) async throws {
+        try await way.withChat { chat in
+            let (membership, _) = try await crew(chat)
+            try await membership.channel.markAsDelivered()
+            let delivered = try #require(try await membership.channel.getMembership(userId: "ana"))
+            #expect(delivered.lastDeliveredMessageTimetoken > delivered.lastReadMessageTimetoken)
+            #expect(try await chat.markAllMessagesAsRead() == ["crew"])
+            #expect(try await chat.markAllMessagesAsRead() == [])
+            try await chat.acting(as: "ben").channel("crew").sendText("three")
+            #expect(try await membership.getUnreadMessagesCount() == 1)
+            try await membership.channel.markAsRead()
+            #expect(try await membership.getUnreadMessagesCount() == 0)
+        }
+    }
+
+    @Test("is told to those who wrote", arguments: Way.allCases)
+    func receipts(way: Way) async throws {
+        try await way.withChat { chat in
+            let (membership, first) = try await crew(chat)
+            let heard = Heard<ReadReceipt>()
+            let listener = chat.channel("crew").onReadReceiptReceived { heard($0) }
+            await listener.ready()
+            try await membership.setLastReadMessageTimetoken(first)
+            let receipt = try #require(await heard.next().first)
+            #expect(receipt.userId == "ana")
+            #expect(receipt.lastReadTimetoken == first)
+        }
+    }
+
+    @Test("leaves out channels that are hidden for good", arguments: Way.allCases)
+    func hidden(way: Way) async throws {
+        try await way.withChat { chat in
+            let (membership, _) = try await crew(chat)
+            try await membership.channel.hide(allowAutoUnhide: false)
+            #expect(try await membership.channel.getMembership(userId: "ana")?.isHidden == true)
+            #expect(try await chat.getTotalUnreadMessageCount().total == 0)
+            try await membership.channel.unhide()
+            #expect(try await membership.channel.getMembership(userId: "ana")?.isHidden == false)
+            #expect(try await chat.getTotalUnreadMessageCount().total == 2)
+        }
+    }
+}
