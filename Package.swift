@@ -111,7 +111,10 @@ let package = Package(
             ]),
         tests(
             "ChatKitTests",
-            uses: ["ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine"]),
+            uses: [
+                "ChatCore", "ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "Locking",
+                "SQLiteEngine",
+            ]),
         tests(
             "GatewayTests",
             uses: ["ChatCore", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),

@@ -15,7 +15,14 @@ final class RestartingGateway: Sendable {
 
     init(_ configuration: Configuration) { self.configuration = Lock(configuration) }
 
-    func start() async throws -> String {
+    /// - Parameter isAnother: whether it is a gateway that knows nothing of the first one, and not the key `dev` either.
+    func start(isAnother: Bool = false) async throws -> String {
+        if isAnother {
+            configuration.withLock { configuration in
+                configuration.isDevelopment = false
+                configuration.dataDirectory += "/another"
+            }
+        }
         let (stopped, stop) = AsyncStream.makeStream(of: Never.self)
         let (addresses, heard) = AsyncStream.makeStream(of: String.self)
         let configuration = configuration.withLock { $0 }

@@ -15,23 +15,30 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     /// Runs `body` with the chat of the user `ana` on an empty store.
     func withChat(_ body: @escaping @Sendable (Chat) async throws -> Void) async throws {
+        try await withBackend { backend in try await body(try await Chat(backend)) }
+    }
+
+    /// Runs `body` with the backend of that user, and closes it.
+    func withBackend(_ body: @escaping @Sendable (any ChatBackend) async throws -> Void) async throws {
         switch self {
         case .inProcess:
-            let chat = try await Chat(engine: SQLiteEngine(path: ":memory:"), app: "demo", user: "ana")
-            try await Self.closing(chat, body)
+            let engine = try await SQLiteEngine(path: ":memory:")
+            try await Self.closing(try await EngineBackend(engine, app: "demo", user: "ana"), body)
         case .gateway:
             try await withGateway { url in
-                try await Self.closing(try await Chat(url: url, key: "dev", user: "ana"), body)
+                try await Self.closing(try GatewayBackend(url: url, key: "dev", user: "ana"), body)
             }
         }
     }
 
-    private static func closing(_ chat: Chat, _ body: (Chat) async throws -> Void) async throws {
-        do { try await body(chat) } catch {
-            await chat.close()
+    private static func closing(
+        _ backend: any ChatBackend, _ body: (any ChatBackend) async throws -> Void
+    ) async throws {
+        do { try await body(backend) } catch {
+            await backend.close()
             throw error
         }
-        await chat.close()
+        await backend.close()
     }
 }
 

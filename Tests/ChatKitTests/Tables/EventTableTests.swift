@@ -1,0 +1,49 @@
+import ChatKit
+import Testing
+
+import enum ChatCore.BuiltInCatalogue
+
+@Suite("The table of events", .timeLimit(.minutes(2))) struct EventTableTests {
+    /// Types that no call of the library causes, and why.
+    private static let exempt = [
+        "webhook.": "what the gateway reports of itself on `$system`", "source.": "likewise", "schema.": "likewise",
+        "key.": "likewise", "stream.": "likewise", "system.": "likewise",
+        "connection.failed": "takes a device that stays away for two minutes",
+        "connection.canceled": "takes an administrator who ends a device's session",
+    ]
+
+    @Test("has a row for every type of the catalogue")
+    func complete() {
+        let rows = Set(EventRow.all.map(\.type))
+        for type in BuiltInCatalogue.all.map(\.name) {
+            let isExempt = Self.exempt.keys.contains { type == $0 || $0.hasSuffix(".") && type.hasPrefix($0) }
+            #expect(rows.contains(type) != isExempt, "\(type)")
+        }
+        for type in rows { #expect(BuiltInCatalogue.named(type) != nil, "\(type)") }
+    }
+
+    @Test(
+        "is what happens: told to those it is for and to no others, and kept or not", arguments: EventRow.all,
+        Way.allCases)
+    func row(row: EventRow, way: Way) async throws {
+        guard row.ways.contains(way) else { return }
+        try await Stage.play(way) { stage in
+            try await row.before(stage)
+            let phone = try #require(stage.backends[.phone])
+            let everything = await Listening.all(of: phone)
+            var ears: [Ear: Listening] = [:]
+            for (ear, backend) in stage.backends { ears[ear] = await Listening.device(of: backend) }
+            try await row.cause(stage)
+            let event = try #require(await everything.first(row.isAbout), "it did not happen")
+            for ear in row.hears { _ = try #require(await ears[ear]?.first(row.isAbout), "\(ear) is to hear it") }
+            try await stage.fence()
+            for (ear, listening) in ears where !row.hears.contains(ear) {
+                #expect(await !listening.hears(row.isAbout), "\(ear) is not to hear it")
+            }
+            var query = EventQuery(channel: event.channel.name)
+            query.types = [row.type]
+            let isKept = try await !phone.history(query).items.isEmpty
+            #expect(isKept == (BuiltInCatalogue.named(row.type)?.retention == .kept))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import ChatKit
+import Testing
+
+/// A device that listens, by whose it is.
+enum Ear: String, CaseIterable, Sendable {
+    /// Of `ana`, who has made the channels and does what happens, on her phone.
+    case phone, tablet
+    /// Has joined `crew`, and is inside `lobby`.
+    case ben
+    /// Invited to `crew`.
+    case cleo, dora
+    /// Strangers. `zoe` has no record.
+    case eve, zoe
+
+    var user: String {
+        switch self {
+        case .phone, .tablet: "ana"
+        case .ben, .cleo, .dora, .eve, .zoe: rawValue
+        }
+    }
+}
+
+/// Where the tables of events play: a group `crew`, an open channel `lobby`, and people with devices.
+struct Stage: Sendable {
+    let backends: [Ear: any ChatBackend]
+    private let chats: [Ear: Chat]
+    private let gus: Chat
+
+    /// Runs a scene on a new stage.
+    static func play(_ way: Way, _ scene: @escaping @Sendable (Stage) async throws -> Void) async throws {
+        try await way.withBackend { backend in try await scene(try await Stage(backend)) }
+    }
+
+    private init(_ phone: any ChatBackend) async throws {
+        var backends: [Ear: any ChatBackend] = [:]
+        var chats: [Ear: Chat] = [:]
+        for ear in Ear.allCases {
+            let backend = ear == .phone ? phone : phone.acting(as: ear.user)
+            backends[ear] = backend
+            if ear != .zoe { chats[ear] = try await Chat(backend) }
+        }
+        self.backends = backends
+        self.chats = chats
+        gus = try await Chat(phone.acting(as: "gus"))
+        try await build()
+    }
+
+    private func build() async throws {
+        let ana = try chat(.phone)
+        let users = [try chat(.ben), try chat(.cleo), try chat(.dora)].map(\.currentUser)
+        _ = try await ana.createGroupConversation(invitedUsers: users, channelId: "crew")
+        try await chat(.ben).channel("crew").join()
+        _ = try await ana.createChannel(id: "lobby", type: .open)
+        try await ana.channel("lobby").enter()
+        try await chat(.ben).channel("lobby").enter()
+        _ = try await gus.createChannel(id: "fence", type: .open)
+        for ear in Ear.allCases { _ = try await backends[ear]?.enter("fence") }
+    }
+
+    func chat(_ ear: Ear) throws -> Chat { try #require(chats[ear]) }
+    func crew(_ ear: Ear = .phone) throws -> Channel { try chat(ear).channel("crew") }
+    func lobby(_ ear: Ear = .phone) throws -> Channel { try chat(ear).channel("lobby") }
+
+    /// A message that is there.
+    func message(_ text: String = "hi", in channel: Channel, by ear: Ear = .phone) async throws -> Message {
+        let timetoken = try await chat(ear).channel(channel.id).sendText(text)
+        return try #require(try await channel.getMessage(timetoken: timetoken))
+    }
+
+    /// What everybody hears, after everything that has happened.
+    func fence() async throws { try await gus.channel("fence").sendText("fence") }
+}
+
+/// What comes of a followed selection.
+final class Listening: Sendable {
+    private let events: AsyncStream<Event>
+    private let connected: AsyncStream<Never>
+    private let task: Task<Void, Never>
+
+    init(_ backend: any ChatBackend, _ selection: EventSelection) {
+        let (events, told) = AsyncStream.makeStream(of: Event.self)
+        let (connected, isConnected) = AsyncStream.makeStream(of: Never.self)
+        self.events = events
+        self.connected = connected
+        task = Task {
+            // What is over is over: whoever waits for an event misses it then.
+            try? await Self.follow(backend, selection, told, isConnected)
+            isConnected.finish()
+            told.finish()
+        }
+    }
+
+    /// As a device of the backend's user hears it.
+    static func device(of backend: any ChatBackend) async -> Listening {
+        var selection = EventSelection()
+        selection.isDevice = true
+        let listening = Listening(backend, selection)
+        for await _ in listening.connected {}
+        return listening
+    }
+
+    /// Everything there is.
+    static func all(of backend: any ChatBackend) async -> Listening {
+        var selection = EventSelection()
+        selection.hasPresence = true
+        let listening = Listening(backend, selection)
+        for await _ in listening.connected {}
+        return listening
+    }
+
+    private static func follow(
+        _ backend: any ChatBackend, _ selection: EventSelection, _ told: AsyncStream<Event>.Continuation,
+        _ connected: AsyncStream<Never>.Continuation
+    ) async throws {
+        for try await news in backend.events(selection) {
+            switch news {
+            case .connected: connected.finish()
+            case .events(let batch, _): for event in batch { told.yield(event) }
+            case .interrupted: break
+            }
+        }
+    }
+
+    /// Waits for an event; nil when following is over.
+    func first(_ isWanted: (Event) -> Bool) async -> Event? {
+        for await event in events where isWanted(event) { return event }
+        return nil
+    }
+
+    /// Whether an event comes before the fence.
+    func hears(_ isWanted: (Event) -> Bool) async -> Bool {
+        let event = await first { isWanted($0) || $0.channel.name == "fence" }
+        return event.map(isWanted) ?? false
+    }
+
+    func close() { task.cancel() }
+
+    deinit { task.cancel() }
+}
