@@ -24,6 +24,7 @@ public final class ChatService: Sendable {
     public let presence: PresenceTracker
     let restrictionEnds: RestrictionEnds
     let unread: UnreadBoard
+    let sweeps: Sweeps
     private let deletionCount = Atomic<UInt64>(0)
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
@@ -39,12 +40,13 @@ public final class ChatService: Sendable {
         hub = Hub(log: engine.log, executor: executor)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
-        presence = PresenceTracker(engine: engine, limits: limits, clock: clock)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
-        unread = UnreadBoard(engine: engine, limits: limits)
+        sweeps = Sweeps(directory: engine.directory)
+        unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits)
         restrictionEnds = RestrictionEnds(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
-        standings = Standings(directory: engine.directory, keyring: keyring, limits: limits)
+        standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
+        presence = PresenceTracker(engine: engine, standings: standings, limits: limits, clock: clock)
     }
 
     /// How often events were deleted here: who keeps events in memory for a moment looks whether that is still true.
@@ -82,6 +84,9 @@ public final class ChatService: Sendable {
             let typesRevision = try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: typesRevision) }
             group.addTask { await self.eventTypes.reportViolations() }
+            let sweepsRevision = try await sweeps.load(keyring.apps.map(\.space))
+            group.addTask { await self.sweeps.follow(from: sweepsRevision) }
+            group.addTask { await self.keepSweeping() }
             let standingsRevision = try await standings.load()
             group.addTask { await self.standings.follow(from: standingsRevision) }
             group.addTask { await self.presence.run() }
@@ -101,6 +106,7 @@ public final class ChatService: Sendable {
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         let decided = try await engine.directory.decide(keys, body)
+        sweeps.note(decided.changes)
         let keys = decided.changes.map(\.key)
         standings.forget(keys)
         if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }

@@ -15,7 +15,7 @@ extension ChatAccess {
         try caller.demand(.read)
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: space), on: device, naming: selection.channels.names, reading: service.engine,
-            now: service.clock.now)
+            sweeps: service.sweeps, now: service.clock.now)
         return selection.heard(by: viewer)
     }
 }

@@ -6,10 +6,11 @@ extension Hub {
     /// - Parameters:
     ///   - names: the channels the stream will name.
     ///   - engine: where memberships, restrictions and participants are read.
+    ///   - sweeps: what of them counts no more.
     /// - Throws: what the store throws; `.unavailable` when the hub stops.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, reading engine: any Engine,
-        now: Timetoken
+        sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
         let attendance = roster.enter(user)
@@ -18,7 +19,7 @@ extension Hub {
         guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
         roster.beginLoad()
         defer { roster.endLoad() }
-        let reading = try await RosterReading.read(user, naming: unknown, of: engine, now: now)
+        let reading = try await RosterReading.read(user, naming: unknown, of: engine, sweeps: sweeps, now: now)
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.space)
         guard await reach(newest) else { throw ChatError.notListening }

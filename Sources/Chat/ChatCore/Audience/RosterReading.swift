@@ -24,16 +24,18 @@ struct RosterReading: Sendable {
 extension RosterReading {
     /// Reads everything about a user.
     static func read(
-        _ user: UserID, naming names: Set<ExactText>, of engine: any Engine, now: Timetoken
+        _ user: UserID, naming names: Set<ExactText>, of engine: any Engine, sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> RosterReading {
         var reading = RosterReading()
         let directory = engine.directory
         let prefix = MembershipRecord.prefix(of: user.name)
         try await forEach(.membership, prefix, user.space, directory) { record in
-            if let membership = MembershipRecord(record) { reading.take(membership) }
+            guard let membership = MembershipRecord(record), !sweeps.hide(membership, in: user.space) else { return }
+            reading.take(membership)
         }
         try await forEach(.restriction, prefix, user.space, directory) { record in
-            if let restriction = RestrictionRecord(record) { reading.take(restriction, now: now) }
+            guard let restriction = RestrictionRecord(record), !sweeps.hide(restriction, in: user.space) else { return }
+            reading.take(restriction, now: now)
         }
         for channel in try await engine.presence.channels(of: user, as: .participant) {
             let place = reading.places[ExactText(channel.name)] ?? Whereabouts(standing: [], since: .zero)

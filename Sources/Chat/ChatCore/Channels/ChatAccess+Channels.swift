@@ -49,9 +49,8 @@ extension ChatAccess {
 
     /// Deletes a channel's record with its members, restrictions, texts and counters; for operators. Its events stay.
     ///
-    /// The record goes with everything counted, in one step; members and restrictions follow in bounded ones. Nobody is
-    /// taken for a member meanwhile, since that takes a record, and what a crash leaves goes before the channel is made
-    /// again.
+    /// That is one step, after which nobody is a member or restricted any more; the records of members, and who is inside,
+    /// are swept up behind it, by the next start if need be.
     ///
     /// - Returns: whether there was one.
     @discardableResult public func delete(
@@ -61,19 +60,17 @@ extension ChatAccess {
         let actor = try actor(named)
         let key = ChannelRecord.key(name, in: space)
         let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
-        let decided = try await decide([key] + beside) { situation throws(ChatError) in
+        return try await decide([key] + beside) { situation throws(ChatError) in
             guard let channel = situation[key].flatMap(ChannelRecord.init) else { return Decision(false) }
             try actor.demandOperator(of: channel)
             let counts = MemberCounts(situation[beside[0]])
-            let changes = [RecordChange(key, body: nil, demand: demand)] + beside.map { RecordChange($0, body: nil) }
+            let sweep = SweepRecord(channel: name, since: situation.next)
+            let changes =
+                [RecordChange(key, body: nil, demand: demand)] + beside.map { RecordChange($0, body: nil) }
+                + [RecordChange(SweepRecord.key(name, in: space), body: sweep.body)]
             let event = deleted(channel, counts, at: situation.now, by: actor.user)
             return Decision(true, changes: changes, events: [event])
-        }
-        if decided.value {
-            try await sweepMembers(of: name)
-            try await sweep(.restriction, of: name)
-        }
-        return decided.value
+        }.value
     }
 
     /// Changes a record that is there, and tells who is in the channel what is different.
@@ -95,25 +92,6 @@ extension ChatAccess {
             return Decision(ChannelView(channel: channel, counts: counts), changes: [write], events: events)
         }
         return decided.value.stamped(decided.record(key))
-    }
-
-    func sweepMembers(of channel: String) async throws(ChatError) { try await sweep(.membership, of: channel) }
-
-    /// Removes the records that belong to a channel, as long as it has none of its own.
-    private func sweep(_ kind: RecordKind, of channel: String) async throws(ChatError) {
-        let owner = ChannelRecord.key(channel, in: space)
-        var query = RecordQuery(kind, in: space, limit: limits.pageMost)
-        query.parent = channel
-        while true {
-            let page = try await directory.list(query)
-            let keys = page.items.map(\.key)
-            guard !keys.isEmpty else { return }
-            let decided = try await decide([owner]) { situation in
-                guard situation[owner] == nil else { return Decision(false) }
-                return Decision(true, changes: keys.map { RecordChange($0, body: nil) })
-            }
-            guard decided.value, page.hasMore else { return }
-        }
     }
 }
 

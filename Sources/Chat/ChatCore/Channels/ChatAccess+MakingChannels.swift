@@ -56,7 +56,6 @@ extension ChatAccess {
         _ channel: ChannelRecord, _ users: [String], by actor: Actor
     ) async throws(ChatError) -> Written<ChannelView> {
         try demandRecord(of: channel.id)
-        try await sweepMembers(of: channel.id)
         let members = (actor.user.map { [$0] } ?? []) + users
         let key = ChannelRecord.key(channel.id, in: space)
         let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: space)

@@ -6,14 +6,18 @@ extension ChatAccess {
         try await demandSight(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: space, limits: limits)
         query.parent = channel
-        return try await directory.list(query).mapped(MembershipRecord.init)
+        var page = try await directory.list(query).mapped(MembershipRecord.init)
+        page.items.removeAll { service.sweeps.hide($0, in: space) }
+        return page
     }
 
     /// One member; nil when the user is none.
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
         try await demandSight(of: channel)
         try Names.check(user: user)
-        return try await directory.read(MembershipRecord.key(user, channel, in: space)).flatMap(MembershipRecord.init)
+        let member = try await directory.read(MembershipRecord.key(user, channel, in: space)).flatMap(
+            MembershipRecord.init)
+        return member.flatMap { service.sweeps.hide($0, in: space) ? nil : $0 }
     }
 
     /// The channels a user is a member of or invited to, as far as the caller reaches them.
@@ -25,7 +29,7 @@ extension ChatAccess {
         query.idPrefix = MembershipRecord.prefix(of: user)
         query.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
         var page = try await directory.list(query).mapped(MembershipRecord.init)
-        page.items.removeAll { !caller.reaches(channel: $0.channel) }
+        page.items.removeAll { !caller.reaches(channel: $0.channel) || service.sweeps.hide($0, in: space) }
         return page
     }
 }

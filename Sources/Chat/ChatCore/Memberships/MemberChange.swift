@@ -21,7 +21,10 @@ struct MemberChange {
 
     /// Everything that a change of these users' memberships looks at.
     static func keys(of channel: String, users: [String], by actor: Actor, in space: SpaceID) -> [RecordKey] {
-        var keys = [ChannelRecord.key(channel, in: space), MemberCounts.key(channel, in: space)]
+        var keys = [
+            ChannelRecord.key(channel, in: space), MemberCounts.key(channel, in: space),
+            SweepRecord.key(channel, in: space),
+        ]
         for user in users {
             keys.append(UserRecord.key(user, in: space))
             keys.append(MembershipRecord.key(user, channel, in: space))
@@ -65,7 +68,7 @@ struct MemberChange {
         if let changed = memberships[ExactText(user)] { return changed }
         // Before there is a channel, there is nobody in it.
         guard channelBefore != nil else { return nil }
-        return situation[MembershipRecord.key(user, channel.id, in: chat.space)].flatMap(MembershipRecord.init)
+        return situation.membership(of: user, in: channel.id, chat.space)
     }
 
     /// The user's record, or the bare id.
@@ -80,8 +83,7 @@ struct MemberChange {
 
     /// - Throws: `.forbidden`, slug `banned`.
     func refuseBanned(_ user: String) throws(ChatError) {
-        let record = situation[RestrictionRecord.key(user, channel.id, in: chat.space)]
-        guard let restriction = record.flatMap(RestrictionRecord.init), restriction.isBanned,
+        guard let restriction = situation.restriction(of: user, in: channel.id, chat.space), restriction.isBanned,
             !restriction.isOver(at: situation.now)
         else { return }
         throw ChatError(

@@ -27,14 +27,16 @@ extension ChatAccess {
         _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
         _ check: @escaping @Sendable (Situation) throws(ChatError) -> Void = { _ in }
     ) async throws(ChatError) {
-        let membership = actor.user.map { MembershipRecord.key($0, channel, in: space) }
+        let membership = actor.user.map {
+            [MembershipRecord.key($0, channel, in: space), SweepRecord.key(channel, in: space)]
+        }
         let channelKey = ChannelRecord.key(channel, in: space)
-        _ = try await decide(keys + (membership.map { [$0] } ?? [])) { situation throws(ChatError) in
+        _ = try await decide(keys + (membership ?? [])) { situation throws(ChatError) in
             var record = situation[channelKey].flatMap { ChannelRecord($0) }
             guard let kind = record?.kind else {
                 throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
             }
-            let member = membership.flatMap { situation[$0] }.flatMap { MembershipRecord($0) }
+            let member = actor.user.flatMap { situation.membership(of: $0, in: channel, space) }
             if kind != .direct || member?.state != .joined { try actor.demandOperator(of: record) }
             try check(situation)
             var decision = Decision(())

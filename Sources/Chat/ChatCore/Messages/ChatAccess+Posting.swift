@@ -9,11 +9,17 @@ private struct TiedPost: Sendable {
     let root: Event?
     let channelKey: RecordKey
     let rootKey: RecordKey?
-    /// Whom the message mentions, with the membership that decides whether they are told.
-    let mentioned: [(user: String, membership: RecordKey)]
 
-    var keys: [RecordKey] { [channelKey] + (rootKey.map { [$0] } ?? []) + mentioned.map(\.membership) }
     var channel: String { draft.channel.name }
+    var keys: [RecordKey] { [channelKey] + (rootKey.map { [$0] } ?? []) + memberships }
+
+    /// They decide which of those the message mentions are told.
+    private var memberships: [RecordKey] {
+        guard !ties.mentioned.isEmpty else { return [] }
+        let space = draft.channel.space
+        return [SweepRecord.key(channel, in: space)]
+            + ties.mentioned.map { MembershipRecord.key($0, channel, in: space) }
+    }
 }
 
 extension ChatAccess {
@@ -54,8 +60,7 @@ extension ChatAccess {
         return TiedPost(
             draft: try await admit(emission), ties: ties, root: root?.event,
             channelKey: ChannelRecord.key(emission.channel, in: space),
-            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) },
-            mentioned: ties.mentioned.map { ($0, MembershipRecord.key($0, emission.channel, in: space)) })
+            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) })
     }
 
     private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
@@ -90,13 +95,13 @@ extension ChatAccess {
     /// is mentioned.
     private func mentions(of post: TiedPost, in channel: ChannelRecord?, _ situation: Situation) -> [EventDraft] {
         let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
-        let told = post.mentioned.filter { mentioned in
+        let told = post.ties.mentioned.filter { user in
             switch channel?.kind {
-            case .direct, .group, .public: situation[mentioned.membership] != nil
-            case .open: service.presence.isInside(mentioned.user, self.channel(post.channel))
+            case .direct, .group, .public: situation.membership(of: user, in: post.channel, space) != nil
+            case .open: service.presence.isInside(user, self.channel(post.channel))
             case nil: true
             }
-        }.map(\.user).prefix(limits.mentionsTold)
+        }.prefix(limits.mentionsTold)
         let targets: [(channel: String, audience: Audience)] =
             everybody
             ? [(post.channel, channel.audience(members: .joinedButOrigin, inside: .participants))]

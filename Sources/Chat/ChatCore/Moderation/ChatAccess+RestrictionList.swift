@@ -8,8 +8,7 @@ extension ChatAccess {
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
         try await demandSightOfRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: space))
-        guard let restriction = record.flatMap(RestrictionRecord.init), !restriction.isOver(at: service.clock.now)
-        else {
+        guard let restriction = record.flatMap(RestrictionRecord.init), isInForce(restriction) else {
             throw ChatError(
                 .notFound, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
         }
@@ -43,11 +42,14 @@ extension ChatAccess {
     /// A page holds fewer than its limit where some are over and not swept up yet.
     private func restrictions(_ query: RecordQuery) async throws(ChatError) -> Page<RestrictionRecord> {
         let page = try await directory.list(query)
-        let now = service.clock.now
         let items = page.items.compactMap { RestrictionRecord($0) }.filter { restriction in
-            !restriction.isOver(at: now) && caller.reaches(channel: restriction.channel)
+            isInForce(restriction) && caller.reaches(channel: restriction.channel)
         }
         return Page(items: items, hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    private func isInForce(_ restriction: RestrictionRecord) -> Bool {
+        !restriction.isOver(at: service.clock.now) && !service.sweeps.hide(restriction, in: space)
     }
 
     /// A credential of a user sees that user's own restrictions, and of channels it moderates all.

@@ -35,13 +35,11 @@ struct RestrictionChange {
     func demandRights() throws(ChatError) {
         try actor.demandOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
-        let restriction = situation[RestrictionRecord.key(own, channel, in: chat.space)].flatMap(RestrictionRecord.init)
+        let restriction = situation.restriction(of: own, in: channel, chat.space)
         if let restriction, !restriction.isOver(at: situation.now) { throw ChatError(restriction) }
     }
 
-    var stored: RestrictionRecord? {
-        situation[RestrictionRecord.key(user, channel, in: chat.space)].flatMap(RestrictionRecord.init)
-    }
+    var stored: RestrictionRecord? { situation.restriction(of: user, in: channel, chat.space) }
 
     /// What is in force. One that is over is lifted by the way, so that its end is told before what follows.
     mutating func current() -> RestrictionRecord? {

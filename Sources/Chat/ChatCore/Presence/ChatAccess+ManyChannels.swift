@@ -23,16 +23,18 @@ extension ChatAccess {
         let owner = UserID(user, in: space)
         if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: seats.map(\.channel.name)) }
         let shown = states.map { (seat: seat(.occupant, user, $0.channel), state: Self.shown($0.state)) }
-            .filter { seats.contains($0.seat) }
         let duration = Self.bounded(duration)
         try await tracker.ask(presenceOrigin) { [seats] board throws(ChatError) in
+            let seats = await tracker.permitted(seats)
             var changes: [PresenceChange]
             if let holder {
                 changes = try await board.hold(seats, of: owner, by: holder)
             } else {
                 changes = try await board.renew(seats, for: duration)
             }
-            for (seat, state) in shown { changes += try await board.setState(state, of: seat) }
+            for (seat, state) in shown where seats.contains(seat) {
+                changes += try await board.setState(state, of: seat)
+            }
             return changes
         }
     }

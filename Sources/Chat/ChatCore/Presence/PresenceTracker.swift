@@ -25,11 +25,13 @@ public final class PresenceTracker: Sendable {
     private let engine: any Engine
     private let limits: Limits
     private let clock: WallClock
+    private let standings: Standings
     private let state = Lock(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    init(engine: any Engine, limits: Limits, clock: WallClock) {
+    init(engine: any Engine, standings: Standings, limits: Limits, clock: WallClock) {
         self.engine = engine
+        self.standings = standings
         self.limits = limits
         self.clock = clock
     }
@@ -48,7 +50,23 @@ extension PresenceTracker {
     ///   presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let seats = seats(of: user, on: channels)
-        note { board throws(ChatError) in try await board.hold(seats, of: user, by: holder) }
+        note { board throws(ChatError) in
+            try await board.hold(await self.permitted(seats), of: user, by: holder)
+        }
+    }
+
+    /// Without those whose users were banned since they came: these have been sent out already. To be asked in the line of
+    /// wishes.
+    func permitted(_ seats: [Seat]) async -> [Seat] {
+        var permitted: [Seat] = []
+        for seat in seats where await !isBanned(seat.user, from: seat.channel) { permitted.append(seat) }
+        return permitted
+    }
+
+    private func isBanned(_ user: String, from channel: ChannelID) async -> Bool {
+        guard standings.concern(channel.space) else { return false }
+        let footing = try? await standings.footing(of: user, in: channel)
+        return footing?.user.restriction(at: clock.now)?.isBanned ?? false
     }
 
     /// The stream goes on without these channels.

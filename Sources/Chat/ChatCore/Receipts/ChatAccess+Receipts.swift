@@ -19,8 +19,9 @@ extension ChatAccess {
         let newest = try await newestMessage(in: channel)
         let mark = timetoken ?? newest
         let key = MembershipRecord.key(user, channel, in: space)
-        let decided = try await decide([key]) { situation throws(ChatError) in
-            guard var membership = situation[key].flatMap(MembershipRecord.init), membership.state == .joined else {
+        let decided = try await decide([key, SweepRecord.key(channel, in: space)]) { situation throws(ChatError) in
+            guard var membership = situation.membership(of: user, in: channel, space), membership.state == .joined
+            else {
                 throw ChatError(
                     .notFound, "user '\(user)' has not joined channel '\(channel)'", slug: "no_such_member")
             }
@@ -63,11 +64,12 @@ extension ChatAccess {
         _ channels: [String], _ user: String, at mark: Timetoken, by actor: Actor
     ) async throws(ChatError) -> [String] {
         let keys = channels.map { MembershipRecord.key(user, $0, in: space) }
-        return try await decide(keys) { situation throws(ChatError) in
+        let sweeps = channels.map { SweepRecord.key($0, in: space) }
+        return try await decide(keys + sweeps) { situation throws(ChatError) in
             var decision = Decision<[String]>([])
             for (channel, key) in zip(channels, keys) {
-                guard var membership = situation[key].flatMap(MembershipRecord.init), membership.state == .joined,
-                    membership.read < mark
+                guard var membership = situation.membership(of: user, in: channel, space),
+                    membership.state == .joined, membership.read < mark
                 else { continue }
                 ReceiptKind.read.set(mark, on: &membership)
                 decision.value.append(channel)

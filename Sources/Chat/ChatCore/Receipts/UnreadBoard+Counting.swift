@@ -95,7 +95,9 @@ extension UnreadBoard {
         let records = try await directory.read(memberships + channels.map { ChannelRecord.key($0, in: user.space) })
         var found: [ExactText: UnreadChannel] = [:]
         for (index, channel) in channels.enumerated() {
-            guard let membership = records[index].flatMap({ MembershipRecord($0) }) else { continue }
+            guard let membership = records[index].flatMap({ MembershipRecord($0) }),
+                !sweeps.hide(membership, in: user.space)
+            else { continue }
             var entry = UnreadChannel()
             let hiding = membership.hiding
             entry.counts = membership.state == .joined && hiding?.endsWithMessage ?? true

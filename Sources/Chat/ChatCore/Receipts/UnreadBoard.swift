@@ -29,6 +29,7 @@ actor UnreadBoard {
 
     let log: any EventLog
     let directory: any Directory
+    let sweeps: Sweeps
     private let capacity: Int
     private enum Phase { case idle, running, over }
     private(set) var position = Timetoken.zero
@@ -49,9 +50,10 @@ actor UnreadBoard {
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
     private var uses: UInt64 = 0
 
-    init(engine: any Engine, limits: Limits) {
+    init(engine: any Engine, sweeps: Sweeps, limits: Limits) {
         log = engine.log
         directory = engine.directory
+        self.sweeps = sweeps
         capacity = limits.unreadChannelsHeld
     }
 

@@ -21,11 +21,13 @@ public final class Standings: Sendable {
 
     private let directory: any Directory
     private let keyring: Keyring
+    private let sweeps: Sweeps
     private let state: Lock<State>
 
-    init(directory: any Directory, keyring: Keyring, limits: Limits) {
+    init(directory: any Directory, keyring: Keyring, sweeps: Sweeps, limits: Limits) {
         self.directory = directory
         self.keyring = keyring
+        self.sweeps = sweeps
         state = Lock(
             State(
                 channels: GenerationCache(capacity: limits.standingsHeld),
@@ -95,7 +97,9 @@ extension Standings {
 
     /// What is in memory of it; nil when something would have to be read.
     private func known(_ person: Person?, in channel: ChannelID) -> Footing? {
-        state.withLock { state in
+        // Of a channel that was deleted, what is held of its users may be what they were.
+        if person != nil, sweeps.concern(channel) { return nil }
+        return state.withLock { state in
             guard state.spaces.contains(channel.space) else { return Footing() }
             guard let place = state.channels.value(of: channel) else { return nil }
             guard let person else { return Footing(channel: place) }
@@ -114,9 +118,10 @@ extension Standings {
         var footing = Footing()
         if let record = records[0].flatMap(ChannelRecord.init) { footing.channel = ChannelStanding(record) }
         if person != nil {
+            let left = records.map { record in record.flatMap { sweeps.hide($0.updated, of: channel) ? nil : $0 } }
             footing.user = UserStanding(
-                state: records[2].flatMap { MembershipRecord($0) }?.state,
-                restriction: records[1].flatMap { RestrictionRecord($0) })
+                state: left[2].flatMap { MembershipRecord($0) }?.state,
+                restriction: left[1].flatMap { RestrictionRecord($0) })
         }
         keep(footing, of: person, in: channel, unlessForgottenSince: before)
         return footing
@@ -125,10 +130,11 @@ extension Standings {
     private func keep(
         _ footing: Footing, of person: Person?, in channel: ChannelID, unlessForgottenSince before: [UInt64]
     ) {
+        let isLeft = sweeps.concern(channel)
         state.withLock { state in
             let part = Self.part(channel)
             if state.forgotten[part] == before[part] { state.channels.insert(footing.channel, for: channel) }
-            guard let person else { return }
+            guard let person, !isLeft else { return }
             let own = Self.part(person)
             if state.forgotten[own] == before[own] { state.users.insert(footing.user, for: person) }
         }

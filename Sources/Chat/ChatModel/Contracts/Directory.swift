@@ -55,6 +55,8 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
     /// How many members a channel has; its texts and its counters by key; what became of a message; who blocks whom.
     case memberCounts = 16, channelMetadata = 17, channelCounters = 18, message = 19, block = 23
+    /// Deleted channels whose members are still to be removed.
+    case sweep = 24
     case eventType = 20, schemaVersion = 21
     case setting = 30
 }

@@ -1,0 +1,73 @@
+import ChatModel
+
+extension ChatService {
+    /// Removes what deleted channels have left, until cancelled.
+    func keepSweeping() async {
+        for await _ in sweeps.news.stream {
+            while await !sweepDeleted() {
+                // The store cannot be reached. Cancellation shows at the loop's head.
+                try? await Task.sleep(for: .seconds(1))
+                guard !Task.isCancelled else { return }
+            }
+        }
+    }
+
+    /// Removes what every deleted channel has left.
+    ///
+    /// - Returns: false when something is left to be done.
+    @discardableResult func sweepDeleted() async -> Bool {
+        var isDone = true
+        for channel in sweeps.pending {
+            do throws(ChatError) {
+                try await sweep(channel)
+            } catch {
+                isDone = false
+            }
+        }
+        return isDone
+    }
+
+    private func sweep(_ channel: ChannelID) async throws(ChatError) {
+        let key = SweepRecord.key(channel.name, in: channel.space)
+        guard let sweep = try await engine.directory.read(key).flatMap({ SweepRecord($0) }) else {
+            return sweeps.forget(channel, since: .distantFuture)
+        }
+        try await empty(channel)
+        for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.space) }
+        _ = try await decide([key]) { situation in
+            // Deleted once more meanwhile, there is more to do.
+            guard situation[key].flatMap({ SweepRecord($0) }) == sweep else { return Decision(()) }
+            return Decision((), changes: [RecordChange(key, body: nil)])
+        }
+    }
+
+    /// Removes what is no younger than the deletion, a page in each step, so that others write in between.
+    private func remove(_ kind: RecordKind, of sweep: SweepRecord, in space: SpaceID) async throws(ChatError) {
+        var query = RecordQuery(kind, in: space, limit: limits.pageMost)
+        query.parent = sweep.channel
+        repeat {
+            let page = try await engine.directory.list(query)
+            let keys = page.items.filter { $0.updated <= sweep.since }.map(\.key)
+            query.cursor = page.cursor
+            guard !keys.isEmpty else { continue }
+            _ = try await decide(keys) { situation in
+                let old = keys.filter { key in situation[key].map { $0.updated <= sweep.since } ?? false }
+                return Decision((), changes: old.map { RecordChange($0, body: nil) })
+            }
+        } while query.cursor != nil
+    }
+
+    /// Has everybody leave an open channel that is none any more.
+    private func empty(_ channel: ChannelID) async throws(ChatError) {
+        let venue = Venue(.participant, channel)
+        let (standings, most) = (standings, limits.pageMost)
+        var gone: [PresenceChange]
+        repeat {
+            gone = try await presence.ask { board throws(ChatError) in
+                guard try await standings.footing(of: nil, in: channel).channel.kind != .open else { return [] }
+                let inside = try await board.occupants(of: venue, after: nil, limit: most).occupants
+                return try await board.leave(inside.map { Seat(.participant, of: $0.user, on: channel) })
+            }
+        } while !gone.isEmpty
+    }
+}
