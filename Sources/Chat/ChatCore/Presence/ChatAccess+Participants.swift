@@ -14,7 +14,10 @@ extension ChatAccess {
         let seat = seat(.participant, user, name)
         let age = limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
-            try await board.renew([seat], for: age)
+            // Once more, in the line in which who is banned is sent out: a ban decided meanwhile comes before or behind this.
+            try await demandOpen(name)
+            try await demand(.being, of: user, in: name)
+            return try await board.renew([seat], for: age)
         }
         if let change = changes.first { return (true, change.occupancy) }
         return (false, try await tracker.board.counts(of: [seat.venue])[0])

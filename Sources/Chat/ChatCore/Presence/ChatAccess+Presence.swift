@@ -21,6 +21,8 @@ extension ChatAccess {
         let seat = seat(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+            // Once more, in the line in which who is banned is sent out.
+            try await demand(.being, of: user, in: name)
             var changes = try await board.renew([seat], for: duration)
             if let state { changes += try await board.setState(Self.shown(state), of: seat) }
             return changes

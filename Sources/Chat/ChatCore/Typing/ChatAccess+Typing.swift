@@ -10,7 +10,11 @@ extension ChatAccess {
         try await demand(.writing, of: user, in: name)
         let seat = seat(.typist, user, name)
         let age = limits.typingAge
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.renew([seat], for: age) }
+        try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+            // Once more, in the line in which who is banned is sent out.
+            try await demand(.writing, of: user, in: name)
+            return try await board.renew([seat], for: age)
+        }
     }
 
     /// The user types no more. Harmless for who does not.

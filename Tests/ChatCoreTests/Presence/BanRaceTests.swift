@@ -1,0 +1,49 @@
+import ChatModel
+import SQLiteEngine
+import TestHouse
+import TestReceiver
+import Testing
+
+@testable import ChatCore
+
+@Suite("A ban while somebody comes in") struct BanRaceTests {
+    /// Has `come` look at where the user stands, bans the user meanwhile, and lets `come` go on.
+    private func race(_ come: @escaping @Sendable (ChatAccess) async throws(ChatError) -> Void) async throws {
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: ":memory:", clock: .system, logger: ChatHouse.quiet))
+        let front = HeldEngine(engine, holding: .restriction)
+        let house = try await ChatHouse(on: engine, behind: front, clock: .system)
+        try await house.run {
+            let chat = house.service.chat(for: ChatHouse.owner)
+            _ = try await chat.make(NewChannel(kind: .open, id: "lobby"))
+            async let refusal: ChatError? = {
+                do throws(ChatError) {
+                    try await come(chat)
+                    return nil
+                } catch { return error }
+            }()
+            await front.held.reached.wait(count: 1)
+            _ = try await chat.restrict("ben", in: "lobby", Sanction(isBan: true))
+            front.held.released.append(true)
+            #expect(await refusal?.slug == "banned")
+            #expect(!chat.tracker.isInside("ben", chat.channel("lobby")))
+            #expect(try await chat.whereabouts(of: "ben").isEmpty)
+            #expect(try await engine.presence.channels(of: UserID("ben", in: chat.space), as: .typist).isEmpty)
+        }
+    }
+
+    @Test("keeps out who was about to enter")
+    func entering() async throws {
+        try await race { chat throws(ChatError) in _ = try await chat.enter("ben", into: "lobby") }
+    }
+
+    @Test("keeps out who was about to appear")
+    func appearing() async throws {
+        try await race { chat throws(ChatError) in _ = try await chat.appear("ben", on: "lobby") }
+    }
+
+    @Test("silences who was about to type")
+    func typing() async throws {
+        try await race { chat throws(ChatError) in try await chat.startTyping("ben", on: "lobby") }
+    }
+}

@@ -1,0 +1,52 @@
+import ChatModel
+import TestReceiver
+
+/// An engine that keeps one answer about a record back, read as it was, until a test lets it go.
+struct HeldEngine: Engine {
+    let real: any Engine
+    let held: HeldDirectory
+
+    init(_ real: any Engine, holding kind: RecordKind) {
+        self.real = real
+        held = HeldDirectory(real: real.directory, kind: kind)
+    }
+
+    var log: any EventLog { real.log }
+    var directory: any Directory { held }
+    var presence: any PresenceBoard { real.presence }
+    var deliveries: any DeliveryQueue { real.deliveries }
+    func health() async -> EngineHealth { await real.health() }
+    func close() async { await real.close() }
+}
+
+struct HeldDirectory: Directory {
+    let real: any Directory
+    let kind: RecordKind
+    /// Who has an answer in hand, and who may go on.
+    let reached = Ledger<RecordKey>()
+    let released = Ledger<Bool>()
+
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
+        let records = try await real.read(keys)
+        if reached.entries.isEmpty, let key = keys.first(where: { $0.kind == kind }) {
+            reached.append(key)
+            await released.wait(count: 1)
+        }
+        return records
+    }
+
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
+        try await real.write(changes, events: events)
+    }
+
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey],
+        _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        try await real.decide(keys, decide)
+    }
+
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { try await real.list(query) }
+    func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
+    func revision() async throws(ChatError) -> Revision { try await real.revision() }
+}
