@@ -1,5 +1,6 @@
 import ChatModel
 import JSON
+import Locking
 import TestHouse
 import Testing
 
@@ -113,6 +114,35 @@ import Testing
                 room.advance(.seconds(61))
                 await room.service.sweepRestrictions()
                 #expect(try await types(told(room)) == ["user.banned", "user.unbanned"])
+            }
+        }
+    }
+
+    @Test("are looked at once for each end, and again when the clock has stepped back before it")
+    func stepBack() async throws {
+        try await Room.open { room in
+            let (service, space) = (room.service, ChatHouse.space)
+            let ends = RestrictionEnds(
+                directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
+            var restriction = RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true)
+            let key = RestrictionRecord.key("ben", "crew", in: space)
+            for seconds in [10, 60, 60] {
+                restriction.until = service.clock.now.adding(.seconds(seconds))
+                ends.expect(restriction, at: key)
+            }
+            let inForce = restriction
+            room.advance(.seconds(61))
+            for answer in [inForce, nil] {
+                let looked = Lock(0)
+                await ends.sweep { key throws(ChatError) in
+                    looked.withLock { $0 += 1 }
+                    return answer
+                }
+                #expect(looked.withLock { $0 } == 1)
+            }
+            await ends.sweep { key throws(ChatError) in
+                Issue.record("\(key) was over")
+                return nil
             }
         }
     }

@@ -22,7 +22,7 @@ extension ChatAccess {
                 Written(record: decision.value, isNew: isNew), changes: decision.changes, events: decision.events)
         }
         let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
-        service.restrictionEnds.expect(stored, in: space)
+        service.restrictionEnds.expect(stored, at: key)
         // Who is inside an open channel, present or typing goes out of memory, and is told gone after the ban.
         if sanction.isBan { try await expel(user, from: channel, by: try actor(named).user) }
         return Written(record: stored, isNew: decided.value.isNew)
@@ -36,6 +36,7 @@ extension ChatAccess {
             try change.stored.demand(etag: etag)
             return change.lift(reason: "request")
         }
+        service.restrictionEnds.expect(nil, at: RestrictionRecord.key(user, channel, in: space))
     }
 
     private func changeRestriction<Value: Sendable>(

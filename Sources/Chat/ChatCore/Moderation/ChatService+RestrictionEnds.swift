@@ -12,17 +12,22 @@ extension ChatService {
 
     /// Each end is told once: whoever finds the restriction gone, or prolonged, has nothing to tell.
     func sweepRestrictions() async {
-        await restrictionEnds.sweep { user, channel, space throws(ChatError) in
+        await restrictionEnds.sweep { key throws(ChatError) in
+            let record = try await engine.directory.read(key)
+            guard let known = record.flatMap({ RestrictionRecord($0) }) else { return nil }
+            let (user, channel, space) = (known.user, known.channel, key.space)
             let chat = chat(for: .gateway(in: space))
             let actor = Actor(user: nil, isManager: true)
             let keys = RestrictionChange.keys(of: user, in: channel, by: actor, space)
-            _ = try await decide(keys) { situation throws(ChatError) in
+            return try await decide(keys) { situation throws(ChatError) in
                 var change = try RestrictionChange(of: user, in: channel, situation, by: actor, chat)
                 guard let stored = change.stored, stored.isOver(at: situation.now) else {
-                    return Decision<RestrictionRecord?>(nil)
+                    return Decision<RestrictionRecord?>(change.stored)
                 }
-                return change.lift(reason: "expired")
-            }
+                var decision = change.lift(reason: "expired")
+                decision.value = nil
+                return decision
+            }.value
         }
     }
 }
