@@ -135,4 +135,22 @@ import Testing
                 ])
         }
     }
+
+    @Test("names one channel for the replies, as long as anybody does")
+    func threadChannel() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("one", by: "ana")
+            let first = try await chat.of("ana").addAction("threadRootId", "thread.1", to: sent, in: "room", by: nil)
+            let second = try await chat.of("ben").addAction("threadRootId", "thread.1", to: sent, in: "room", by: nil)
+            try await expect(.conflict) {
+                _ = try await chat.of("ben").addAction("threadRootId", "thread.2", to: sent, in: "room", by: nil)
+            }
+            try await chat.of("ana").removeAction(first.timetoken, from: sent, in: "room", by: nil)
+            #expect(try await chat.message(sent, in: "room").record.thread.channel == "thread.1")
+            try await chat.of("ben").removeAction(second.timetoken, from: sent, in: "room", by: nil)
+            #expect(try await chat.message(sent, in: "room").record.thread.channel == nil)
+            _ = try await chat.of("ben").addAction("threadRootId", "thread.2", to: sent, in: "room", by: nil)
+            #expect(try await chat.message(sent, in: "room").record.thread.channel == "thread.2")
+        }
+    }
 }

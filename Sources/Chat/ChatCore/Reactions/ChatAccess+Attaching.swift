@@ -83,7 +83,7 @@ extension MessageActionRecord {
 extension MessageRecord {
     /// Counts an action.
     ///
-    /// - Throws: `.tooMany`.
+    /// - Throws: `.tooMany`; `.conflict` for a second channel of its thread.
     fileprivate mutating func take(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
         if action.isReaction {
             reactions[ExactText(action.value), default: 0] += 1
@@ -92,18 +92,31 @@ extension MessageRecord {
             }
             return
         }
+        if action.type == BuiltInAction.threadRootId.rawValue { try nameThread(action.value) }
         actions += 1
         guard actions <= limits.actionsPerMessage else {
             throw ChatError(.tooMany, "the message has \(limits.actionsPerMessage) actions already")
         }
-        if action.type == BuiltInAction.threadRootId.rawValue { thread.channel = action.value }
+    }
+
+    /// Several may say it, since the first replies of several may cross; but nobody moves a thread elsewhere.
+    ///
+    /// - Throws: `.conflict`.
+    private mutating func nameThread(_ channel: String) throws(ChatError) {
+        if threadNamings > 0, let known = thread.channel, ExactText(known) != ExactText(channel) {
+            throw ChatError(.conflict, "the replies to this message are in channel '\(known)' already")
+        }
+        thread.channel = channel
+        threadNamings += 1
     }
 
     /// Counts one less.
     fileprivate mutating func give(_ action: MessageActionRecord) {
         guard action.isReaction else {
             actions = max(0, actions - 1)
-            if action.type == BuiltInAction.threadRootId.rawValue { thread.channel = nil }
+            guard action.type == BuiltInAction.threadRootId.rawValue else { return }
+            threadNamings = max(0, threadNamings - 1)
+            if threadNamings == 0 { thread.channel = nil }
             return
         }
         let left = (reactions[ExactText(action.value)] ?? 1) - 1

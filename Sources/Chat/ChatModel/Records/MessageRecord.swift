@@ -43,6 +43,8 @@ public struct MessageRecord: Sendable, Equatable {
     public var reactions: [ExactText: Int] = [:]
     /// How many actions beside reactions there are.
     public var actions = 0
+    /// How many of them name the channel that holds the replies; all name the same.
+    public var threadNamings = 0
     public var etag = Self.untouched
 
     /// The etag of a message to which nothing has happened.
@@ -94,6 +96,7 @@ public struct MessageRecord: Sendable, Equatable {
                 printReactions(to: &writer)
             }
             if actions > 0 { writer.member("actions", actions) }
+            if threadNamings > 0 { writer.member("thread_namings", threadNamings) }
             writer.endObject()
         }
     }
@@ -132,6 +135,7 @@ public struct MessageRecord: Sendable, Equatable {
             reactions[ExactText(value)] = count.integer.map { Int($0) }
         }
         actions = root.count("actions")
+        threadNamings = root.count("thread_namings")
         etag = record.etag
     }
 }
