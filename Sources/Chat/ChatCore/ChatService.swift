@@ -87,6 +87,7 @@ public final class ChatService: Sendable {
             let sweepsRevision = try await sweeps.load(keyring.apps.map(\.space))
             group.addTask { await self.sweeps.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
+            group.addTask { await self.keepGleaning() }
             let standingsRevision = try await standings.load()
             group.addTask { await self.standings.follow(from: standingsRevision) }
             group.addTask { await self.presence.run() }

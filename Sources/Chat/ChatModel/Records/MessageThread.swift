@@ -44,7 +44,10 @@ public struct MessageThread: Sendable, Equatable {
 
     public mutating func remove(by user: String?) {
         replies = max(0, replies - 1)
-        if replies == 0 { last = .zero }
+        if replies == 0 {
+            last = .zero
+            authors = []
+        }
         guard let user, let index = authors.firstIndex(where: { ExactText($0.user) == ExactText(user) }) else { return }
         authors[index].replies -= 1
         authors.removeAll { $0.replies == 0 }

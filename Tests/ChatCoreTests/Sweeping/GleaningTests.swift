@@ -1,0 +1,94 @@
+import ChatModel
+import JSON
+import TestHouse
+import Testing
+
+@testable import ChatCore
+
+@Suite("What became of messages that are gone") struct GleaningTests {
+    private func records(_ kind: RecordKind, _ room: Room) async throws -> [Record] {
+        try await room.service.engine.directory.list(RecordQuery(kind, in: ChatHouse.space, limit: 100)).items
+    }
+
+    /// A message that is edited, reacted to by five, and has an action.
+    private func message(_ room: Room, in channel: String = "crew") async throws -> Timetoken {
+        let sent = try await room.say("one", in: channel, by: "ana").timetoken
+        _ = try await room.chat.edit(sent, in: channel, to: .text(JSONText(string: "two")), by: "ana")
+        for number in 0..<5 { try await room.chat.react("smile", to: sent, in: channel, by: "user\(number)") }
+        _ = try await room.chat.addAction("seen", "kitchen", to: sent, in: channel, by: "ben")
+        return sent
+    }
+
+    private var small: Limits {
+        var limits = Limits()
+        limits.pageMost = 2
+        return limits
+    }
+
+    @Test("goes when a stretch of history was deleted, and stays where a message does")
+    func stretch() async throws {
+        try await Room.open(limits: small) { room in
+            let first = try await message(room)
+            let second = try await message(room)
+            let other = try await message(room, in: "lobby")
+            #expect(try await room.chat.deleteEvents(after: .zero, before: second, in: "crew") > 0)
+            await room.service.glean(ChatHouse.space)
+            #expect(try await records(.message, room).compactMap { MessageRecord($0)?.timetoken } == [second, other])
+            let actions = try await records(.messageAction, room).compactMap { MessageActionRecord($0) }
+            #expect(actions.count == 12 && !actions.contains { $0.message == first })
+        }
+    }
+
+    @Test("goes when messages have outlived their own time, or their app's")
+    func age() async throws {
+        try await Room.open(limits: small) { room in
+            var short = Emission.message(channel: "crew", data: Room.text("short"), user: "ana", meta: nil)
+            short.timeToLive = .seconds(60)
+            let sent = try await room.chat.emit(short).event.timetoken
+            try await room.chat.react("smile", to: sent, in: "crew", by: "ben")
+            _ = try await message(room)
+            room.advance(.seconds(61))
+            await room.service.glean(ChatHouse.space)
+            #expect(try await records(.message, room).count == 1)
+            try await room.service.engine.log.setRetention(.seconds(3600), of: ChatHouse.space)
+            room.advance(.seconds(3600))
+            await room.service.glean(ChatHouse.space)
+            #expect(try await records(.message, room).isEmpty)
+            #expect(try await records(.messageAction, room).isEmpty)
+        }
+    }
+
+    @Test("is remembered for a day of one that was deleted for good")
+    func tombstone() async throws {
+        try await Room.open(limits: small) { room in
+            let sent = try await message(room)
+            try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
+            await room.service.glean(ChatHouse.space)
+            try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
+            room.advance(.seconds(24 * 3600 + 1))
+            await room.service.glean(ChatHouse.space)
+            #expect(try await records(.message, room).isEmpty)
+            #expect(try await records(.messageAction, room).isEmpty)
+            await #expect(throws: ChatError.self) {
+                try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
+            }
+        }
+    }
+
+    @Test("counts no more in the thread of the message that was replied to")
+    func threads() async throws {
+        try await Room.open(limits: small) { room in
+            let root = try await room.say("root", in: "crew", by: "ana").timetoken
+            var replies: [Timetoken] = []
+            for user in ["ben", "carl"] {
+                let reply = Emission.message(channel: "crew", data: Room.text("reply"), user: user, meta: nil)
+                replies.append(try await room.chat.post(reply, MessageTies(threadOf: root)).events[0].event.timetoken)
+            }
+            _ = try await room.chat.deleteEvents(
+                after: Timetoken(replies[0].rawValue - 1), before: Timetoken(replies[0].rawValue + 1), in: "crew")
+            await room.service.glean(ChatHouse.space)
+            #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
+            #expect(try await room.chat.replies(to: root, in: "crew", limit: 2).items.map(\.timetoken) == [replies[1]])
+        }
+    }
+}
