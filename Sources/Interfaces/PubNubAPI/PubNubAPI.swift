@@ -31,6 +31,7 @@ public struct PubNubAPI: Sendable {
         addHistoryRoutes(to: &router)
         addGroupRoutes(to: &router)
         addPresenceRoutes(to: &router)
+        addActionRoutes(to: &router)
     }
 
     private func addPublishRoutes(to router: inout Router) {
@@ -44,6 +45,8 @@ public struct PubNubAPI: Sendable {
     private func addHistoryRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         add(.get, "/v3/history/sub-key/{s}/channel/{C}", in: .history, to: &router, getHistory)
+        add(.get, "/v3/history-with-actions/sub-key/{s}/channel/{c}", in: .history, to: &router, getHistoryWithActions)
+        add(.get, "/v2/history/sub-key/{s}/channel/{c}", in: .history, to: &router, getOldHistory)
         add(.delete, "/v3/history/sub-key/{s}/channel/{c}", body, in: .deletion, to: &router, deleteHistory)
         add(.get, "/v3/history/sub-key/{s}/message-counts/{C}", in: .history, to: &router, getCounts)
     }

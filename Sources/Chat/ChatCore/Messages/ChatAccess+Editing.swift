@@ -47,18 +47,29 @@ extension ChatAccess {
             let channel = scene.channelRecord(situation)
             var record = scene.record(situation)
             var thread: MessageRecord?
+            let undone: (type: BuiltInAction, value: String)
             if let deletion = record.deletion, deletion.at == deed, !deletion.isHard {
                 record.deletion = nil
+                undone = (.deleted, BuiltInAction.deleted.rawValue)
                 thread = root.flatMap { situation[$0] }.flatMap { MessageRecord($0) }
                 let last = thread?.thread.last ?? .zero
                 thread?.thread.add(by: scene.event.user, at: max(last, timetoken))
-            } else if record.edit?.at == deed {
+            } else if let edit = record.edit, edit.at == deed {
                 record.edit = nil
+                undone = (.edited, edit.text)
             } else {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
             try scene.demandAuthority(in: channel)
-            let event = self.updated(scene, saying: .data(record.edit?.data ?? scene.event.data), in: channel)
+            let data = record.edit?.data ?? scene.event.data
+            let event = self.updated(scene, saying: .data(data), in: channel) { writer in
+                writer.key("undone")
+                writer.beginObject()
+                writer.member("type", undone.type.rawValue)
+                writer.member("value", undone.value)
+                writer.member("action_timetoken", deed.description)
+                writer.endObject()
+            }
             var decision = Decision(record, changes: [record.change(in: self.space)], events: [event])
             if let thread {
                 decision.changes.append(thread.change(in: self.space))
@@ -71,7 +82,8 @@ extension ChatAccess {
     }
 
     private func updated(
-        _ scene: MessageScene, saying content: MessageContent, in channel: ChannelRecord?
+        _ scene: MessageScene, saying content: MessageContent, in channel: ChannelRecord?,
+        _ print: (inout JSONWriter) -> Void = { _ in }
     ) -> EventDraft {
         draft(
             "message.updated", on: scene.channel, kind: .action, by: scene.actor.user,
@@ -82,6 +94,7 @@ extension ChatAccess {
             case .text(let text): writer.member("text", text)
             case .data(let data): writer.member("data", data)
             }
+            print(&writer)
         }
     }
 }

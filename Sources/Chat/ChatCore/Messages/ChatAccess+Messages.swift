@@ -46,10 +46,14 @@ extension ChatAccess {
 
     /// The event of a kept message.
     ///
+    /// - Parameter isTyped: whether an event of an app's own types, which is a message with a label, does as well.
     /// - Throws: `.notFound`.
-    func sent(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Event {
+    func sent(
+        _ timetoken: Timetoken, in channel: String, orTyped isTyped: Bool = false
+    ) async throws(ChatError) -> Event {
         guard let event = try await log.event(at: timetoken, in: space), event.retention == .kept,
-            event.type == BuiltInTypes.messageCreated, ExactText(event.channel.name) == ExactText(channel)
+            event.type == BuiltInTypes.messageCreated || (isTyped && event.kind == .message),
+            ExactText(event.channel.name) == ExactText(channel)
         else { throw Self.noMessage }
         return event
     }

@@ -51,13 +51,15 @@ extension ChatAccess {
     ///   - type: the event that comes of it: the caller must reach it.
     ///   - named: who does it, if the caller says so.
     ///   - wish: what is asked of who does it; nil where that is asked of the message alone.
+    ///   - isTyped: whether it may be done to events of an app's own types as well.
     func scene(
-        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, _ wish: Wish? = .writing
+        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, _ wish: Wish? = .writing,
+        orTyped isTyped: Bool = false
     ) async throws(ChatError) -> MessageScene {
         let actor = try acting(named, in: channel, for: type)
         if let wish { try await demand(wish, of: actor.user, in: channel) }
         return MessageScene(
-            event: try await sent(timetoken, in: channel), actor: actor,
+            event: try await sent(timetoken, in: channel, orTyped: isTyped), actor: actor,
             key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space))
     }
 

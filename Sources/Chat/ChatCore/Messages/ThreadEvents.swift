@@ -7,9 +7,10 @@ extension ChatAccess {
     /// - Parameters:
     ///   - root: the message replied to, with its thread as it is now.
     ///   - reply: zero where only the thread's channel was made.
+    ///   - action: the action that named the thread's channel, where that is what happened.
     func threadUpdated(
         _ root: MessageRecord, _ operation: ThreadOperation, _ reply: Timetoken, by user: String?,
-        in channel: ChannelRecord?, _ situation: Situation
+        in channel: ChannelRecord?, _ situation: Situation, action: Timetoken = .zero
     ) -> EventDraft {
         let thread = root.thread
         return draft(
@@ -22,6 +23,7 @@ extension ChatAccess {
             if reply != .zero { writer.member("message_timetoken", reply.description) }
             writer.member("operation", operation.rawValue)
             if let name = thread.channel { writer.member("thread_channel_id", name) }
+            if action != .zero { writer.member("action_timetoken", action.description) }
             writer.key("thread_info")
             writer.beginObject()
             writer.member("reply_count", thread.replies)

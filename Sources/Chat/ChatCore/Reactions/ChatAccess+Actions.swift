@@ -34,7 +34,7 @@ extension ChatAccess {
         _ type: String, _ value: String, _ timetoken: Timetoken, _ channel: String, _ user: String?
     ) async throws(ChatError) -> MessageActionRecord {
         var action = MessageActionRecord(channel: channel, message: timetoken, type: type, value: value, user: "")
-        let scene = try await scene(timetoken, in: channel, for: action.eventType(true), by: user)
+        let scene = try await scene(timetoken, in: channel, for: action.eventType(true), by: user, orTyped: true)
         action.user = try Self.named(scene.actor)
         let (attached, isNew) = try await attach(action, scene)
         guard isNew else { throw ChatError(.conflict, "this user has attached the same action before") }
@@ -69,7 +69,7 @@ extension ChatAccess {
             return
         }
         _ = try await detach(
-            action, try await scene(timetoken, in: channel, for: action.eventType(false), by: user))
+            action, try await scene(timetoken, in: channel, for: action.eventType(false), by: user, orTyped: true))
     }
 
     /// What is attached to a message, by type, value and user; edits and deletions are the message's own.

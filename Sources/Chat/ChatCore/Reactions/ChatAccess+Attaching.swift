@@ -48,7 +48,8 @@ extension ChatAccess {
             var told = record
             told.thread.channel = action.value
             return threadUpdated(
-                told, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation)
+                told, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation,
+                action: action.timetoken)
         }
         return draft(
             action.eventType(isThere), on: scene.channel, kind: .action, by: scene.actor.user,

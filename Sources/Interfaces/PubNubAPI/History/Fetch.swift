@@ -12,10 +12,30 @@ extension PubNubAPI {
         let chat = chat(keyset, for: request)
         var pages: [(channel: String, events: [Event])] = []
         for channel in channels {
-            let events = try await fetch(wanted, ChannelID(channel, in: keyset.space), chat)
+            let events = try await fetch(wanted, limit: wanted.limit, ChannelID(channel, in: keyset.space), chat)
             if !events.isEmpty { pages.append((channel, events)) }
         }
         return .wire(wanted.print(pages).bytes)
+    }
+
+    /// `GET /v3/history-with-actions/sub-key/{s}/channel/{c}`: the same of one channel, with what is attached to each.
+    func getHistoryWithActions(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(3), service)
+        let channels = try readable(try request.names(5))
+        guard channels.count == 1 else { throw WireError.unreadable }
+        var wanted = try FetchRequest(request, channelCount: 2, limits)
+        let chat = chat(keyset, for: request)
+        // One more tells whether there is more.
+        let found = try await fetch(wanted, limit: wanted.limit + 1, ChannelID(channels[0], in: keyset.space), chat)
+        let events = wanted.isNewestFirst ? Array(found.suffix(wanted.limit)) : Array(found.prefix(wanted.limit))
+        wanted.actions = try await chat.actions(of: events)
+        if found.count > wanted.limit, wanted.isNewestFirst, let first = events.first {
+            wanted.more = (
+                "/v3/history-with-actions/sub-key/\(keyset.app.subscribeKey)/channel/\(PercentName.encode(channels[0]))",
+                first.timetoken
+            )
+        }
+        return .wire(wanted.print(events.isEmpty ? [] : [(channels[0], events)]).bytes)
     }
 
     /// The channels of a history call: names only, as many as the wire allows.
@@ -29,21 +49,21 @@ extension PubNubAPI {
     }
 
     /// Reads on until there is enough of what this wire shows; a page or two, as it shows nearly all of these kinds.
-    private func fetch(
-        _ wanted: FetchRequest, _ channel: ChannelID, _ chat: ChatAccess
+    func fetch(
+        _ wanted: FetchRequest, limit: Int, _ channel: ChannelID, _ chat: ChatAccess
     ) async throws(ChatError) -> [Event] {
         var query = wanted.request(for: channel)
         var found: [Event] = []
         while true {
             let page = try await chat.history([query])[0]
             found += page.items.filter { ShownPayload.shows($0) }
-            guard page.hasMore, found.count < wanted.limit, let last = page.items.last else { break }
+            guard page.hasMore, found.count < limit, let last = page.items.last else { break }
             switch query.order {
             case .newestFirst: query.before = last.timetoken
             case .oldestFirst: query.after = last.timetoken
             }
         }
-        let events = found.prefix(wanted.limit)
+        let events = found.prefix(limit)
         return query.order == .newestFirst ? events.reversed() : Array(events)
     }
 }
@@ -62,6 +82,12 @@ struct FetchRequest {
     private let showsKind: Bool
     private let showsLabel: Bool
     private let encodesNames: Bool
+    /// By the timetoken of their message; nil where nobody asked for them.
+    var actions: [Timetoken: [MessageActionRecord]]?
+    /// Where the rest is asked for, and the position to continue at.
+    var more: (path: String, start: Timetoken)?
+
+    var isNewestFirst: Bool { order == .newestFirst }
 
     /// `start` is the newer bound, exclusive, and `end` the older one, inclusive; the other way round they ask for the
     /// oldest messages after `start` up to `end`, as `reverse` does.
@@ -85,6 +111,20 @@ struct FetchRequest {
         showsKind = request.flag("include_message_type")
         showsLabel = request.flag("include_custom_message_type")
         encodesNames = request.flag("encode_channels", default: true)
+    }
+
+    /// In the second version `start` is where reading begins: the newer bound, or the older one of the oldest.
+    init(old isReverse: Bool, start: Timetoken?, end: Timetoken?, limit: Int) {
+        self.limit = limit
+        if isReverse {
+            order = .oldestFirst
+            after = start ?? .zero
+            before = end?.after ?? .distantFuture
+        } else {
+            before = start ?? .distantFuture
+            after = end?.before ?? .zero
+        }
+        (showsMeta, showsUser, showsKind, showsLabel, encodesNames) = (false, false, false, false, false)
     }
 
     func request(for channel: ChannelID) -> HistoryRequest {
@@ -111,6 +151,14 @@ struct FetchRequest {
                 writer.endArray()
             }
             writer.endObject()
+            if let more {
+                writer.key("more")
+                writer.beginObject()
+                writer.member("url", "\(more.path)?start=\(more.start)&max=\(limit)")
+                writer.member("start", more.start.description)
+                writer.member("max", limit)
+                writer.endObject()
+            }
             writer.endObject()
         }
     }
@@ -127,22 +175,33 @@ struct FetchRequest {
             writer.key("custom_message_type")
             if let label = shown.label { writer.string(label) } else { writer.null() }
         }
+        if let actions = actions?[event.timetoken], !actions.isEmpty {
+            writer.key("actions")
+            print(actions, to: &writer)
+        }
         writer.endObject()
     }
-}
 
-/// A name as a key of history's answer: percent-encoded, but for the unreserved characters (RFC 3986, 2.3).
-private enum PercentName {
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    static func encode(_ name: String) -> String {
-        var output: [UInt8] = []
-        for byte in name.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: output.append(byte)
-            default: output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    /// By type and by value, each in the order of their first.
+    private func print(_ actions: [MessageActionRecord], to writer: inout JSONWriter) {
+        writer.beginObject()
+        for type in actions.map(\.type).withoutRepeats {
+            let ofType = actions.filter { ExactText($0.type) == ExactText(type) }
+            writer.key(text: type)
+            writer.beginObject()
+            for value in ofType.map(\.value).withoutRepeats {
+                writer.key(text: value)
+                writer.beginArray()
+                for action in ofType where ExactText(action.value) == ExactText(value) {
+                    writer.beginObject()
+                    writer.member("uuid", action.user)
+                    writer.member("actionTimetoken", action.timetoken.description)
+                    writer.endObject()
+                }
+                writer.endArray()
             }
+            writer.endObject()
         }
-        return String(decoding: output, as: UTF8.self)
+        writer.endObject()
     }
 }

@@ -40,6 +40,9 @@ struct ShownPayload {
         } else if let presence = PresencePayload(event) {
             payload = presence.payload
             meta = presence.meta
+        } else if let action = ActionPayload(event) {
+            payload = action.payload
+            kind = Self.action
         } else if let shown = Self.chatEvent(event) {
             self = shown
         } else {
@@ -50,7 +53,8 @@ struct ShownPayload {
     /// Whether they see it; for most without making what they see.
     static func shows(_ event: Event) -> Bool {
         event.draft.wire != nil || [BuiltInTypes.messageCreated, BuiltInTypes.signalSent].contains(event.type)
-            || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event) || chatEvent(event) != nil
+            || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event) || ActionPayload(event) != nil
+            || chatEvent(event) != nil
     }
 
     init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {

@@ -17,6 +17,15 @@ extension BuiltInCatalogue {
                   "text": {"type": "string", "description": "The new text."},
                   "data": {"description": "The new payload, where the message is not text."},
                   "message": {"type": "object", "description": "The message as it is now."},
+                  "undone": {
+                    "type": "object",
+                    "description": "The edit or deletion that was taken back, where that is what happened.",
+                    "properties": {
+                      "type": {"enum": ["edited", "deleted"], "description": "Which of them."},
+                      "value": {"type": "string", "description": "What the edit said."},
+                      "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place."}
+                    }
+                  },
                   "old_values": {"type": "object", "description": "What changed, as it was before."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }

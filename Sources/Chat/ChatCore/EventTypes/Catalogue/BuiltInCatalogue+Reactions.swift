@@ -19,6 +19,10 @@ extension BuiltInCatalogue {
                   "message_id": {"$ref": "#/$defs/message_id", "description": "The reply."},
                   "operation": {"enum": ["reply_created", "reply_deleted"], "description": "What happened to the reply."},
                   "thread_channel_id": {"type": "string", "description": "The channel that holds the replies, if one does."},
+                  "action_timetoken": {
+                    "$ref": "#/$defs/timetoken",
+                    "description": "The action that named that channel, where it is what happened."
+                  },
                   "thread_info": {
                     "type": "object",
                     "description": "The thread after the event.",

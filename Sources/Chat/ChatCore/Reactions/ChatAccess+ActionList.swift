@@ -1,0 +1,119 @@
+public import ChatModel
+import JSON
+
+/// Everything that was attached to messages in the order of its places: edits and deletions as well, as actions of whoever
+/// did them.
+extension ChatAccess {
+    /// The newest actions of a channel between two places, oldest first, and whether there are more before them.
+    ///
+    /// - Parameters:
+    ///   - after: exclusive, as is `before`.
+    ///   - limit: 1 to `Limits.pageMost`.
+    public func actions(
+        in channel: String, after: Timetoken, before: Timetoken, limit: Int
+    ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
+        try await demandHearing(of: channel)
+        let range = ActionRange(after: after, before: before)
+        var found: [MessageActionRecord] = []
+        var hasMore = false
+        for (kind, field) in ActionRange.places {
+            var query = RecordQuery(kind, in: space, limit: limit)
+            query.idPrefix = RecordKey.prefix([channel])
+            query.filter = range.filter(field)
+            query.sort = [(.field(field), false)]
+            let page = try await directory.list(query)
+            found += page.items.flatMap { kind == .message ? Self.deeds($0) : [MessageActionRecord($0)].compactMap(\.self) }
+            hasMore = hasMore || page.hasMore
+        }
+        // A message that was edited and deleted stands in two of the lists.
+        let sorted = found.filter { range.contains($0.timetoken) }.sorted { $0.timetoken > $1.timetoken }.withoutRepeats
+        return (sorted.prefix(limit).reversed(), hasMore || sorted.count > limit)
+    }
+
+    /// What is attached to each of these messages, by their timetokens; oldest first, the first thousand of each.
+    public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
+        var all: [Timetoken: [MessageActionRecord]] = [:]
+        for message in try await messages(of: events) {
+            let record = message.record
+            var actions = Self.deeds(record, in: record.channel)
+            if record.actions > 0 || !record.reactions.isEmpty {
+                let prefix = MessageActionRecord.prefix(record.channel, record.timetoken)
+                actions += try await self.actions(beginning: prefix, 1000, nil).items
+            }
+            if !actions.isEmpty { all[message.timetoken] = actions.sorted { $0.timetoken < $1.timetoken } }
+        }
+        return all
+    }
+
+    /// One action by its place; nil when there is none.
+    public func action(
+        _ place: Timetoken, of timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) -> MessageActionRecord? {
+        try await demandHearing(of: channel)
+        var query = RecordQuery(.messageAction, in: space, limit: 1)
+        query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
+        query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
+        if let record = try await directory.list(query).items.first { return MessageActionRecord(record) }
+        let message = try await directory.read(MessageRecord.key(channel, timetoken, in: space))
+        return message.map { Self.deeds($0) }?.first { $0.timetoken == place }
+    }
+
+    private static func deeds(_ record: Record) -> [MessageActionRecord] {
+        MessageRecord(record).map { deeds($0, in: $0.channel) } ?? []
+    }
+
+    private static func deeds(_ record: MessageRecord, in channel: String) -> [MessageActionRecord] {
+        var deeds: [MessageActionRecord] = []
+        func add(_ type: BuiltInAction, _ value: String, _ at: Timetoken, _ by: String?) {
+            var action = MessageActionRecord(
+                channel: channel, message: record.timetoken, type: type.rawValue, value: value, user: by ?? "")
+            action.timetoken = at
+            deeds.append(action)
+        }
+        if let edit = record.edit { add(.edited, edit.text, edit.at, edit.by) }
+        if let deletion = record.deletion, !deletion.isHard {
+            add(.deleted, BuiltInAction.deleted.rawValue, deletion.at, deletion.by)
+        }
+        return deeds
+    }
+}
+
+/// Places between two, as records keep them: texts of as many digits each.
+private struct ActionRange {
+    static let places: [(kind: RecordKind, field: String)] = [
+        (.messageAction, "action_timetoken"), (.message, "edit.timetoken"), (.message, "deletion.timetoken"),
+    ]
+    private static let digits = 17
+    private static let last = Timetoken(99_999_999_999_999_999)
+
+    let after: Timetoken
+    let before: Timetoken
+
+    func contains(_ place: Timetoken) -> Bool { place > after && place < before }
+
+    func filter(_ field: String) -> RecordFilter {
+        .and([
+            .compare(field: field, .greater, .string(Self.text(after))),
+            .compare(field: field, .less, .string(Self.text(before))),
+        ])
+    }
+
+    private static func text(_ place: Timetoken) -> String {
+        let text = min(place, last).description
+        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    }
+}
+
+extension MessageRecord.Edit {
+    /// What it says, as the value of an action.
+    var text: String { data.saying ?? data.description }
+}
+
+extension [MessageActionRecord] {
+    /// Sorted by their places, each once.
+    fileprivate var withoutRepeats: [MessageActionRecord] {
+        var actions: [MessageActionRecord] = []
+        for action in self where actions.last != action { actions.append(action) }
+        return actions
+    }
+}

@@ -1,0 +1,72 @@
+import ChatModel
+import JSON
+
+/// What became of a message, as this wire tells it: an action that was added or removed (`pubnub-wire.md` 13).
+struct ActionPayload {
+    private var isThere = true
+    private var message: String?
+    private var type: String
+    private var value: String?
+    /// The action's place; the event's own where it is the one that told of it first.
+    private var place: String?
+
+    /// Nil for an event that is none.
+    init?(_ event: Event) {
+        guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else { return nil }
+        message = data["message_timetoken"]?.string
+        place = data["action_timetoken"]?.string
+        type = ""
+        switch event.type {
+        case "reaction.added", "reaction.removed":
+            (type, value) = ("reactions", data["reaction"]?.string)
+            isThere = event.type == "reaction.added"
+        case "action.added", "action.removed":
+            (type, value) = (data["type"]?.string ?? "", data["value"]?.string)
+            isThere = event.type == "action.added"
+        case "message.deleted":
+            guard data["hard"]?.boolean == false else { return nil }
+            (type, value) = ("deleted", "deleted")
+        case "message.updated": readEdit(data, event.data)
+        default:
+            // Replies make threads move, too; a channel for one is named once.
+            guard place != nil, let channel = data["thread_channel_id"]?.string else { return nil }
+            (type, value) = ("threadRootId", channel)
+            message = data["parent_message_timetoken"]?.string
+            isThere = data["operation"]?.string == "reply_created"
+        }
+        if isThere { place = place ?? event.timetoken.description }
+    }
+
+    private mutating func readEdit(_ data: JSONValue, _ text: JSONText) {
+        if let undone = data["undone"] {
+            isThere = false
+            (type, value) = (undone["type"]?.string ?? "edited", undone["value"]?.string)
+            place = undone["action_timetoken"]?.string
+        } else {
+            type = "edited"
+            value = data["text"]?.string ?? data["data"]?["text"]?.string ?? text.rawMember("data")?.description
+        }
+    }
+
+    private static let types: Set<String> = [
+        "reaction.added", "reaction.removed", "action.added", "action.removed", "message.deleted", "message.updated",
+        "thread.updated",
+    ]
+
+    var payload: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("source", "actions")
+            writer.member("version", "1.0")
+            writer.member("event", isThere ? "added" : "removed")
+            writer.key("data")
+            writer.beginObject()
+            writer.member("messageTimetoken", message ?? "")
+            writer.member("type", type)
+            writer.member("value", value ?? "")
+            writer.member("actionTimetoken", place ?? "")
+            writer.endObject()
+            writer.endObject()
+        }
+    }
+}

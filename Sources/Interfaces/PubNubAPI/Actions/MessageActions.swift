@@ -1,0 +1,135 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// What users attach to messages (`pubnub-wire.md` 13).
+extension PubNubAPI {
+    func addActionRoutes(to router: inout Router) {
+        let base = "/v1/message-actions/{s}/channel/{c}"
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        let family = ErrorFamily.structured("actions")
+        add(.get, RoutePattern(base), in: family, to: &router, getActions)
+        add(.post, RoutePattern(base + "/message/{mtt}"), body, in: family, to: &router, postAction)
+        add(.delete, RoutePattern(base + "/message/{mtt}/action/{att}"), body, in: family, to: &router, deleteAction)
+    }
+
+    private func postAction(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let (channel, message) = try Self.message(of: request)
+        let user = try request.demandUser()
+        let (type, value) = try action(in: request.body)
+        do throws(ChatError) {
+            let action = try await chat(keyset, for: request).addAction(type, value, to: message, in: channel, by: user)
+            return .structured { writer in
+                writer.key("data")
+                action.printOnWire(to: &writer)
+            }
+        } catch {
+            throw error.code == .conflict ? WireError(status: 409, text: "Action Already Added") : WireError(error)
+        }
+    }
+
+    private func deleteAction(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let (channel, message) = try Self.message(of: request)
+        guard let place = request.segment(8).flatMap({ Timetoken(wire: $0) }) else { throw WireError.unreadable }
+        let user = try request.demandUser()
+        let chat = chat(keyset, for: request)
+        guard let action = try await chat.action(place, of: message, in: channel) else { throw WireError.noAction }
+        guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
+        do throws(ChatError) {
+            try await chat.removeAction(place, from: message, in: channel, by: user)
+        } catch {
+            throw error.code == .notFound ? WireError.noAction : WireError(error)
+        }
+        return .structured { $0.member("data", JSONText.emptyObject) }
+    }
+
+    private func getActions(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let channel = try readable([request.segment(4) ?? ""])[0]
+        let start = try request.timetoken("start")
+        let end = try request.timetoken("end")
+        guard let asked = Int(request["limit"] ?? "100"), asked >= 0 else { throw WireError.unreadable }
+        let limit = asked == 0 ? 100 : min(asked, 100)
+        let (actions, hasMore) = try await chat(keyset, for: request).actions(
+            in: channel, after: end?.before ?? .zero, before: start ?? .distantFuture, limit: limit)
+        return .structured { writer in
+            writer.key("data")
+            writer.beginArray()
+            for action in actions { action.printOnWire(to: &writer) }
+            writer.endArray()
+            guard hasMore, let first = actions.first?.timetoken.description else { return }
+            let path = "/v1/message-actions/\(keyset.app.subscribeKey)/channel/\(PercentName.encode(channel))"
+            let bound = end.map { "&end=\($0)" } ?? ""
+            writer.key("more")
+            writer.beginObject()
+            writer.member("url", "\(path)?start=\(first)\(bound)&limit=\(limit)")
+            writer.member("start", first)
+            if let end { writer.member("end", end.description) }
+            writer.member("limit", limit)
+            writer.endObject()
+        }
+    }
+
+    // MARK: Reading
+
+    private static func message(of request: WireRequest) throws -> (channel: String, message: Timetoken) {
+        guard let channel = request.segment(4), let message = request.segment(6).flatMap({ Timetoken(wire: $0) }) else {
+            throw WireError.unreadable
+        }
+        try Names.check(channel: channel)
+        return (channel, message)
+    }
+
+    private func action(in body: [UInt8]) throws(WireError) -> (type: String, value: String) {
+        guard let payload = WirePayload(body, depth: limits.jsonDepth) else { throw .notJSON }
+        var missing: [WireError.Detail] = []
+        func text(_ name: String) -> String {
+            if let text = payload.value[name]?.string, !text.isEmpty { return text }
+            missing.append(.init(message: "Missing field", location: name, kind: "body"))
+            return ""
+        }
+        let (type, value) = (text("type"), text("value"))
+        guard missing.isEmpty else { throw .invalidInput(missing) }
+        return (type, value)
+    }
+}
+
+extension MessageActionRecord {
+    func printOnWire(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("messageTimetoken", message.description)
+        writer.member("type", type)
+        writer.member("value", value)
+        writer.member("uuid", user)
+        writer.member("actionTimetoken", timetoken.description)
+        writer.endObject()
+    }
+}
+
+extension WireError {
+    static let notJSON = WireError(status: 415, text: "Request payload must be in JSON format.")
+    static let noAction = WireError(status: 400, text: "No matching message actions to delete")
+    static let foreignAction = WireError(
+        status: 400, text: "Not deleting message action: wrong uuid specified")
+
+    static func invalidInput(_ details: [Detail]) -> WireError {
+        var error = WireError(status: 400, text: "Request payload contained invalid input.")
+        error.details = details
+        return error
+    }
+}
+
+extension Response {
+    /// An answer of objects and actions, with members of its own.
+    static func structured(_ print: (inout JSONWriter) -> Void) -> Response {
+        .wire { writer in
+            writer.beginObject()
+            writer.member("status", 200)
+            print(&writer)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// A name as a key of history's answer, or in an address: percent-encoded, but for the unreserved characters (RFC 3986, 2.3).
+enum PercentName {
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    static func encode(_ name: String) -> String {
+        var output: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: output.append(byte)
+            default: output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+}
