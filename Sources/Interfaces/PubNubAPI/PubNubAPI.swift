@@ -32,6 +32,7 @@ public struct PubNubAPI: Sendable {
         addGroupRoutes(to: &router)
         addPresenceRoutes(to: &router)
         addActionRoutes(to: &router)
+        addObjectRoutes(to: &router)
     }
 
     private func addPublishRoutes(to router: inout Router) {

@@ -14,6 +14,16 @@ extension ChatAccess {
         return Page(items: views, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
     }
 
+    /// The records of these channels, in their order; nil for one without, and for one the caller may not know of.
+    public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
+        try caller.demand(.read)
+        let records = try await directory.read(names.map { ChannelRecord.key($0, in: space) })
+        let channels = records.map { $0.flatMap(ChannelRecord.init) }
+        let reached = channels.compactMap(\.self).filter { caller.reaches(channel: $0.id) }
+        let known = Set(try await known(reached).map { ExactText($0.id) })
+        return channels.map { channel in channel.flatMap { known.contains(ExactText($0.id)) ? $0 : nil } }
+    }
+
     /// Those the caller may know of: of private ones, a user's own credential those alone with which the user has to do.
     private func known(_ channels: [ChannelRecord]) async throws(ChatError) -> [ChannelRecord] {
         guard let user = caller.user else { return channels }

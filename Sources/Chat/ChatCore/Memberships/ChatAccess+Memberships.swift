@@ -89,6 +89,29 @@ extension ChatAccess {
         }
     }
 
+    /// Makes users members, changes what the app keeps with those who are, and ends the memberships of others, in one step.
+    ///
+    /// - Throws: as `join` and `leave`; `.invalid` over `Limits.membersPerCall`.
+    public func change(
+        membersOf channel: String, setting: [(user: String, edit: MembershipEdit)], removing: [String],
+        by named: String? = nil
+    ) async throws(ChatError) {
+        for (_, edit) in setting { try edit.check(limits) }
+        let users = try distinct(setting.map(\.user) + removing)
+        try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
+            for (user, edit) in setting {
+                try change.demandJoining(user)
+                if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+                try change.join([user], edit)
+            }
+            for user in removing {
+                try change.actor.demand(over: user, in: change.channel)
+                change.leave(user, reason: change.actor.reason(isOwn: false))
+            }
+            try change.checkOperators()
+        }
+    }
+
     /// Invites users to a channel; who is a member or invited already is left alone.
     ///
     /// - Returns: the memberships in the order of `users`, without repeats.

@@ -75,22 +75,35 @@ private struct RecordFilterParser {
         throw fault("expected == != < > <= >= or LIKE")
     }
 
-    /// A known field, or a member of one that is an object.
+    /// A known field, or a member of one that is an object: `custom.floor`, `custom["floor"]`.
     private mutating func field() throws(ChatError) -> String {
-        guard case .word(var name) = token else { throw fault("expected a field's name") }
         let start = offset
-        try advance()
-        while try take(["."]) {
-            guard case .word(let member) = token else { throw fault("expected a member's name") }
-            name += "." + member
+        var name = ""
+        if case .word(let word) = token {
+            name = word
             try advance()
+        } else if token != .symbol("[") {
+            throw fault("expected a field's name")
         }
-        let head = name.prefix { $0 != "." }
-        guard fields.names.contains(name) || (head.count < name.count && fields.objects.contains(String(head))) else {
-            let known = (fields.names + fields.objects.map { $0 + ".…" }).joined(separator: ", ")
+        while let member = try member() { name += name.isEmpty ? member : "." + member }
+        guard let stored = fields.stored(name) else {
+            let known = (fields.words + fields.objects.map { $0.word + ".…" }).joined(separator: ", ")
             throw lexer.fault("unknown field '\(name.prefix(40))' (known: \(known))", at: start)
         }
-        return name
+        return stored
+    }
+
+    private mutating func member() throws(ChatError) -> String? {
+        if try take(["."]) {
+            guard case .word(let member) = token else { throw fault("expected a member's name") }
+            try advance()
+            return member
+        }
+        guard try take(["["]) else { return nil }
+        guard case .string(let pieces) = token else { throw fault("expected a member's name in quotes") }
+        try advance()
+        guard try take(["]"]) else { throw fault("expected ']'") }
+        return pieces.joined(separator: "*")
     }
 
     private mutating func value() throws(ChatError) -> RecordFilter.Value {

@@ -10,18 +10,54 @@ public struct RecordList: Sendable {
     /// Fields in the order they count, each with `:asc` or `:desc`; without any, by id.
     public var sort: [String] = []
     public var wantsTotal = false
+    /// What the fields are called in `filter` and `sort`; nil for the native words.
+    public var fields: RecordFields?
+    /// How many are left out before the first, for clients that count their pages; without a cursor.
+    public var offset: Int?
 
     public init(limit: Int) { self.limit = limit }
 }
 
 /// What may stand in filters and sorts of one kind of record.
-struct RecordFields: Sendable {
-    /// Fields that are compared as they are.
-    let names: [String]
-    /// Fields whose members are: `custom.floor`.
-    let objects: [String]
-    /// What is called otherwise in the store, or kept beside the body there.
+public struct RecordFields: Sendable {
+    /// A field that is compared as it is.
+    struct Field: Sendable {
+        let word: String
+        /// As `RecordFilter` spells it.
+        let stored: String
+    }
+
+    let names: [Field]
+    /// Fields whose members are compared: `custom.floor`.
+    let objects: [Field]
+    /// What names the id, which the store keeps beside the body.
     let id: String
+
+    /// - Parameters:
+    ///   - names: a word for each field, and how `RecordFilter` spells it.
+    ///   - objects: the same for fields whose members are compared.
+    ///   - id: the word for the id in orders.
+    public init(names: KeyValuePairs<String, String>, objects: KeyValuePairs<String, String>, id: String) {
+        self.names = names.map { Field(word: $0.key, stored: $0.value) }
+        self.objects = objects.map { Field(word: $0.key, stored: $0.value) }
+        self.id = id
+    }
+
+    /// Words that are the store's own.
+    private init(names: [String], objects: [String], id: String) {
+        self.names = names.map { Field(word: $0, stored: $0) }
+        self.objects = objects.map { Field(word: $0, stored: $0) }
+        self.id = id
+    }
+
+    /// How the store spells a field, or a member of one that is an object; nil for a word nobody knows.
+    func stored(_ word: String) -> String? {
+        if let field = names.first(where: { $0.word == word }) { return field.stored }
+        let object = objects.first { word.hasPrefix($0.word + ".") }
+        return object.map { $0.stored + word.dropFirst($0.word.count) }
+    }
+
+    var words: [String] { names.map(\.word) }
 
     static let users = RecordFields(
         names: [
@@ -44,8 +80,10 @@ extension RecordQuery {
     init(
         _ kind: RecordKind, _ list: RecordList, _ fields: RecordFields, in space: SpaceID, limits: Limits
     ) throws(ChatError) {
+        let fields = list.fields ?? fields
         self.init(kind, in: space, limit: list.limit)
         cursor = list.cursor
+        offset = list.offset
         wantsTotal = list.wantsTotal
         if let text = list.filter { filter = try RecordFilter(text, fields, limits: limits) }
         if !list.sort.isEmpty {
@@ -74,9 +112,10 @@ extension RecordFields {
         switch parts[0] {
         case id: return (.id, direction == "asc")
         case "updated": return (.updated, direction == "asc")
-        case let name where names.contains(name): return (.field(name), direction == "asc")
+        case let name where names.contains { $0.word == name }:
+            return (.field(stored(name) ?? name), direction == "asc")
         default:
-            let known = ([id, "updated"] + names).joined(separator: ", ")
+            let known = ([id, "updated"] + words).joined(separator: ", ")
             throw ChatError(
                 .malformed, "nothing is sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort")
         }

@@ -9,4 +9,10 @@ extension ChatAccess {
         let query = try RecordQuery(.user, list, .users, in: space, limits: limits)
         return try await directory.list(query).mapped(UserRecord.init)
     }
+
+    /// The records of these users, in their order; nil for one without.
+    public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
+        try caller.demand(.read)
+        return try await directory.read(ids.map { UserRecord.key($0, in: space) }).map { $0.flatMap(UserRecord.init) }
+    }
 }

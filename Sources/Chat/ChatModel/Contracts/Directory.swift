@@ -216,6 +216,8 @@ public struct RecordQuery: Sendable {
     public var limit: Int
     /// From `Page.cursor` of the page before. A cursor that is none of ours: `.malformed`.
     public var cursor: String?
+    /// How many are left out before the first, in place of a cursor; then those without a value come last in an order.
+    public var offset: Int?
     public var wantsTotal = false
 
     public init(_ kind: RecordKind, in space: SpaceID, limit: Int) {
@@ -226,6 +228,9 @@ public struct RecordQuery: Sendable {
 }
 
 /// A condition over a record's body, small enough for every engine to compile. Fields are member names joined by dots.
+///
+/// `@id` and `@updated` stand for what is kept beside the body. What begins with `user:` or `channel:` is a field of the
+/// record that the body names by its member `user` or `channel`.
 public indirect enum RecordFilter: Sendable {
     public enum Comparison: Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, like }
     public enum Value: Sendable { case string(String), number(Double), boolean(Bool), null }

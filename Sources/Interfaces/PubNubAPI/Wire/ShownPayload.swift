@@ -43,6 +43,9 @@ struct ShownPayload {
         } else if let action = ActionPayload(event) {
             payload = action.payload
             kind = Self.action
+        } else if let object = ObjectPayload(event) {
+            payload = object.payload
+            kind = Self.record
         } else if let shown = Self.chatEvent(event) {
             self = shown
         } else {
@@ -54,7 +57,7 @@ struct ShownPayload {
     static func shows(_ event: Event) -> Bool {
         event.draft.wire != nil || [BuiltInTypes.messageCreated, BuiltInTypes.signalSent].contains(event.type)
             || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event) || ActionPayload(event) != nil
-            || chatEvent(event) != nil
+            || ObjectPayload(event) != nil || chatEvent(event) != nil
     }
 
     init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {

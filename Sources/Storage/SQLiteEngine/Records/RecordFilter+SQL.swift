@@ -68,38 +68,63 @@ extension RecordFilter {
         }
         switch (value, comparison) {
         case (.string(let pattern), .like):
-            return SQLPiece(
-                "ifnull(\(path.type) = 'text' AND \(path.value) LIKE ? ESCAPE '\\', 0)",
-                [path.parameter, path.parameter, .text(pattern.likePattern)])
-        case (.string(let text), _):
-            return SQLPiece(
-                "ifnull(\(path.type) = 'text' AND \(path.value) \(comparison.sign) ?, 0)",
-                [path.parameter, path.parameter, .text(text)])
+            return Self.when(path, "= 'text'", "LIKE ? ESCAPE '\\'", .text(pattern.likePattern))
+        case (.string(let text), _): return Self.when(path, "= 'text'", "\(comparison.sign) ?", .text(text))
         case (.number(let number), _) where comparison != .like:
-            return SQLPiece(
-                "ifnull(\(path.type) IN ('integer', 'real') AND \(path.value) \(comparison.sign) ?, 0)",
-                [path.parameter, path.parameter, .double(number)])
+            return Self.when(path, "IN ('integer', 'real')", "\(comparison.sign) ?", .double(number))
         case (.boolean(let boolean), .equal):
-            return SQLPiece("ifnull(\(path.type) = '\(boolean)', 0)", [path.parameter])
-        case (.null, .equal): return SQLPiece("(ifnull(\(path.type), 'null') = 'null')", [path.parameter])
+            return SQLPiece("ifnull(\(path.type.text) = '\(boolean)', 0)", path.type.values)
+        case (.null, .equal): return SQLPiece("(ifnull(\(path.type.text), 'null') = 'null')", path.type.values)
         default: return SQLPiece("0")  // true and null have no order, and numbers no pattern
         }
     }
+
+    /// That the field is of a type and compares so with a value.
+    private static func when(_ path: SQLPath, _ type: String, _ comparison: String, _ value: SQLValue) -> SQLPiece {
+        SQLPiece(
+            "ifnull(\(path.type.text) \(type) AND \(path.value.text) \(comparison), 0)",
+            path.type.values + path.value.values + [value])
+    }
 }
 
-/// A field of a record's body, for SQLite's JSON functions.
+/// A field of a record as SQL sees it: in its body, beside it, or in the record of the user or channel it names.
 struct SQLPath {
-    let parameter: SQLValue
-    let type = "json_type(body, ?)"
-    let value = "json_extract(body, ?)"
+    let type: SQLPiece
+    let value: SQLPiece
 
     /// - Throws: `.malformed` for a name SQLite's paths cannot spell.
     init(_ field: String) throws(ChatError) {
         guard !field.isEmpty, !field.contains("\""), !field.contains("\0") else {
             throw ChatError(.malformed, "a field's name must not be empty or contain quotes")
         }
-        parameter = .text(
-            "$" + field.split(separator: ".", omittingEmptySubsequences: false).map { ".\"\($0)\"" }.joined())
+        for (prefix, kind) in [("user", RecordKind.user), ("channel", .channel)] where field.hasPrefix(prefix + ":") {
+            self.init(String(field.dropFirst(prefix.utf8.count + 1)), from: { Self.linked($0, prefix, kind) })
+            return
+        }
+        self.init(field, from: { $0 })
+    }
+
+    /// - Parameter source: says where a column is read from.
+    private init(_ field: String, from source: (String) -> String) {
+        switch field {
+        case "@id":
+            type = SQLPiece("'text'")
+            value = SQLPiece(source("id"))
+        case "@updated":
+            type = SQLPiece("'integer'")
+            value = SQLPiece(source("updated"))
+        default:
+            let path = "$" + field.split(separator: ".", omittingEmptySubsequences: false).map { ".\"\($0)\"" }.joined()
+            type = SQLPiece("json_type(\(source("body")), ?)", [.text(path)])
+            value = SQLPiece("json_extract(\(source("body")), ?)", [.text(path)])
+        }
+    }
+
+    private static func linked(_ column: String, _ member: String, _ kind: RecordKind) -> String {
+        """
+        (SELECT other.\(column) FROM record AS other WHERE other.space = record.space AND other.kind = \(kind.rawValue) \
+        AND other.id = json_extract(record.body, '$.\(member)'))
+        """
     }
 }
 

@@ -35,15 +35,15 @@ struct RecordListing: Sendable {
     /// The rows of the page and one more; each begins with the record's columns, the values it is ordered by follow.
     var rows: SQLPiece {
         let columns = SQLPiece.list(order.map(\.piece))
-        let keys = SQLPiece.list(order.map { SQLPiece($0.piece.text + ($0.ascending ? "" : " DESC"), $0.piece.values) })
+        let keys = SQLPiece.list(order.map { $0.key(nullsLast: query.offset != nil) })
         var whole = SQLPiece("SELECT \(Statement.recordColumns), \(columns.text) FROM \(table) WHERE \(condition.text)")
         whole.values = columns.values + condition.values
         if let continuation {
             whole.text += " AND \(continuation.text)"
             whole.values += continuation.values
         }
-        whole.text += " ORDER BY \(keys.text) LIMIT ?"
-        whole.values += keys.values + [.integer(Int64(query.limit) + 1)]
+        whole.text += " ORDER BY \(keys.text) LIMIT ? OFFSET ?"
+        whole.values += keys.values + [.integer(Int64(query.limit) + 1), .integer(Int64(query.offset ?? 0))]
         return whole
     }
 
@@ -79,6 +79,11 @@ private struct Order: Sendable {
         piece = try key.sql()
         self.ascending = ascending
         isColumn = if case .field = key { false } else { true }
+    }
+
+    func key(nullsLast: Bool) -> SQLPiece {
+        let nulls = nullsLast && !isColumn ? " NULLS LAST" : ""
+        return SQLPiece(piece.text + (ascending ? "" : " DESC") + nulls, piece.values)
     }
 
     func same(as value: SQLValue) -> SQLPiece { SQLPiece("\(piece.text) IS ?", piece.values + [value]) }
@@ -133,9 +138,7 @@ extension RecordQuery.SortKey {
         switch self {
         case .id: return SQLPiece("id")
         case .updated: return SQLPiece("updated")
-        case .field(let name):
-            let path = try SQLPath(name)
-            return SQLPiece(path.value, [path.parameter])
+        case .field(let name): return try SQLPath(name).value
         }
     }
 }

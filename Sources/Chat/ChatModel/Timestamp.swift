@@ -1,16 +1,14 @@
-import ChatModel
-
 /// Reads moments as people and programs write them in JSON: RFC 3339, any offset, any number of decimals.
-enum Timestamp {
+public enum Timestamp {
     /// - Returns: nil for a text that is no timestamp, or one before 1970 or after 9999. Decimals beyond 100 ns are cut
     ///   off; a leap second counts as the next second.
-    static func read(_ text: String) -> Timetoken? {
+    public static func read(_ text: String) -> Timetoken? {
         guard let moment = moment(text), moment.seconds >= 0 else { return nil }
         return Timetoken(UInt64(moment.seconds) * Timetoken.ticksPerSecond + UInt64(moment.ticks))
     }
 
     /// Whether the text is a timestamp, of whatever year.
-    static func isTimestamp(_ text: String) -> Bool { moment(text) != nil }
+    public static func isTimestamp(_ text: String) -> Bool { moment(text) != nil }
 
     /// Seconds since 1970, and what follows them in ticks of 100 ns.
     private static func moment(_ text: String) -> (seconds: Int, ticks: Int)? {

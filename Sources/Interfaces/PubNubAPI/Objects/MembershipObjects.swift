@@ -1,0 +1,139 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// Memberships, from both of their sides (`pubnub-wire.md` 14).
+extension PubNubAPI {
+    private static let changesMost = 100
+
+    // MARK: Of a user
+
+    func getMemberships(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        return try await memberships(of: request.segment(4) ?? "", request, chat(keyset, for: request))
+    }
+
+    /// One channel after the other: each has its own counts and announces its own members.
+    func patchMemberships(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let chat = chat(keyset, for: request)
+        let user = request.segment(4) ?? ""
+        let body = try ObjectBody(request.body, limits)
+        let setting = try body.memberships("set", of: "channel")
+        let removing = try body.memberships("delete", of: "channel")
+        try Self.check(setting.count + removing.count)
+        try Names.check(user: user)
+        for (channel, _) in setting + removing { try Names.check(channel: channel) }
+        for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, chat) }
+        for (channel, _) in removing { try await Self.remove([user], from: channel, chat) }
+        return try await memberships(of: user, request, chat)
+    }
+
+    private func memberships(of user: String, _ request: WireRequest, _ chat: ChatAccess) async throws -> Response {
+        let page = try ObjectPage(request)
+        let include = ObjectInclude(request, other: "channel")
+        let memberships = try await listing { () async throws(ChatError) in
+            try await chat.memberships(of: user, page.list(.wireMemberships))
+        }
+        let names = memberships.items.map(\.channel)
+        let channels = include.other == nil ? [] : try await chat.channels(named: names)
+        let known = Self.table(names, channels)
+        return .structured { writer in
+            page.print(memberships, to: &writer) { membership, writer in
+                membership.print(include.own, "channel", to: &writer) { writer in
+                    if let fields = include.other, let channel = known[ExactText(membership.channel)] {
+                        channel.print(fields, to: &writer)
+                    } else {
+                        writer.bareID(membership.channel)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Of a channel
+
+    func getMembers(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        return try await members(of: request.segment(4) ?? "", request, chat(keyset, for: request))
+    }
+
+    func patchMembers(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let chat = chat(keyset, for: request)
+        let channel = request.segment(4) ?? ""
+        let body = try ObjectBody(request.body, limits)
+        let setting = try body.memberships("set", of: "uuid")
+        let removing = try body.memberships("delete", of: "uuid")
+        try Self.check(setting.count + removing.count)
+        try Names.check(channel: channel)
+        try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, chat)
+        try await Self.remove(removing.map(\.id), from: channel, chat)
+        return try await members(of: channel, request, chat)
+    }
+
+    private func members(of channel: String, _ request: WireRequest, _ chat: ChatAccess) async throws -> Response {
+        let page = try ObjectPage(request)
+        let include = ObjectInclude(request, other: "uuid")
+        let members = try await listing { () async throws(ChatError) in
+            try await chat.members(of: channel, page.list(.wireMembers))
+        }
+        let names = members.items.map(\.user)
+        let users = include.other == nil ? [] : try await chat.users(named: names)
+        let known = Self.table(names, users)
+        return .structured { writer in
+            page.print(members, to: &writer) { membership, writer in
+                membership.print(include.own, "uuid", to: &writer) { writer in
+                    if let fields = include.other, let user = known[ExactText(membership.user)] {
+                        user.print(fields, to: &writer)
+                    } else {
+                        writer.bareID(membership.user)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Changing
+
+    private static func check(_ count: Int) throws(WireError) {
+        guard count > changesMost else { return }
+        throw .invalidInput([.init(message: "At most \(changesMost) entries.", location: "set", kind: "body")])
+    }
+
+    /// A channel that has no record gets one: members need it.
+    private static func set(
+        _ members: [(user: String, edit: MembershipEdit)], in channel: String, _ chat: ChatAccess
+    ) async throws(ChatError) {
+        guard !members.isEmpty else { return }
+        while true {
+            do throws(ChatError) {
+                return try await chat.change(membersOf: channel, setting: members, removing: [])
+            } catch {
+                guard error.code == .notFound else { throw error }
+            }
+            do throws(ChatError) {
+                _ = try await make(channel: channel, ChannelEdit(), chat)
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+        }
+    }
+
+    private static func remove(_ users: [String], from channel: String, _ chat: ChatAccess) async throws(ChatError) {
+        guard !users.isEmpty else { return }
+        do throws(ChatError) {
+            try await chat.change(membersOf: channel, setting: [], removing: users)
+        } catch {
+            // Nobody is in a channel that has no record.
+            guard error.code == .notFound else { throw error }
+        }
+    }
+
+    private static func table<Value>(_ names: [String], _ values: [Value?]) -> [ExactText: Value] {
+        var table: [ExactText: Value] = [:]
+        for (name, value) in zip(names, values) { table[ExactText(name)] = value }
+        return table
+    }
+}

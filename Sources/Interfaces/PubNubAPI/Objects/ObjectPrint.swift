@@ -1,0 +1,79 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// A version of a record on this wire: the place of what changed it last, which its event says as well.
+enum ObjectTag {
+    static func text(_ updated: Timetoken) -> String { String(updated.rawValue, radix: 36) }
+
+    /// The tag of an `If-Match`, with or without quotes.
+    static func text(ofHeader header: String) -> String { header.filter { $0 != "\"" } }
+}
+
+extension UserRecord {
+    func print(_ fields: ObjectInclude.Fields, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.optional("name", name)
+        writer.optional("externalId", externalID)
+        writer.optional("profileUrl", profileURL)
+        writer.optional("email", email)
+        if fields.type { writer.optional("type", type) }
+        if fields.status { writer.optional("status", status) }
+        if fields.custom { writer.member("custom", custom ?? .null) }
+        writer.version(updated)
+        writer.endObject()
+    }
+}
+
+extension ChannelRecord {
+    func print(_ fields: ObjectInclude.Fields, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", id)
+        writer.optional("name", name)
+        writer.optional("description", description)
+        if fields.type { writer.optional("type", type) }
+        if fields.status { writer.optional("status", status) }
+        if fields.custom { writer.member("custom", custom ?? .null) }
+        writer.version(updated)
+        writer.endObject()
+    }
+}
+
+extension MembershipRecord {
+    /// - Parameters:
+    ///   - name: what the other end is called.
+    ///   - printOther: prints it.
+    func print(
+        _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
+        _ printOther: (inout JSONWriter) -> Void
+    ) {
+        writer.beginObject()
+        writer.key(name)
+        printOther(&writer)
+        if fields.type { writer.optional("type", type) }
+        if fields.status { writer.optional("status", status) }
+        if fields.custom { writer.member("custom", custom ?? .null) }
+        writer.version(updated)
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    mutating func optional(_ name: StaticString, _ value: String?) {
+        if let value { member(name, value) } else { nullMember(name) }
+    }
+
+    /// When a record changed last, and which version that made.
+    mutating func version(_ updated: Timetoken) {
+        member("updated", updated.timestamp)
+        member("eTag", ObjectTag.text(updated))
+    }
+
+    /// What has no record: its id alone.
+    mutating func bareID(_ id: String) {
+        beginObject()
+        member("id", id)
+        endObject()
+    }
+}

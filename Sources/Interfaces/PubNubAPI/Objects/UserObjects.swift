@@ -1,0 +1,153 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// Users as objects (`pubnub-wire.md` 14).
+extension PubNubAPI {
+    func addObjectRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        let family = ErrorFamily.structured("objects")
+        func add(_ pattern: String, _ actions: [(HTTPMethod, @Sendable (WireRequest) async throws -> Response)]) {
+            for (method, action) in actions {
+                self.add(method, RoutePattern("/v2/objects/{s}" + pattern), body, in: family, to: &router, action)
+            }
+        }
+        add("/uuids", [(.get, getUsers)])
+        add("/uuids/{u}", [(.get, getUser), (.patch, patchUser), (.delete, deleteUser)])
+        add("/uuids/{u}/channels", [(.get, getMemberships), (.patch, patchMemberships)])
+        add("/channels", [(.get, getChannels)])
+        add("/channels/{c}", [(.get, getChannel), (.patch, patchChannel), (.delete, deleteChannel)])
+        add("/channels/{c}/uuids", [(.get, getMembers), (.patch, patchMembers)])
+    }
+
+    private func getUsers(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let page = try ObjectPage(request)
+        let include = ObjectInclude(request)
+        let users = try await listing { () async throws(ChatError) in
+            try await chat(keyset, for: request).users(page.list(.wireUsers))
+        }
+        return .structured { writer in
+            page.print(users, to: &writer) { user, writer in user.print(include.own, to: &writer) }
+        }
+    }
+
+    private func getUser(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        guard let user = try await chat(keyset, for: request).user(request.segment(4) ?? "") else {
+            throw WireError.noObject
+        }
+        return Self.answer(user, request)
+    }
+
+    private func patchUser(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let id = request.segment(4) ?? ""
+        let edit = try ObjectBody(request.body, limits).user()
+        let chat = chat(keyset, for: request)
+        let tag = request.ifMatch
+        let user = try await Self.writing("User") { () async throws(ChatError) in
+            if let tag {
+                let demand = try Self.demand(tag, try await chat.user(id).map { ($0.updated, $0.etag) })
+                return try await chat.update(user: id, edit, demand: demand)
+            }
+            return try await Self.upsert { () async throws(ChatError) in
+                try await chat.update(user: id, edit)
+            } orMake: { () async throws(ChatError) in
+                try await chat.put(user: id, edit, demand: .absent).record
+            }
+        }
+        return Self.answer(user, request)
+    }
+
+    private func deleteUser(_ request: WireRequest) async throws -> Response {
+        let keyset = try Keyset(request.segment(2), service)
+        let id = request.segment(4) ?? ""
+        let chat = chat(keyset, for: request)
+        let tag = request.ifMatch
+        try await Self.writing("User") { () async throws(ChatError) in
+            var demand = RecordChange.Demand.none
+            if let tag { demand = try Self.demand(tag, try await chat.user(id).map { ($0.updated, $0.etag) }) }
+            try await chat.delete(user: id, demand: demand)
+        }
+        return Self.deleted
+    }
+
+    private static func answer(_ user: UserRecord, _ request: WireRequest) -> Response {
+        let include = ObjectInclude(request)
+        return .structured { writer in
+            writer.key("data")
+            user.print(include.own, to: &writer)
+        }
+    }
+}
+
+// MARK: - What writes have in common
+
+extension PubNubAPI {
+    static var deleted: Response { .structured { $0.nullMember("data") } }
+
+    /// A list whose filter or order cannot be read says where.
+    func listing<Value: Sendable>(_ body: () async throws(ChatError) -> Value) async throws -> Value {
+        do throws(ChatError) {
+            return try await body()
+        } catch {
+            guard let slug = error.slug, ["bad_filter", "bad_sort"].contains(slug) else { throw error }
+            let location = slug == "bad_filter" ? "filter" : "sort"
+            throw WireError.invalidInput([.init(message: error.message, location: location, kind: "query")])
+        }
+    }
+
+    /// What a write is refused with when somebody else was quicker.
+    static func writing<Value: Sendable>(
+        _ what: String, _ body: () async throws(ChatError) -> Value
+    ) async throws -> Value {
+        do throws(ChatError) {
+            return try await body()
+        } catch {
+            guard error.code == .stale else { throw error }
+            throw WireError(status: 412, text: "\(what) to update has been modified after it was read.")
+        }
+    }
+
+    /// The version in the store that a tag of this wire stands for.
+    ///
+    /// - Throws: `.stale` when the record has another one, or is not there.
+    static func demand(
+        _ tag: String, _ record: (updated: Timetoken, etag: String)?
+    ) throws(ChatError) -> RecordChange.Demand {
+        guard let record, ObjectTag.text(record.updated) == tag else {
+            throw ChatError(.stale, "the record has been changed since it was read")
+        }
+        return .etag(record.etag)
+    }
+
+    /// Changes a record, or makes it where there is none; and once more when somebody else made it meanwhile.
+    static func upsert<Value: Sendable>(
+        _ update: () async throws(ChatError) -> Value, orMake make: () async throws(ChatError) -> Value
+    ) async throws(ChatError) -> Value {
+        do throws(ChatError) {
+            return try await update()
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        do throws(ChatError) {
+            return try await make()
+        } catch {
+            guard error.code == .conflict else { throw error }
+            return try await update()
+        }
+    }
+}
+
+extension WireRequest {
+    /// The tag a write demands; nil where it demands none.
+    var ifMatch: String? {
+        request.headers["If-Match"].map { ObjectTag.text(ofHeader: $0) }.flatMap { $0.isEmpty || $0 == "*" ? nil : $0 }
+    }
+}
+
+extension WireError {
+    static let noObject = WireError(status: 404, text: "Requested object was not found.")
+}

@@ -1,0 +1,175 @@
+import ChatCore
+import ChatModel
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("A message action on PubNub's wire", .timeLimit(.minutes(1))) struct MessageActionTests {
+    private static let base = "/v1/message-actions/sub-demo/channel/room"
+
+    private func add(
+        _ type: String, _ value: String, to message: String, by user: String = "bob", _ gateway: PubNubHarness
+    ) async throws -> WireAnswer {
+        try await gateway.call(
+            "POST", "\(Self.base)/message/\(message)?uuid=\(user)", #"{"type":"\#(type)","value":"\#(value)"}"#)
+    }
+
+    private func remove(
+        _ action: String, from message: String, by user: String = "bob", _ gateway: PubNubHarness
+    ) async throws -> WireAnswer {
+        try await gateway.call("DELETE", "\(Self.base)/message/\(message)/action/\(action)?uuid=\(user)")
+    }
+
+    @Test("is added once, listed, told live and removed by whose it is")
+    func life() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"text":"hi"}"#).timetoken
+            let poller = try WirePoller(gateway)
+            let added = try await add("reaction", "smile", to: message, gateway)
+            let place = added["data"]?["actionTimetoken"]?.string ?? ""
+            let action =
+                #"{"messageTimetoken":"\#(message)","type":"reaction","value":"smile","uuid":"bob","actionTimetoken":"\#(place)"}"#
+            #expect(added.text == #"{"status":200,"data":\#(action)}"#)
+            let live = try await poller.batch("room", message)
+            #expect(
+                live.shape
+                    == #"{"t":{"t":"<tt>","r":1},"m":[{"a":"1","f":0,"e":3,"i":"bob","p":{"t":"<tt>","r":1},"k":"sub-demo","c":"room","d":{"source":"actions","version":"1.0","event":"added","data":{"messageTimetoken":"<tt>","type":"reaction","value":"smile","actionTimetoken":"<tt>"}},"b":"room"}]}"#
+            )
+            #expect(live.items[0]["d"]?["data"]?["actionTimetoken"]?.string == place)
+            let again = try await add("reaction", "smile", to: message, gateway)
+            #expect(again.text == #"{"status":409,"error":{"message":"Action Already Added","source":"actions"}}"#)
+            let list = try await gateway.get(Self.base)
+            #expect(list.text == #"{"status":200,"data":[\#(action)]}"#)
+            let foreign = try await remove(place, from: message, by: "eve", gateway)
+            #expect(foreign.status == 400)
+            #expect(foreign["error"]?["message"]?.string == "Not deleting message action: wrong uuid specified")
+            let removed = try await remove(place, from: message, gateway)
+            #expect(removed.text == #"{"status":200,"data":{}}"#)
+            let gone = try await poller.batch("room", live.cursor)
+            #expect(gone.items[0]["d"]?["event"]?.string == "removed")
+            #expect(gone.items[0]["d"]?["data"]?["actionTimetoken"]?.string == place)
+            let twice = try await remove(place, from: message, gateway)
+            #expect(twice["error"]?["message"]?.string == "No matching message actions to delete")
+        }
+    }
+
+    @Test("of the chat's own types does what it says, and is told and taken back as any")
+    func features() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
+            let poller = try WirePoller(gateway)
+            for (type, value) in [
+                ("reactions", "👍"), ("edited", "hello"), ("threadRootId", "thread.1"), ("deleted", "deleted"),
+            ] {
+                #expect(try await add(type, value, to: message, by: "ana", gateway).status == 200)
+            }
+            let live = try await poller.batch("room", message)
+            #expect(live.items.map { $0["e"]?.integer } == [3, 3, 3, 3])
+            let told = live.items.map { $0["d"]?["data"]?["type"]?.string }
+            #expect(told == ["reactions", "edited", "threadRootId", "deleted"])
+            #expect(live.items.map { $0["d"]?["data"]?["value"]?.string } == ["👍", "hello", "thread.1", "deleted"])
+            let listed = try await gateway.get(Self.base)["data"]?.elements ?? []
+            let places = listed.compactMap { $0["actionTimetoken"]?.string }
+            #expect(listed.map { $0["type"]?.string } == told)
+            #expect(places == live.items.map { $0["d"]?["data"]?["actionTimetoken"]?.string })
+            for place in places.reversed() {
+                #expect(try await remove(place, from: message, by: "ana", gateway).status == 200)
+            }
+            let undone = try await poller.batch("room", live.cursor)
+            #expect(undone.items.map { $0["d"]?["data"]?["type"]?.string } == told.reversed())
+            #expect(undone.items.map { $0["d"]?["data"]?["actionTimetoken"]?.string } == places.reversed())
+            #expect(undone.items.allSatisfy { $0["d"]?["event"]?.string == "removed" })
+            #expect(try await gateway.get(Self.base)["data"]?.count == 0)
+        }
+    }
+
+    @Test("stands with its message in history, by type and value, and pages say how to go on")
+    func history() async throws {
+        try await PubNubHarness.run { gateway in
+            var messages: [String] = []
+            for number in 1...3 { messages.append(try await gateway.publish("room", "\(number)").timetoken) }
+            let place = try await add("reaction", "smile", to: messages[2], gateway)["data"]?["actionTimetoken"]?.string
+            let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room?max=2")
+            #expect(
+                page.text
+                    == #"{"status":200,"error":false,"error_message":"","channels":{"room":[{"message":2,"timetoken":"\#(messages[1])"},{"message":3,"timetoken":"\#(messages[2])","actions":{"reaction":{"smile":[{"uuid":"bob","actionTimetoken":"\#(place ?? "")"}]}}}]},"more":{"url":"/v3/history-with-actions/sub-key/sub-demo/channel/room?start=\#(messages[1])&max=2","start":"\#(messages[1])","max":2}}"#
+            )
+            let rest = try await gateway.get(
+                "/v3/history-with-actions/sub-key/sub-demo/channel/room?max=2&start=\(messages[1])")
+            #expect(rest["channels"]?["room"]?.count == 1 && rest["more"] == nil)
+            #expect(try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/a,b").status == 400)
+        }
+    }
+
+    @Test("is listed from the newest, in pages, between two places")
+    func pages() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", "1").timetoken
+            var places: [String] = []
+            for value in ["a", "b", "c"] {
+                places.append(
+                    try await add("mark", value, to: message, gateway)["data"]?["actionTimetoken"]?.string ?? "")
+            }
+            let page = try await gateway.get(Self.base + "?limit=2")
+            #expect(page["data"]?.elements?.map { $0["value"]?.string } == ["b", "c"])
+            #expect(
+                page["more"]?["url"]?.string
+                    == "/v1/message-actions/sub-demo/channel/room?start=\(places[1])&limit=2")
+            let rest = try await gateway.get(Self.base + "?limit=2&start=\(places[1])")
+            #expect(rest["data"]?.elements?.map { $0["value"]?.string } == ["a"])
+            let part = try await gateway.get(Self.base + "?start=\(places[2])&end=\(places[1])")
+            #expect(part["data"]?.elements?.map { $0["value"]?.string } == ["b"])
+            #expect(try await gateway.get(Self.base + "?start=1")["data"]?.count == 0)
+        }
+    }
+
+    @Test("may be attached to what an app publishes under a label of its own")
+    func labelled() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"n":1}"#, "&custom_message_type=order").timetoken
+            #expect(try await add("reaction", "smile", to: message, gateway).status == 200)
+        }
+    }
+
+    @Test("that cannot be read is refused in the words of the wire")
+    func refusals() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", "1").timetoken
+            let target = "\(Self.base)/message/\(message)"
+            let missing = try await gateway.call("POST", target + "?uuid=bob", #"{"type":"x"}"#)
+            #expect(
+                missing.text
+                    == #"{"status":400,"error":{"message":"Request payload contained invalid input.","source":"actions","details":[{"message":"Missing field","location":"value","locationType":"body"}]}}"#
+            )
+            let text = try await gateway.call("POST", target + "?uuid=bob", "hello")
+            #expect(text.status == 415)
+            #expect(text["error"]?["message"]?.string == "Request payload must be in JSON format.")
+            let nobody = try await gateway.call("POST", target, #"{"type":"x","value":"y"}"#).status
+            #expect(nobody == 400)
+            let unknown = try await gateway.get("/v1/message-actions/nobody/channel/room")
+            #expect(unknown.text == #"{"status":400,"error":{"message":"Invalid Subkey","source":"actions"}}"#)
+        }
+    }
+}
+
+@Suite("The second version of PubNub's history", .timeLimit(.minutes(1))) struct OldHistoryTests {
+    @Test("is an array of items and two positions, in the form that is asked for")
+    func forms() async throws {
+        try await PubNubHarness.run { gateway in
+            let base = "/v2/history/sub-key/sub-demo/channel/room"
+            let empty = try await gateway.get(base).text
+            #expect(empty == "[[],0,0]")
+            var places: [String] = []
+            for number in 1...3 { places.append(try await gateway.publish("room", "\(number)").timetoken) }
+            let bare = try await gateway.get(base + "?count=2").text
+            #expect(bare == "[[2,3],\(places[1]),\(places[2])]")
+            let oldest = try await gateway.get(base + "?count=2&reverse=true").text
+            #expect(oldest == "[[1,2],\(places[0]),\(places[1])]")
+            let whole = try await gateway.get(base + "?count=1&include_token=true&include_meta=true").text
+            #expect(whole == #"[[{"message":3,"timetoken":\#(places[2]),"meta":""}],\#(places[2]),\#(places[2])]"#)
+            let part = try await gateway.get(base + "?start=\(places[2])&end=\(places[1])").text
+            #expect(part == "[[2],\(places[1]),\(places[1])]")
+        }
+    }
+}
