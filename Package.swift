@@ -139,6 +139,7 @@ let package = Package(
             "PubNubAPITests",
             uses: [
                 "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI",
+                "Signing",
                 "SQLiteEngine", logging,
             ]),
         tests("SQLiteTests", uses: ["SQLite"]),

@@ -4,6 +4,7 @@ from queue import Queue
 
 import pytest
 from pubnub.exceptions import PubNubException
+from pubnub.models.consumer.v3.channel import Channel
 from pubnub.models.consumer.message_actions import PNMessageAction
 from pubnub.models.consumer.objects_v2.channel_members import PNUUID
 from pubnub.models.consumer.objects_v2.memberships import PNChannelMembership
@@ -97,11 +98,11 @@ def test_groups_of_channels_are_followed(ana, bob):
 def test_actions_are_added_listed_and_removed(ana, bob):
     listener = listen(bob, ["room"])
     place = int(publish(ana, "room", {"type": "text", "text": "hi"}))
-    action = PNMessageAction({"type": "reactions", "value": "smile", "messageTimetoken": str(place)})
+    action = PNMessageAction({
+        "type": "reactions", "value": "smile", "messageTimetoken": str(place), "uuid": "ana", "actionTimetoken": "0"})
     added = ana.add_message_action().channel("room").message_action(action).sync().result
     live = listener.actions.get(timeout=20)
-    assert live.event == "added" and live.type == "reactions"
-    assert (live.value, live.action_timetoken) == ("smile", added.action_timetoken)
+    assert (live.type, live.value, live.action_timetoken) == ("reactions", "smile", added.action_timetoken)
     with pytest.raises(PubNubException) as refusal:
         ana.add_message_action().channel("room").message_action(action).sync()
     assert refusal.value._status_code == 409
@@ -111,7 +112,7 @@ def test_actions_are_added_listed_and_removed(ana, bob):
     assert item.actions["reactions"]["smile"][0]["uuid"] == "ana"
     ana.remove_message_action().channel("room").message_timetoken(place) \
         .action_timetoken(int(added.action_timetoken)).sync()
-    assert listener.actions.get(timeout=20).event == "removed"
+    assert listener.actions.get(timeout=20).action_timetoken == added.action_timetoken
     assert ana.get_message_actions().channel("room").sync().result.actions == []
 
 
@@ -122,14 +123,19 @@ def test_older_history(ana):
     assert (result.start_timetoken, result.end_timetoken) == (places[1], places[2])
 
 
-def test_users_and_channels_are_objects(ana, bob):
-    listener = listen(bob, ["ana", "room"])
+def test_users_and_channels_are_objects(gateway, ana, bob):
+    # The SDK's thread ends with the first object it tells of, so each listener waits for one.
+    listener = listen(bob, ["ana"])
+    cy = PubNub(settings(gateway, "cy"))
+    other = listen(cy, ["room"])
     made = ana.set_uuid_metadata().uuid("ana").set_name("Ana").email("a@b.c").custom({"n": 1}).include_custom(True).sync()
     assert made.result.data["custom"] == {"n": 1}
     told = listener.objects.get(timeout=20)
     assert (told.event, told.data["name"], told.data["eTag"]) == ("set", "Ana", made.result.data["eTag"])
     ana.set_channel_metadata().channel("room").set_name("Room").description("d").sync()
-    assert listener.objects.get(timeout=20).data["name"] == "Room"
+    assert other.objects.get(timeout=20).data["name"] == "Room"
+    cy.unsubscribe_all()
+    cy.stop()
     assert ana.get_uuid_metadata().uuid("ana").sync().result.data["email"] == "a@b.c"
     with pytest.raises(PubNubException) as refusal:
         ana.get_uuid_metadata().uuid("nobody").sync()
@@ -156,3 +162,27 @@ def test_memberships_are_seen_from_both_sides(ana, bob):
     left = ana.remove_memberships().uuid("ana").channel_memberships([PNChannelMembership.channel("room")]).sync().result
     assert left.data == []
     assert [item["uuid"]["id"] for item in ana.get_channel_members().channel("room").sync().result.data] == ["bob"]
+
+
+def test_tokens_open_what_they_grant(gateway):
+    app = gateway.call("GET", "/v1/apps").json()["data"][0]["id"]
+    assert gateway.call("PATCH", f"/v1/apps/{app}", {"demand_tokens": True}).status_code == 200
+    server = PubNub(settings(gateway, "server", secret_key="demo-secret"))
+    publish(server, "room", "signed")
+    token = server.grant_token().ttl(15).authorized_uuid("ana").channels([Channel.id("room").read().write()]).sync() \
+        .result.token
+    parsed = server.parse_token(token)
+    assert parsed["authorized_uuid"] == "ana" and parsed["resources"]["channels"]["room"]["write"]
+    client = PubNub(settings(gateway, "ana"))
+    with pytest.raises(PubNubException) as refusal:
+        publish(client, "room", 1)
+    assert refusal.value._status_code == 403
+    client.set_token(token)
+    publish(client, "room", 1)
+    assert [item.message for item in fetch(client, "room")["room"]] == ["signed", 1]
+    with pytest.raises(PubNubException):
+        publish(client, "other", 1)
+    server.revoke_token(token).sync()
+    with pytest.raises(PubNubException) as refusal:
+        publish(client, "room", 2)
+    assert "revoked" in str(refusal.value)

@@ -18,6 +18,8 @@ enum ErrorFamily: Sendable {
     case registry
     /// `{"status":..,"error":{"message":..,"source":..}}`, of the source that is named.
     case structured(String)
+    /// The same, and the service's name beside it.
+    case access(String)
 }
 
 /// The one place where failures of the rooms below become this wire's statuses and texts. Clients compare some of the texts
@@ -40,6 +42,10 @@ struct WireError: Error, Sendable, Equatable {
     /// Whether the resource understood its request: history has one text for all that it did not.
     var isArgument = false
     var details: [Detail] = []
+    /// What no token lets the request have.
+    var isAccess = false
+    var deniedChannels: [String] = []
+    var deniedGroups: [String] = []
 
     static let invalidSubscribeKey = WireError(
         status: 400, text: "Invalid Subscribe Key", service: "Access Manager")
@@ -112,6 +118,7 @@ extension WireError {
 
     private func body(in family: ErrorFamily, at now: Timetoken) -> [UInt8] {
         if case .structured(let source) = family { return structured(source) }
+        if case .access(let source) = family, service == nil { return structured(source, service: "Access Manager") }
         if let service { return generic(service) }
         return switch family {
         case .publish: publish(now)
@@ -121,7 +128,7 @@ extension WireError {
         case .deletion: history(showsChannels: false)
         case .presence: presence()
         case .registry: registry()
-        case .structured(let source): structured(source)
+        case .structured(let source), .access(let source): structured(source)
         }
     }
 
@@ -147,13 +154,14 @@ extension WireError {
         }.bytes
     }
 
-    private func structured(_ source: String) -> [UInt8] {
+    private func structured(_ source: String, service: String? = nil) -> [UInt8] {
         JSONText { writer in
             writer.beginObject()
             writer.member("status", status)
+            if let service { writer.member("service", service) }
             writer.key("error")
             writer.beginObject()
-            writer.member("message", source == "actions" && self == .invalidSubscribeKey ? "Invalid Subkey" : text)
+            writer.member("message", textOf(source))
             writer.member("source", source)
             if !details.isEmpty {
                 writer.key("details")
@@ -182,10 +190,24 @@ extension WireError {
         }.bytes
     }
 
+    private func textOf(_ source: String) -> String {
+        if isAccess, text == Self.denied.text {
+            return "Supplied authorization key does not have the permissions required to perform this operation."
+        }
+        return source == "actions" && self == .invalidSubscribeKey ? "Invalid Subkey" : text
+    }
+
     private func generic(_ service: String, _ text: String? = nil) -> [UInt8] {
         JSONText { writer in
             writer.beginObject()
             writer.member("message", text ?? self.text)
+            if !deniedChannels.isEmpty || !deniedGroups.isEmpty {
+                writer.key("payload")
+                writer.beginObject()
+                if !deniedChannels.isEmpty { writer.member("channels", deniedChannels) }
+                if !deniedGroups.isEmpty { writer.member("channel-groups", deniedGroups) }
+                writer.endObject()
+            }
             writer.member("error", true)
             writer.member("service", service)
             writer.member("status", status)

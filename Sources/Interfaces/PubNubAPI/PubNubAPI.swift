@@ -27,39 +27,70 @@ public struct PubNubAPI: Sendable {
     public func addRoutes(to router: inout Router) {
         add(.get, "/time/0", in: .generic("Balancer"), to: &router) { _ in try await getTime() }
         addPublishRoutes(to: &router)
-        add(.get, "/v2/subscribe/{s}/{C}/{callback}", in: .subscribe, to: &router, getSubscribe)
+        add(
+            .get, "/v2/subscribe/{s}/{C}/{callback}", in: .subscribe, for: .channels(.read, at: 3, key: 2), to: &router,
+            getSubscribe)
         addHistoryRoutes(to: &router)
         addGroupRoutes(to: &router)
         addPresenceRoutes(to: &router)
         addActionRoutes(to: &router)
         addObjectRoutes(to: &router)
+        addAccessRoutes(to: &router)
+        addUnservedRoutes(to: &router)
     }
 
     private func addPublishRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        add(.get, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, to: &router, getPublish)
-        add(.post, "/publish/{p}/{s}/{signature}/{c}/{callback}", body, in: .publish, to: &router, postPublish)
-        add(.post, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", body, in: .publish, to: &router, postPublish)
-        add(.get, "/signal/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, to: &router, getSignal)
+        let writing = AccessRule.channels(.write, at: 4, key: 2)
+        add(
+            .get, "/v1/files/publish-file/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish,
+            for: .channels(.write, at: 6, key: 4), to: &router, getFileMessage)
+        add(
+            .get, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, for: writing, to: &router,
+            getPublish)
+        add(
+            .post, "/publish/{p}/{s}/{signature}/{c}/{callback}", body, in: .publish, for: writing, to: &router,
+            postPublish)
+        add(
+            .post, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", body, in: .publish, for: writing, to: &router,
+            postPublish)
+        add(
+            .get, "/signal/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, for: writing, to: &router,
+            getSignal)
     }
 
     private func addHistoryRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        add(.get, "/v3/history/sub-key/{s}/channel/{C}", in: .history, to: &router, getHistory)
-        add(.get, "/v3/history-with-actions/sub-key/{s}/channel/{c}", in: .history, to: &router, getHistoryWithActions)
-        add(.get, "/v2/history/sub-key/{s}/channel/{c}", in: .history, to: &router, getOldHistory)
-        add(.delete, "/v3/history/sub-key/{s}/channel/{c}", body, in: .deletion, to: &router, deleteHistory)
-        add(.get, "/v3/history/sub-key/{s}/message-counts/{C}", in: .history, to: &router, getCounts)
+        add(
+            .get, "/v3/history/sub-key/{s}/channel/{C}", in: .history, for: .channels(.read, at: 5, key: 3),
+            to: &router, getHistory)
+        add(
+            .get, "/v3/history-with-actions/sub-key/{s}/channel/{c}", in: .history,
+            for: .channels(.read, at: 5, key: 3), to: &router, getHistoryWithActions)
+        add(
+            .get, "/v2/history/sub-key/{s}/channel/{c}", in: .history, for: .channels(.read, at: 5, key: 3),
+            to: &router, getOldHistory)
+        add(
+            .delete, "/v3/history/sub-key/{s}/channel/{c}", body, in: .deletion, for: .channels(.delete, at: 5, key: 3),
+            to: &router, deleteHistory)
+        add(
+            .get, "/v3/history/sub-key/{s}/message-counts/{C}", in: .history, for: .channels(.read, at: 5, key: 3),
+            to: &router, getCounts)
     }
 
-    /// - Parameter family: how the resource says what fails.
+    /// - Parameters:
+    ///   - family: how the resource says what fails.
+    ///   - rule: what a token must grant where the app demands one; nil for what needs none.
     func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
-        to router: inout Router, _ action: @escaping @Sendable (WireRequest) async throws -> Response
+        for rule: AccessRule? = nil, to router: inout Router,
+        _ action: @escaping @Sendable (WireRequest) async throws -> Response
     ) {
-        router.add(method, pattern, body: body, manners: Self.manners) { [service] request in
+        router.add(method, pattern, body: body, manners: Self.manners) { request in
             do {
-                return try await action(try WireRequest(request))
+                let request = try WireRequest(request)
+                try await admit(request, rule)
+                return try await action(request)
             } catch let error as WireError {
                 return error.response(in: family, at: try await Self.now(service))
             } catch let error as ChatError {

@@ -17,6 +17,8 @@ public struct AppRecord: Sendable {
     public var retention: Duration?
     /// Events of types that are not declared are refused.
     public var requiresDeclaredTypes = false
+    /// PubNub's clients need an access token for whatever they do, or sign it.
+    public var demandsTokens = false
     public var created: Timetoken
 
     public init(
@@ -47,6 +49,7 @@ extension AppRecord {
             if isFirst { writer.member("first", true) }
             if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
             if requiresDeclaredTypes { writer.member("require_declared_types", true) }
+            if demandsTokens { writer.member("demand_tokens", true) }
             writer.member("created", created.description)
             writer.endObject()
         }
@@ -65,5 +68,6 @@ extension AppRecord {
             retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
+        demandsTokens = root["demand_tokens"]?.boolean ?? false
     }
 }

@@ -98,6 +98,14 @@ extension Keyring {
         try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
     }
 
+    /// Changes whether PubNub's clients need access tokens. For the app's admins.
+    public func setDemandsTokens(_ isDemanded: Bool, by caller: Caller) async throws(ChatError) {
+        try caller.demand(.admin)
+        guard var app = app(caller.space) else { throw ChatError(.notFound, "no such app") }
+        app.demandsTokens = isDemanded
+        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
+    }
+
     /// Stores an app and its first admin key; the gateway's own way at first start.
     ///
     /// - Parameter keyText: the key's text when it is fixed from outside; nil draws a random one.

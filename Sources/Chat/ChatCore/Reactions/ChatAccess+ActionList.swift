@@ -22,7 +22,9 @@ extension ChatAccess {
             query.filter = range.filter(field)
             query.sort = [(.field(field), false)]
             let page = try await directory.list(query)
-            found += page.items.flatMap { kind == .message ? Self.deeds($0) : [MessageActionRecord($0)].compactMap(\.self) }
+            found += page.items.flatMap {
+                kind == .message ? Self.deeds($0) : [MessageActionRecord($0)].compactMap(\.self)
+            }
             hasMore = hasMore || page.hasMore
         }
         // A message that was edited and deleted stands in two of the lists.

@@ -58,7 +58,7 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     /// Deleted channels whose members are still to be removed.
     case sweep = 24
     case eventType = 20, schemaVersion = 21
-    case setting = 30
+    case setting = 30, revokedToken = 31
 }
 
 public struct RecordKey: Hashable, Sendable {

@@ -63,9 +63,12 @@ extension NativeAPI {
         let space = SpaceID(request.name("id"))
         guard space == caller.space else { throw ChatError(.notFound, "no such app, or not the credential's own") }
         try caller.demand(.admin)
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["require_declared_types"])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["require_declared_types", "demand_tokens"])
         if let isRequired = try fields.boolean("require_declared_types") {
             try await service.chat(for: caller).setRequiresDeclaredTypes(isRequired)
+        }
+        if let isDemanded = try fields.boolean("demand_tokens") {
+            try await service.keyring.setDemandsTokens(isDemanded, by: caller)
         }
         guard let app = service.keyring.app(space) else { throw ChatError(.notFound, "no such app") }
         return .json(
@@ -101,6 +104,7 @@ extension AppRecord {
             writer.nullMember("retention_hours")
         }
         writer.member("require_declared_types", requiresDeclaredTypes)
+        writer.member("demand_tokens", demandsTokens)
         writer.member("created_at", created.timestamp)
     }
 

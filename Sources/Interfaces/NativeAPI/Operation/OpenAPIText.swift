@@ -5047,12 +5047,13 @@ enum OpenAPIText {
 
             App:
               type: object
-              required: [id, name, retention_hours, require_declared_types, created_at]
+              required: [id, name, retention_hours, require_declared_types, demand_tokens, created_at]
               properties:
                 id: {type: string}
                 name: {type: string}
                 retention_hours: {type: [integer, 'null']}
                 require_declared_types: {type: boolean, description: Events of types that are not declared are refused.}
+                demand_tokens: {type: boolean, description: PubNub's clients need an access token or a signature.}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
 
             AppPatch:
@@ -5062,6 +5063,9 @@ enum OpenAPIText {
                 require_declared_types:
                   type: boolean
                   description: Refuse events of types that are not declared, with 422 `undeclared_type`.
+                demand_tokens:
+                  type: boolean
+                  description: Have PubNub's clients show an access token, or sign, for whatever they do.
 
             AppWithKeys:
               allOf: [{$ref: '#/components/schemas/App'}]

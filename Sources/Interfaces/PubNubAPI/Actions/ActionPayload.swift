@@ -12,7 +12,9 @@ struct ActionPayload {
 
     /// Nil for an event that is none.
     init?(_ event: Event) {
-        guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else { return nil }
+        guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else {
+            return nil
+        }
         message = data["message_timetoken"]?.string
         place = data["action_timetoken"]?.string
         type = ""

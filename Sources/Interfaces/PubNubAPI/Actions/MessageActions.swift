@@ -9,9 +9,13 @@ extension PubNubAPI {
         let base = "/v1/message-actions/{s}/channel/{c}"
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let family = ErrorFamily.structured("actions")
-        add(.get, RoutePattern(base), in: family, to: &router, getActions)
-        add(.post, RoutePattern(base + "/message/{mtt}"), body, in: family, to: &router, postAction)
-        add(.delete, RoutePattern(base + "/message/{mtt}/action/{att}"), body, in: family, to: &router, deleteAction)
+        add(.get, RoutePattern(base), in: family, for: .channels(.read, at: 4, key: 2), to: &router, getActions)
+        add(
+            .post, RoutePattern(base + "/message/{mtt}"), body, in: family, for: .channels(.write, at: 4, key: 2),
+            to: &router, postAction)
+        add(
+            .delete, RoutePattern(base + "/message/{mtt}/action/{att}"), body, in: family,
+            for: .channels(.delete, at: 4, key: 2), to: &router, deleteAction)
     }
 
     private func postAction(_ request: WireRequest) async throws -> Response {

@@ -8,17 +8,25 @@ extension PubNubAPI {
     func addObjectRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let family = ErrorFamily.structured("objects")
-        func add(_ pattern: String, _ actions: [(HTTPMethod, @Sendable (WireRequest) async throws -> Response)]) {
-            for (method, action) in actions {
-                self.add(method, RoutePattern("/v2/objects/{s}" + pattern), body, in: family, to: &router, action)
-            }
+        func add(
+            _ method: HTTPMethod, _ pattern: String, for rule: AccessRule,
+            _ action: @escaping @Sendable (WireRequest) async throws -> Response
+        ) {
+            let pattern = RoutePattern("/v2/objects/{s}" + pattern)
+            self.add(method, pattern, method == .get ? .none : body, in: family, for: rule, to: &router, action)
         }
-        add("/uuids", [(.get, getUsers)])
-        add("/uuids/{u}", [(.get, getUser), (.patch, patchUser), (.delete, deleteUser)])
-        add("/uuids/{u}/channels", [(.get, getMemberships), (.patch, patchMemberships)])
-        add("/channels", [(.get, getChannels)])
-        add("/channels/{c}", [(.get, getChannel), (.patch, patchChannel), (.delete, deleteChannel)])
-        add("/channels/{c}/uuids", [(.get, getMembers), (.patch, patchMembers)])
+        add(.get, "/uuids", for: .anybody(key: 2), getUsers)
+        add(.get, "/uuids/{u}", for: .user(.get, at: 4, key: 2), getUser)
+        add(.patch, "/uuids/{u}", for: .user(.update, at: 4, key: 2), patchUser)
+        add(.delete, "/uuids/{u}", for: .user(.delete, at: 4, key: 2), deleteUser)
+        add(.get, "/uuids/{u}/channels", for: .user(.get, at: 4, key: 2), getMemberships)
+        add(.patch, "/uuids/{u}/channels", for: .memberships(limits), patchMemberships)
+        add(.get, "/channels", for: .anybody(key: 2), getChannels)
+        add(.get, "/channels/{c}", for: .channels(.get, at: 4, key: 2), getChannel)
+        add(.patch, "/channels/{c}", for: .channels(.update, at: 4, key: 2), patchChannel)
+        add(.delete, "/channels/{c}", for: .channels(.delete, at: 4, key: 2), deleteChannel)
+        add(.get, "/channels/{c}/uuids", for: .channels(.get, at: 4, key: 2), getMembers)
+        add(.patch, "/channels/{c}/uuids", for: .channels(.manage, at: 4, key: 2), patchMembers)
     }
 
     private func getUsers(_ request: WireRequest) async throws -> Response {

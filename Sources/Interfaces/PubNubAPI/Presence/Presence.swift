@@ -7,13 +7,14 @@ import JSON
 extension PubNubAPI {
     func addPresenceRoutes(to router: inout Router) {
         let base = "/v2/presence/sub-key/{s}"
-        add(.get, RoutePattern(base), in: .presence, to: &router, getEverywhere)
-        add(.get, RoutePattern(base + "/channel/{C}"), in: .presence, to: &router, getHereNow)
-        add(.get, RoutePattern(base + "/channel/{C}/heartbeat"), in: .presence, to: &router, getHeartbeat)
-        add(.get, RoutePattern(base + "/channel/{C}/leave"), in: .presence, to: &router, getLeave)
-        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}"), in: .presence, to: &router, getState)
-        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}/data"), in: .presence, to: &router, setState)
-        add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, to: &router, getWhereNow)
+        let reading = AccessRule.channels(.read, at: 5, key: 3)
+        add(.get, RoutePattern(base), in: .presence, for: .signed(key: 3), to: &router, getEverywhere)
+        add(.get, RoutePattern(base + "/channel/{C}"), in: .presence, for: reading, to: &router, getHereNow)
+        add(.get, RoutePattern(base + "/channel/{C}/heartbeat"), in: .presence, for: reading, to: &router, getHeartbeat)
+        add(.get, RoutePattern(base + "/channel/{C}/leave"), in: .presence, for: reading, to: &router, getLeave)
+        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}"), in: .presence, for: reading, to: &router, getState)
+        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}/data"), in: .presence, for: reading, to: &router, setState)
+        add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .anybody(key: 3), to: &router, getWhereNow)
     }
 
     func place(_ request: WireRequest, _ chat: ChatAccess) async throws -> PresencePlace {

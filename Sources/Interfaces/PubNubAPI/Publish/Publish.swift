@@ -15,6 +15,20 @@ extension PubNubAPI {
         try await publish(request.body, request)
     }
 
+    /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: a publish that announces a file, wherever that lies.
+    func getFileMessage(_ request: WireRequest) async throws -> Response {
+        guard let text = request.rest(from: 8) else { throw WireError.invalidJSON }
+        let (keyset, channel) = try place(of: request, shiftedBy: 2)
+        let payload = try payload(Array(text.utf8), limit: limits.pubnubMessageBytes, .messageTooLarge)
+        var emission = Emission.message(
+            channel: channel, data: payload.text, user: try request.user(), meta: try meta(request))
+        emission.value = payload.value
+        emission.customType = try label(request)
+        emission.kind = .file
+        store(&emission, as: request)
+        return try await sent(emission, keyset, request)
+    }
+
     /// `GET /signal/{p}/{s}/0/{c}/0/{json}`
     func getSignal(_ request: WireRequest) async throws -> Response {
         guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
@@ -37,10 +51,12 @@ extension PubNubAPI {
     }
 
     /// Whose channel it is about.
-    private func place(of request: WireRequest) throws -> (Keyset, String) {
-        let keyset = try Keyset(request.segment(2), service)
-        try keyset.demand(publishKey: request.segment(1))
-        guard let channel = request.segment(4), !channel.hasSuffix(String.presenceSuffix),
+    ///
+    /// - Parameter shift: how many segments stand before those of a publish.
+    private func place(of request: WireRequest, shiftedBy shift: Int = 0) throws -> (Keyset, String) {
+        let keyset = try Keyset(request.segment(2 + shift), service)
+        try keyset.demand(publishKey: request.segment(1 + shift))
+        guard let channel = request.segment(4 + shift), !channel.hasSuffix(String.presenceSuffix),
             channel != ChannelID.systemName
         else {
             throw WireError.invalidChannel

@@ -1,0 +1,61 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import Signing
+
+extension PubNubAPI {
+    /// Lets a request in, where its app demands tokens: by a right signature, or by a token that grants what it needs.
+    ///
+    /// - Throws: `WireError` with the status 403.
+    func admit(_ request: WireRequest, _ rule: AccessRule?) async throws {
+        // An unknown key is refused by the call itself, in its words.
+        guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }),
+            app.demandsTokens
+        else { return }
+        if let isRight = RequestSignature.check(request, of: app, at: service.clock.now) {
+            guard isRight else { throw WireError.denied }
+            return
+        }
+        let needs = try rule.needs(request)
+        guard !rule.isSigned, let text = request["auth"] else { throw WireError.denied(needs) }
+        guard let token = AccessToken(text, secret: Secret(text: app.secretKey)) else { throw WireError.badToken }
+        guard token.expires > service.clock.now else { throw WireError.expiredToken }
+        if let user = token.user, request["uuid"].map({ ExactText($0) != ExactText(user) }) ?? false {
+            throw WireError.denied(needs)
+        }
+        let missing = token.missing(needs)
+        guard missing.isEmpty else { throw WireError.denied(missing) }
+        let keyset = try Keyset(app.subscribeKey, service)
+        guard try await !chat(keyset, for: request).isRevoked(token: text.bareToken) else {
+            throw WireError.revokedToken
+        }
+    }
+
+    /// - Throws: `denied` unless the request is signed with the app's secret key, whatever the app demands of others.
+    func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
+        guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else { throw .denied }
+    }
+}
+
+extension String {
+    /// A token without what may differ between two spellings of it.
+    var bareToken: String { replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "") }
+}
+
+extension WireError {
+    static let denied = denied([])
+    static let badToken = access("Invalid token")
+    static let expiredToken = access("Token is expired.")
+    static let revokedToken = access("Token is revoked")
+
+    private static func access(_ text: String) -> WireError {
+        WireError(status: 403, text: text, service: "Access Manager", isAccess: true)
+    }
+
+    static func denied(_ needs: [AccessRule.Need]) -> WireError {
+        var error = access("Forbidden")
+        error.deniedChannels = needs.filter { $0.kind == .channel }.flatMap(\.names)
+        error.deniedGroups = needs.filter { $0.kind == .group }.flatMap(\.names)
+        return error
+    }
+}

@@ -1,0 +1,76 @@
+import ChatModel
+
+/// What a call needs of a token where its app demands one (`pubnub-wire.md` 17.5).
+struct AccessRule: Sendable {
+    struct Need: Sendable {
+        let kind: ResourceKind
+        let names: [String]
+        let permission: Permission
+    }
+
+    /// The segment of the path that holds the subscribe key.
+    let keyAt: Int
+    /// A right signature is the only way in.
+    var isSigned = false
+    let needs: @Sendable (WireRequest) throws -> [Need]
+
+    /// Whatever token the app has given.
+    static func anybody(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
+
+    static func signed(key: Int) -> AccessRule {
+        var rule = anybody(key: key)
+        rule.isSigned = true
+        return rule
+    }
+
+    /// The channels of a segment, and the groups that the query names beside them.
+    static func channels(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {
+        AccessRule(keyAt: key) { request in
+            [
+                Need(kind: .channel, names: try request.names(segment), permission: permission),
+                Need(kind: .group, names: request.list("channel-group"), permission: .read),
+            ]
+        }
+    }
+
+    static func user(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {
+        AccessRule(keyAt: key) { request in
+            [Need(kind: .user, names: [request.segment(segment) ?? ""], permission: permission)]
+        }
+    }
+
+    /// Groups are read, or changed by what stands in the query.
+    static let group = AccessRule(keyAt: 3) { request in
+        let isChange = request["add"] != nil || request["remove"] != nil || request.segment(6) == "remove"
+        return [Need(kind: .group, names: [request.segment(5) ?? ""], permission: isChange ? .manage : .read)]
+    }
+
+    /// A user's memberships are the user's, and the channels' to join.
+    static func memberships(_ limits: Limits) -> AccessRule {
+        AccessRule(keyAt: 2) { request in
+            let body = try ObjectBody(request.body, limits)
+            let channels =
+                try body.memberships("set", of: "channel") + body.memberships("delete", of: "channel")
+            return [
+                Need(kind: .user, names: [request.segment(4) ?? ""], permission: .update),
+                Need(kind: .channel, names: channels.map(\.id), permission: .join),
+            ]
+        }
+    }
+}
+
+extension AccessToken {
+    /// What is needed and not granted, by kind; empty when all is.
+    func missing(_ needs: [AccessRule.Need]) -> [AccessRule.Need] {
+        needs.compactMap { need in
+            let missing = need.names.filter { !allows(need.permission, need.kind, $0) && !allowsPresence(need, $0) }
+            return missing.isEmpty ? nil : .init(kind: need.kind, names: missing, permission: need.permission)
+        }
+    }
+
+    /// Who may read a channel or a group may follow who is there.
+    private func allowsPresence(_ need: AccessRule.Need, _ name: String) -> Bool {
+        need.permission == .read && name.hasSuffix(String.presenceSuffix)
+            && allows(.read, need.kind, name.withoutPresence)
+    }
+}

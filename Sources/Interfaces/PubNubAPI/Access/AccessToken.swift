@@ -1,0 +1,89 @@
+import ChatModel
+import JSON
+import Signing
+
+/// What may be done to a resource; the bits are the wire's.
+struct Permission: OptionSet, Sendable {
+    let rawValue: UInt64
+
+    static let read = Permission(rawValue: 1)
+    static let write = Permission(rawValue: 2)
+    static let manage = Permission(rawValue: 4)
+    static let delete = Permission(rawValue: 8)
+    static let create = Permission(rawValue: 16)
+    static let get = Permission(rawValue: 32)
+    static let update = Permission(rawValue: 64)
+    static let join = Permission(rawValue: 128)
+}
+
+/// What a permission is about.
+enum ResourceKind: String, Sendable {
+    case channel = "chan"
+    case group = "grp"
+    case user = "uuid"
+}
+
+/// A grant in a client's hands (`pubnub-wire.md` 17.2). SDKs read it, so its layout is the wire's; its signature is ours.
+struct AccessToken: Sendable {
+    private static let mark = Array("sig".utf8)
+    private static let signatureLength = 32
+
+    let value: CBOR
+    let expires: Timetoken
+
+    /// Whose token it is; nil for anybody's.
+    var user: String? { value["uuid"]?.string }
+
+    /// Nil for what is none, or was not signed with this secret.
+    init?(_ text: String, secret: Secret) {
+        let padded = text.replacing("-", with: "+").replacing("_", with: "/").replacing("=", with: "")
+        let padding = String(repeating: "=", count: (4 - padded.utf8.count % 4) % 4)
+        guard let bytes = Base64.decode(padded + padding), let value = CBOR(bytes), Self.isSigned(bytes, by: secret),
+            let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
+        else { return nil }
+        self.value = value
+        expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
+    }
+
+    /// Whether the named resource, or a pattern that matches it, has all of these permissions.
+    func allows(_ permission: Permission, _ kind: ResourceKind, _ name: String) -> Bool {
+        // Users and channels have older names beside their own.
+        let sections = kind == .user ? ["uuid", "usr"] : kind == .channel ? ["chan", "spc"] : ["grp"]
+        return sections.contains { section in
+            let named = value["res"]?[section]?[name]?.number ?? 0
+            if Permission(rawValue: named).isSuperset(of: permission) { return true }
+            return value["pat"]?[section]?.members.contains { pattern, bits in
+                guard let pattern = pattern.string, Permission(rawValue: bits.number ?? 0).isSuperset(of: permission)
+                else { return false }
+                return Self.matches(pattern, name)
+            } ?? false
+        }
+    }
+
+    /// What cannot be read matches nothing.
+    private static func matches(_ pattern: String, _ name: String) -> Bool {
+        guard let regex = try? Regex(pattern) else { return false }
+        return (try? regex.wholeMatch(in: name)) != nil
+    }
+
+    // MARK: Signing
+
+    /// The text of a token with these members; the signature comes last.
+    static func text(_ members: [(key: CBOR, value: CBOR)], secret: Secret) -> String {
+        let signature = MessageAuthentication.code(.sha256, of: CBOR.map(members).encoded, key: secret)
+        let bytes = CBOR.map(members + [(.bytes(mark), .bytes(signature))]).encoded
+        return Base64.encode(bytes).replacing("+", with: "-").replacing("/", with: "_")
+    }
+
+    /// Takes the last member away and counts one less: what is left is what was signed.
+    private static func isSigned(_ bytes: [UInt8], by secret: Secret) -> Bool {
+        let ending = CBOR.bytes(mark).encoded + [0x58, UInt8(signatureLength)]
+        let length = ending.count + signatureLength
+        guard let first = bytes.first, (0xA1...0xB7).contains(first), bytes.count > length + 1,
+            Array(bytes[(bytes.count - length)...].prefix(ending.count)) == ending
+        else { return false }
+        let signed = [first - 1] + bytes[1..<bytes.count - length]
+        let code = MessageAuthentication.code(.sha256, of: signed, key: secret)
+        return constantTimeEqual(code, Array(bytes.suffix(signatureLength)))
+    }
+}

@@ -1,0 +1,164 @@
+import ChatCore
+import ChatModel
+import JSON
+import Signing
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("An app that demands access tokens", .timeLimit(.minutes(1))) struct AccessTests {
+    private static let secret = Secret(text: "sec")
+    private static let grantPath = "/v3/pam/sub-demo/grant"
+
+    private func run(_ body: (PubNubHarness) async throws -> Void) async throws {
+        try await PubNubHarness.run { gateway in
+            let admin = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin])
+            try await gateway.service.keyring.setDemandsTokens(true, by: admin)
+            try await body(gateway)
+        }
+    }
+
+    /// The target with a timestamp and a signature; `query` is in the order of its names.
+    private func signed(
+        _ method: String, _ path: String, _ query: String = "", body: String = "", at gateway: PubNubHarness,
+        later seconds: UInt64 = 0
+    ) -> String {
+        let second = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond - seconds
+        let query = query + (query.isEmpty ? "" : "&") + "timestamp=\(second)"
+        let input = "\(method)\npub-demo\n\(path)\n\(query)\n\(body)"
+        let code = MessageAuthentication.code(.sha256, of: Array(input.utf8), key: Self.secret)
+        return "\(path)?\(query)&signature=v2.\(Base64.encodeURL(code))"
+    }
+
+    private func grant(_ permissions: String, ttl: String = "60", _ gateway: PubNubHarness) async throws -> WireAnswer {
+        let body = #"{"ttl":\#(ttl),"permissions":\#(permissions)}"#
+        return try await gateway.call("POST", signed("POST", Self.grantPath, body: body, at: gateway), body)
+    }
+
+    private func token(_ permissions: String, _ gateway: PubNubHarness) async throws -> String {
+        let answer = try await grant(permissions, gateway)
+        return PubNubHarness.escaped(answer["data"]?["token"]?.string ?? "")
+    }
+
+    private static let room =
+        #"{"resources":{"channels":{"room":3},"groups":{"g":1},"uuids":{"ana":96}},"patterns":{"channels":{"^team\\..*$":1}},"meta":{"k":1},"uuid":"ana"}"#
+
+    @Test("gives tokens that SDKs can read to who has the secret key")
+    func granting() async throws {
+        try await run { gateway in
+            let answer = try await grant(Self.room, gateway)
+            let text = answer["data"]?["token"]?.string ?? ""
+            #expect(
+                answer.text
+                    == #"{"data":{"message":"Success","token":"\#(text)"},"service":"Access Manager","status":200}"#)
+            let token = try #require(AccessToken(text, secret: Self.secret))
+            #expect(token.value.members.map(\.key.string) == ["v", "t", "ttl", "res", "pat", "meta", "uuid", "sig"])
+            #expect(token.value["res"]?.members.map(\.key.string) == ["chan", "grp", "usr", "spc", "uuid"])
+            #expect(token.value["res"]?["chan"]?["room"] == .unsigned(3))
+            #expect(token.value["meta"]?["k"] == .unsigned(1))
+            #expect(token.user == "ana")
+            #expect(AccessToken(text, secret: Secret(text: "other")) == nil)
+            #expect(AccessToken(String(text.dropFirst(4)), secret: Self.secret) == nil)
+            let unsigned = try await gateway.call("POST", Self.grantPath, "{}")
+            #expect(unsigned.status == 403)
+            let bad = try await grant(Self.room, ttl: "50000", gateway)
+            #expect(
+                bad.text
+                    == #"{"status":400,"service":"Access Manager","error":{"message":"Invalid ttl","source":"grant","details":[{"message":"Range should be 1 to 43200 minute(s).","location":"ttl","locationType":"body"}]}}"#
+            )
+        }
+    }
+
+    @Test("lets in who shows one, for what it grants and no more")
+    func enforcement() async throws {
+        try await run { gateway in
+            let auth = "&auth=" + (try await token(Self.room, gateway))
+            let denied = try await gateway.publish("room", "1")
+            #expect(
+                denied.text
+                    == #"{"message":"Forbidden","payload":{"channels":["room"]},"error":true,"service":"Access Manager","status":403}"#
+            )
+            #expect(try await gateway.publish("room", "1", auth).status == 200)
+            #expect(try await gateway.publish("team.1", "1", auth).status == 403)
+            #expect(try await gateway.history("room,team.1", auth).status == 200)
+            #expect(try await gateway.history("room,other", auth)["payload"]?["channels"]?.strings == ["other"])
+            let base = "/v2/subscribe/sub-demo/"
+            #expect(
+                try await gateway.get(base + "room,room-pnpres/0?uuid=ana&channel-group=g,g-pnpres" + auth).status
+                    == 200)
+            let group = try await gateway.get(base + "room/0?uuid=ana&channel-group=h" + auth)
+            #expect(group["payload"]?["channel-groups"]?.strings == ["h"])
+            #expect(try await gateway.get(base + "room/0?uuid=bob" + auth).status == 403)
+            let objects = "/v2/objects/sub-demo/uuids/"
+            #expect(try await gateway.call("PATCH", objects + "ana?uuid=ana" + auth, "{}").status == 200)
+            let foreign = try await gateway.call("PATCH", objects + "bob?uuid=ana" + auth, "{}")
+            #expect(foreign.status == 403)
+            #expect(foreign["error"]?["message"]?.string?.hasPrefix("Supplied authorization key does not have") == true)
+            #expect(try await gateway.call("DELETE", objects + "ana?uuid=ana" + auth).status == 403)
+            #expect(
+                try await gateway.get("/v1/channel-registration/sub-key/sub-demo/channel-group/g?add=a" + auth).status
+                    == 403)
+            #expect(try await gateway.get("/time/0").status == 200)
+            #expect(try await gateway.get("/v3/history/sub-key/sub-other/channel/a").status == 200)
+        }
+    }
+
+    @Test("refuses a token that is over, taken back or none")
+    func endings() async throws {
+        try await run { gateway in
+            let text = try await token(Self.room, gateway)
+            let auth = "&auth=" + text
+            let none = try await gateway.publish("room", "1", "&auth=abc")
+            #expect(none.status == 403 && none["message"]?.string == "Invalid token")
+            let path = Self.grantPath + "/" + text
+            let revoked = try await gateway.call("DELETE", signed("DELETE", path, at: gateway))
+            #expect(revoked.text == #"{"data":{"message":"Success"},"service":"Access Manager","status":200}"#)
+            #expect(try await gateway.publish("room", "1", auth)["message"]?.string == "Token is revoked")
+            gateway.clock.advance(by: .seconds(3601))
+            #expect(try await gateway.publish("room", "1", auth)["message"]?.string == "Token is expired.")
+            let late = try await gateway.call("DELETE", signed("DELETE", path, at: gateway))
+            #expect(late.status == 400)
+            #expect(late["error"]?["details"]?[0]?["message"]?.string == "Token is expired.")
+        }
+    }
+
+    @Test("takes a right signature for everything, and a wrong or old one for nothing")
+    func signatures() async throws {
+        try await run { gateway in
+            let path = "/v3/history/sub-key/sub-demo/channel/a%20b"
+            let right = signed("GET", path, "max=2&uuid=a%20~b".replacing("~", with: "%7E"), at: gateway)
+            #expect(try await gateway.get(right).status == 200)
+            #expect(try await gateway.get(right + "x").status == 403)
+            #expect(try await gateway.get(right.replacing("max=2", with: "max=3")).status == 403)
+            #expect(try await gateway.get(signed("GET", path, at: gateway, later: 100)).status == 403)
+            let second = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond
+            let publish = "/publish/pub-demo/sub-demo/0/room/0"
+            let input = "sub-demo\npub-demo\n\(publish)\ntimestamp=\(second)"
+            let code = MessageAuthentication.code(.sha256, of: Array(input.utf8), key: Self.secret)
+            let signature = PubNubHarness.escaped(
+                Base64.encode(code).replacing("+", with: "-").replacing("/", with: "_"))
+            let old = try await gateway.call("POST", "\(publish)?timestamp=\(second)&signature=\(signature)", "1")
+            #expect(old.status == 200)
+        }
+    }
+
+    @Test("reads CBOR as RFC 8949 writes it, and nothing that is cut or goes too deep")
+    func encoding() throws {
+        for (hex, value) in [
+            ("00", CBOR.unsigned(0)), ("1818", .unsigned(24)), ("1903e8", .unsigned(1000)),
+            ("1a000f4240", .unsigned(1_000_000)),
+            ("20", .negative(0)), ("43010203", .bytes([1, 2, 3])), ("6161", .text("a")),
+            ("820102", .array([.unsigned(1), .unsigned(2)])),
+            ("a1616101", .map([(.text("a"), .unsigned(1))])), ("f5", .boolean(true)), ("f6", .null),
+            ("fb3ff199999999999a", .double(1.1)),
+        ] {
+            let bytes = try #require(Hex.decode(hex))
+            #expect(CBOR(bytes)?.encoded == bytes)
+            #expect(value.encoded == bytes)
+            #expect(CBOR(Array(bytes.dropLast())) == nil)
+            #expect(CBOR(bytes + [0]) == nil)
+        }
+        #expect(CBOR(Array(repeating: 0x81, count: 100) + [0]) == nil)
+        #expect(CBOR([0xBB, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) == nil)
+    }
+}

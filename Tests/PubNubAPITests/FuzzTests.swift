@@ -1,0 +1,90 @@
+import ChatCore
+import ChatModel
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("PubNub's wire", .timeLimit(.minutes(3))) struct FuzzTests {
+    private static let targets: [(method: String, path: String)] = [
+        ("GET", "/time/0"), ("GET", "/publish/pub-demo/sub-demo/0/@/0/@"), ("POST", "/publish/pub-demo/sub-demo/0/@/0"),
+        ("GET", "/signal/pub-demo/sub-demo/0/@/0/@"), ("GET", "/v2/subscribe/sub-demo/@/0"),
+        ("GET", "/v3/history/sub-key/sub-demo/channel/@"), ("DELETE", "/v3/history/sub-key/sub-demo/channel/@"),
+        ("GET", "/v3/history/sub-key/sub-demo/message-counts/@"),
+        ("GET", "/v3/history-with-actions/sub-key/sub-demo/channel/@"),
+        ("GET", "/v2/history/sub-key/sub-demo/channel/@"),
+        ("GET", "/v1/channel-registration/sub-key/sub-demo/channel-group"),
+        ("GET", "/v1/channel-registration/sub-key/sub-demo/channel-group/@"),
+        ("GET", "/v1/channel-registration/sub-key/sub-demo/channel-group/@/remove"),
+        ("GET", "/v2/presence/sub-key/sub-demo"), ("GET", "/v2/presence/sub-key/sub-demo/channel/@"),
+        ("GET", "/v2/presence/sub-key/sub-demo/channel/@/heartbeat"),
+        ("GET", "/v2/presence/sub-key/sub-demo/channel/@/leave"),
+        ("GET", "/v2/presence/sub-key/sub-demo/channel/@/uuid/@"),
+        ("GET", "/v2/presence/sub-key/sub-demo/channel/@/uuid/@/data"), ("GET", "/v2/presence/sub-key/sub-demo/uuid/@"),
+        ("GET", "/v1/message-actions/sub-demo/channel/@"), ("POST", "/v1/message-actions/sub-demo/channel/@/message/@"),
+        ("DELETE", "/v1/message-actions/sub-demo/channel/@/message/@/action/@"),
+        ("GET", "/v2/objects/sub-demo/uuids"), ("GET", "/v2/objects/sub-demo/uuids/@"),
+        ("PATCH", "/v2/objects/sub-demo/uuids/@"), ("DELETE", "/v2/objects/sub-demo/uuids/@"),
+        ("GET", "/v2/objects/sub-demo/uuids/@/channels"), ("PATCH", "/v2/objects/sub-demo/uuids/@/channels"),
+        ("GET", "/v2/objects/sub-demo/channels"), ("GET", "/v2/objects/sub-demo/channels/@"),
+        ("PATCH", "/v2/objects/sub-demo/channels/@"), ("DELETE", "/v2/objects/sub-demo/channels/@"),
+        ("GET", "/v2/objects/sub-demo/channels/@/uuids"), ("PATCH", "/v2/objects/sub-demo/channels/@/uuids"),
+        ("POST", "/v3/pam/sub-demo/grant"), ("DELETE", "/v3/pam/sub-demo/grant/@"),
+    ]
+
+    private static let values = [
+        "a", "%20", "a%2Cb", ",", "*", "a.*", "%00", "%FF", "%F0%9F%98%80", "room-pnpres", "$system", "-1", "0",
+        "99999999999999999999", "17324123456789012", "%7B%7D", "%5B%5D", "null", "%22", "%7B%22a%22%3A", "1e400",
+        String(repeating: "x", count: 300), "(((((", "a%20%3D%3D%20'", "NaN", "..", "%2F%2F",
+    ]
+
+    private static let names = [
+        "uuid", "tt", "channel-group", "filter-expr", "heartbeat", "state", "max", "start", "end", "count", "limit",
+        "offset", "timetoken", "channelsTimetoken", "include", "filter", "sort", "add", "remove", "meta", "ttl",
+        "store",
+        "custom_message_type", "auth", "signature", "timestamp", "reverse",
+    ]
+
+    private static let bodies = [
+        "", "{}", "[]", "null", "\"x\"", #"{"type":"reactions","value":"x"}"#,
+        #"{"set":[{"uuid":{"id":"a"}}],"delete":7}"#,
+        #"{"set":[{"channel":{"id":"$x"},"custom":{"a":{}}}]}"#, #"{"name":"a","custom":{"a":1}}"#, "{\"a\":", "\u{FF}",
+    ]
+
+    @Test("answers whatever comes in its own words, and never fails", arguments: [1, 2, 3])
+    func fuzz(_ seed: UInt64) async throws {
+        var limits = Limits()
+        limits.pubnubPollHold = .seconds(1)
+        try await PubNubHarness.run(limits: limits) { gateway in
+            var dice = Dice(state: seed)
+            for _ in 0..<600 {
+                let (method, pattern) = Self.targets[dice.roll(Self.targets.count)]
+                var path = ""
+                for character in pattern {
+                    path += character == "@" ? Self.values[dice.roll(Self.values.count)] : String(character)
+                }
+                let query = (0..<dice.roll(5)).map { _ in
+                    Self.names[dice.roll(Self.names.count)] + "=" + Self.values[dice.roll(Self.values.count)]
+                }
+                // A poll that waits would wait for the pulse, which nobody moves here.
+                guard !pattern.contains("subscribe") || !query.contains(where: { $0.hasPrefix("tt=") }) else {
+                    continue
+                }
+                let target = path + "?" + query.joined(separator: "&")
+                let body = method == "GET" ? "" : Self.bodies[dice.roll(Self.bodies.count)]
+                let answer = try await gateway.call(method, target, body)
+                #expect((200..<500).contains(answer.status), "\(method) \(target) \(body): \(answer.text)")
+                #expect(answer.json != nil, "\(method) \(target) \(body): \(answer.text)")
+            }
+        }
+    }
+}
+
+/// Numbers that come alike every time.
+private struct Dice {
+    var state: UInt64
+
+    mutating func roll(_ sides: Int) -> Int {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int((state >> 33) % UInt64(sides))
+    }
+}
