@@ -126,7 +126,7 @@ import Testing
     func signatures() async throws {
         try await run { gateway in
             let path = "/v3/history/sub-key/sub-demo/channel/a%20b"
-            let right = signed("GET", path, "max=2&uuid=a%20~b".replacing("~", with: "%7E"), at: gateway)
+            let right = signed("GET", path, "auth=a%20%7Eb&max=2", at: gateway)
             #expect(try await gateway.get(right).status == 200)
             #expect(try await gateway.get(right + "x").status == 403)
             #expect(try await gateway.get(right.replacing("max=2", with: "max=3")).status == 403)
