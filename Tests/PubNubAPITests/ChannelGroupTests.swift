@@ -13,16 +13,16 @@ import Testing
     @Test("is added to, listed, taken from and deleted, in the words of the registry")
     func registry() async throws {
         try await PubNubHarness.run { gateway in
-            let answer1 = try await gateway.get(Self.base).text
+            let none = try await gateway.get(Self.base).text
             #expect(
-                answer1
+                none
                     == #"{"status":200,"payload":{"namespace":"","groups":[]},"service":"channel-registry","error":false}"#
             )
             #expect(try await gateway.get(Self.base + "/ns:g?add=b,a").text == Self.done)
             #expect(try await gateway.get(Self.base + "/ns:g?add=a,c").text == Self.done)
-            let answer2 = try await gateway.get(Self.base + "/ns:g").text
+            let listed = try await gateway.get(Self.base + "/ns:g").text
             #expect(
-                answer2
+                listed
                     == #"{"status":200,"payload":{"channels":["b","a","c"],"group":"ns:g"},"service":"channel-registry","error":false}"#
             )
             #expect(try await gateway.get(Self.base)["payload"]?["groups"]?[0]?.string == "ns:g")
@@ -43,9 +43,9 @@ import Testing
             #expect(try await gateway.get(Self.base + "/g*?add=a").text == reserved)
             #expect(try await gateway.get(Self.base + "/g?add=a&remove=b").status == 400)
             let wrong = Self.base.replacing("sub-demo", with: "sub-nobody")
-            let answer3 = try await gateway.get(wrong + "/g").text
+            let unknown = try await gateway.get(wrong + "/g").text
             #expect(
-                answer3
+                unknown
                     == #"{"message":"Invalid Subscribe Key","error":true,"service":"Access Manager","status":400}"#)
         }
         var limits = Limits()

@@ -21,9 +21,9 @@ import Testing
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("room,room-pnpres", "0").cursor
-            let answer1 = try await gateway.get(Self.base + "/channel/room").text
+            let here = try await gateway.get(Self.base + "/channel/room").text
             #expect(
-                answer1
+                here
                     == #"{"status":200,"message":"OK","uuids":["bob"],"occupancy":1,"service":"Presence"}"#)
             let own = try await poller.batch("room,room-pnpres", start)
             let second = try #require(own.text.firstMatch(of: /"timestamp":([0-9]{10}),/)?.output.1)
@@ -76,28 +76,28 @@ import Testing
         try await PubNubHarness.run { gateway in
             for user in ["cy", "ana", "bob"] { try await heartbeat(user, "a", gateway) }
             try await heartbeat("ana", "b", gateway, "&state=%7B%22b%22%3A%7B%22mood%22%3A%22ok%22%7D%7D")
-            let answer2 = try await gateway.get(Self.base + "/channel/a,b,empty?state=1").text
+            let several = try await gateway.get(Self.base + "/channel/a,b,empty?state=1").text
             #expect(
-                answer2
+                several
                     == #"{"status":200,"message":"OK","payload":{"channels":{"a":{"uuids":[{"uuid":"ana"},{"uuid":"bob"},{"uuid":"cy"}],"occupancy":3},"b":{"uuids":[{"uuid":"ana","state":{"mood":"ok"}}],"occupancy":1}},"total_channels":2,"total_occupancy":4},"service":"Presence"}"#
             )
             #expect(try await gateway.get(Self.base)["payload"]?["total_occupancy"]?.integer == 4)
-            let answer3 = try await gateway.get(Self.base + "/channel/a?limit=1&offset=1").text
+            let page = try await gateway.get(Self.base + "/channel/a?limit=1&offset=1").text
             #expect(
-                answer3
+                page
                     == #"{"status":200,"message":"OK","uuids":["bob"],"occupancy":3,"next_offset":2,"service":"Presence"}"#
             )
-            let answer4 = try await gateway.get(Self.base + "/channel/a?disable_uuids=1").text
+            let count = try await gateway.get(Self.base + "/channel/a?disable_uuids=1").text
             #expect(
-                answer4
+                count
                     == #"{"status":200,"message":"OK","occupancy":3,"service":"Presence"}"#)
-            let answer5 = try await gateway.get(Self.base + "/channel/nobody").text
+            let nobody = try await gateway.get(Self.base + "/channel/nobody").text
             #expect(
-                answer5
+                nobody
                     == #"{"status":200,"message":"OK","uuids":[],"occupancy":0,"service":"Presence"}"#)
-            let answer6 = try await gateway.get(Self.base + "/uuid/ana").text
+            let places = try await gateway.get(Self.base + "/uuid/ana").text
             #expect(
-                answer6
+                places
                     == #"{"status":200,"message":"OK","payload":{"channels":["a","b"]},"service":"Presence"}"#)
         }
     }
@@ -115,17 +115,17 @@ import Testing
             #expect(told.items[0]["d"]?["action"]?.string == "state-change")
             #expect(told.items[0]["d"]?["data"]?["name"]?.string == "Alex")
             #expect(told.items[0]["u"]?["pn_state_name"]?.string == "Alex")
-            let answer7 = try await gateway.get(Self.base + "/channel/room/uuid/ana").text
+            let shown = try await gateway.get(Self.base + "/channel/room/uuid/ana").text
             #expect(
-                answer7
+                shown
                     == #"{"status":200,"message":"OK","payload":{"name":"Alex"},"uuid":"ana","channel":"room","service":"Presence"}"#
             )
             #expect(
                 try await gateway.get(Self.base + "/channel/room,x/uuid/ana")["payload"]?["channels"]?["x"]?.count == 0)
             for bad in ["?state=7", "?state=%7B", ""] {
-                let answer8 = try await gateway.get(Self.base + "/channel/room/uuid/ana/data\(bad)").text
+                let refusal = try await gateway.get(Self.base + "/channel/room/uuid/ana/data\(bad)").text
                 #expect(
-                    answer8
+                    refusal
                         == #"{"status":400,"error":1,"message":"No state specified.","service":"Presence"}"#)
             }
             #expect(try await gateway.get(Self.base + "/channel/room/heartbeat").status == 400)
