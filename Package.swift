@@ -77,7 +77,7 @@ let package = Package(
             ]),
         room(
             "Interfaces", "PubNubAPI",
-            uses: ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "Locking", "Signing"]),
+            uses: ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing"]),
         room("Interfaces", "Dashboard", uses: ["HTTPServer"]),
 
         room(

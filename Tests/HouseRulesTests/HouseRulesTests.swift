@@ -26,7 +26,9 @@ private let acquaintances: [String: Set<String>] = [
         "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking", "Logging", "Signing",
         "Webhooks",
     ],
-    "Interfaces/PubNubAPI": ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "Locking", "Signing"],
+    "Interfaces/PubNubAPI": [
+        "ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing",
+    ],
     "Interfaces/Dashboard": ["HTTPServer"],
     "App/Bench": ["CLinux", "JSON", "Locking"],
     "App/Gateway": [

@@ -82,6 +82,7 @@ import Testing
             #expect(try await gateway.publish("team.1", "1", auth).status == 403)
             #expect(try await gateway.history("room,team.1", auth).status == 200)
             #expect(try await gateway.history("room,other", auth)["payload"]?["channels"]?.strings == ["other"])
+            #expect(try await gateway.history("steam.1x", auth).status == 403)
             let base = "/v2/subscribe/sub-demo/"
             #expect(
                 try await gateway.get(base + "room,room-pnpres/0?uuid=ana&channel-group=g,g-pnpres" + auth).status

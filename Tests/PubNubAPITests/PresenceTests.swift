@@ -132,6 +132,35 @@ import Testing
         }
     }
 
+    @Test("of a group is that of its channels, when coming, asking, showing and going")
+    func groups() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get("/v1/channel-registration/sub-key/sub-demo/channel-group/g?add=a,b")
+            let poller = try WirePoller(gateway)
+            _ = try await poller.batch(
+                ",", "0", "&channel-group=g&state=" + PubNubHarness.escaped(#"{"g":{"mood":"ok"},"x":{"a":1},"b":7}"#))
+            let here = try await gateway.get(Self.base + "/channel/,?channel-group=g&state=1").text
+            #expect(
+                here
+                    == #"{"status":200,"message":"OK","payload":{"channels":{"a":{"uuids":[{"uuid":"bob","state":{"mood":"ok"}}],"occupancy":1},"b":{"uuids":[{"uuid":"bob","state":{"mood":"ok"}}],"occupancy":1}},"total_channels":2,"total_occupancy":2},"service":"Presence"}"#
+            )
+            let states = try await gateway.get(Self.base + "/channel/,/uuid/bob?channel-group=g")
+            #expect(states["payload"]?["channels"]?["b"]?["mood"]?.string == "ok" && states["channel"] == nil)
+            try await gateway.get(Self.base + "/channel/,/leave?uuid=bob&channel-group=g")
+            #expect(try await gateway.get(Self.base + "/uuid/bob")["payload"]?["channels"]?.count == 0)
+        }
+    }
+
+    @Test("is asked for with a key that is known, and in numbers")
+    func refusals() async throws {
+        try await PubNubHarness.run { gateway in
+            let answer = try await gateway.get("/v2/presence/sub-key/nobody/channel/room").text
+            #expect(
+                answer == #"{"message":"Invalid Subscribe Key","error":true,"service":"Access Manager","status":400}"#)
+            #expect(try await gateway.get(Self.base + "/channel/room?limit=x").status == 400)
+        }
+    }
+
     @Test("is filtered by what it says, and a filter that speaks of metadata alone drops it")
     func filtered() async throws {
         try await PubNubHarness.run { gateway in

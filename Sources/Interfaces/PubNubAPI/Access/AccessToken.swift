@@ -1,5 +1,6 @@
 import ChatModel
 import JSON
+import JSONSchema
 import Signing
 
 /// What may be done to a resource; the bits are the wire's.
@@ -30,6 +31,7 @@ struct AccessToken: Sendable {
 
     let value: CBOR
     let expires: Timetoken
+    private let patterns: [(section: String, pattern: WholePattern, permission: Permission)]
 
     /// Whose token it is; nil for anybody's.
     var user: String? { value["uuid"]?.string }
@@ -42,6 +44,7 @@ struct AccessToken: Sendable {
             let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
         else { return nil }
         self.value = value
+        patterns = Self.patterns(value)
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 
@@ -52,18 +55,22 @@ struct AccessToken: Sendable {
         return sections.contains { section in
             let named = value["res"]?[section]?[name]?.number ?? 0
             if Permission(rawValue: named).isSuperset(of: permission) { return true }
-            return value["pat"]?[section]?.members.contains { pattern, bits in
-                guard let pattern = pattern.string, Permission(rawValue: bits.number ?? 0).isSuperset(of: permission)
-                else { return false }
-                return Self.matches(pattern, name)
-            } ?? false
+            return patterns.contains {
+                $0.section == section && $0.permission.isSuperset(of: permission) && $0.pattern.matches(name)
+            }
         }
     }
 
-    /// What cannot be read matches nothing.
-    private static func matches(_ pattern: String, _ name: String) -> Bool {
-        guard let regex = try? Regex(pattern) else { return false }
-        return (try? regex.wholeMatch(in: name)) != nil
+    /// What cannot be read grants nothing.
+    private static func patterns(_ value: CBOR) -> [(section: String, pattern: WholePattern, permission: Permission)] {
+        (value["pat"]?.members ?? []).flatMap { section, members in
+            members.members.compactMap { text, bits in
+                guard let section = section.string, let pattern = text.string.flatMap({ WholePattern($0) }) else {
+                    return nil
+                }
+                return (section, pattern, Permission(rawValue: bits.number ?? 0))
+            }
+        }
     }
 
     // MARK: Signing

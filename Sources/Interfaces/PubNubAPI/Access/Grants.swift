@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import JSONSchema
 import Signing
 
 /// Tokens: given to who has the secret key, and taken back (`pubnub-wire.md` 17.1, 17.3).
@@ -84,7 +85,7 @@ private struct Grant {
                         throw Self.wrong(
                             "Invalid permissions", "Range should be 0 to 255.", "\(part).\(name).\(resource)")
                     }
-                    guard part == "resources" || (try? Regex(resource)) != nil else {
+                    guard part == "resources" || WholePattern(resource) != nil else {
                         throw Self.wrong(
                             "Invalid pattern", "Must be a regular expression.", "\(part).\(name).\(resource)")
                     }
