@@ -50,6 +50,19 @@ import Testing
         }
     }
 
+    @Test("is counted without being read, by types if need be", arguments: Way.allCases)
+    func counts(way: Way) async throws {
+        try await way.withChat { chat in
+            let timetokens = try await fill(chat)
+            try await chat.channel("room.1").emitCustomEvent(payload: [:], messageType: "order.paid")
+            #expect(try await chat.getEventsCount(channelId: "room.1") == 6)
+            #expect(try await chat.getEventsCount(channelId: "room.1", types: ["order.*"]) == 1)
+            let middle = try await chat.getEventsCount(
+                channelId: "room.1", startTimetoken: timetokens[4], endTimetoken: timetokens[1])
+            #expect(middle == 3)
+        }
+    }
+
     @Test("refuses a count out of range", arguments: Way.allCases)
     func count(way: Way) async throws {
         try await way.withChat { chat in

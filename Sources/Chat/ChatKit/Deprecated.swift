@@ -121,6 +121,13 @@ extension User {
     public func streamUpdates(callback: @escaping @Sendable (User?) -> Void) -> [AutoCloseable] {
         [onUpdated { callback($0) }, onDeleted { callback(nil) }]
     }
+
+    @available(*, deprecated, message: "use onUpdated of each")
+    public static func streamUpdatesOn(
+        users: [User], callback: @escaping @Sendable (User) -> Void
+    ) -> [AutoCloseable] {
+        users.map { $0.onUpdated(callback) }
+    }
 }
 
 extension Membership {
@@ -128,11 +135,25 @@ extension Membership {
     public func streamUpdates(callback: @escaping @Sendable (Membership?) -> Void) -> [AutoCloseable] {
         [onUpdated { callback($0) }, onDeleted { callback(nil) }]
     }
+
+    @available(*, deprecated, message: "use onUpdated of each")
+    public static func streamUpdatesOn(
+        memberships: [Membership], callback: @escaping @Sendable (Membership) -> Void
+    ) -> [AutoCloseable] {
+        memberships.map { $0.onUpdated(callback) }
+    }
 }
 
 extension Message {
     @available(*, deprecated, renamed: "onUpdated")
     public func streamUpdates(callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         onUpdated(callback)
+    }
+
+    @available(*, deprecated, message: "use onUpdated of each")
+    public static func streamUpdatesOn(
+        messages: [Message], callback: @escaping @Sendable (Message) -> Void
+    ) -> [AutoCloseable] {
+        messages.map { $0.onUpdated(callback) }
     }
 }

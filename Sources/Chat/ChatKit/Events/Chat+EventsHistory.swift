@@ -21,6 +21,19 @@ extension Chat {
         let page = try await backend.history(query)
         return (page.items.reversed().map { $0.wrapped($0.content) }, page.hasMore)
     }
+
+    /// How many events of a channel are kept between the bounds; see
+    /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter types: names and patterns (`order.*`) of types; empty: all.
+    public func getEventsCount(
+        channelId: String, types: [String] = [], startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil
+    ) async throws(ChatError) -> Int {
+        var query = EventQuery(channel: channelId)
+        query.bound(start: startTimetoken, end: endTimetoken, count: 1)
+        query.types = types
+        return try await backend.count(query)
+    }
 }
 
 extension EventQuery {
