@@ -4660,7 +4660,7 @@ enum OpenAPIText {
                 mentions:
                   description: |
                     Users, or `channel` for everybody. The first ten become `user.mentioned` on their own channels, in a channel
-                    with members as far as they are some.
+                    with members as far as they are some, in an open one as far as they are inside.
                   oneOf:
                     - {type: array, items: {$ref: '#/components/schemas/UserName'}, maxItems: 100, uniqueItems: true}
                     - {const: channel}
