@@ -112,7 +112,8 @@ let package = Package(
         tests(
             "ChatKitTests",
             uses: [
-                "ChatCore", "ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "Locking",
+                "ChatCore", "ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "JSONSchema",
+                "Locking",
                 "SQLiteEngine",
             ]),
         tests(

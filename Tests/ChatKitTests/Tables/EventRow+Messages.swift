@@ -47,7 +47,8 @@ extension EventRow {
             _ = try await stage.message(in: stage.crew(), by: .ben)
         },
         EventRow("typing.started", hears: [.ben]) { try await $0.crew().startTyping() },
-        EventRow("typing.stopped", hears: [.ben], before: { try await $0.crew().startTyping() }) { stage in
+        EventRow("typing.stopped", hears: [.ben]) { stage in
+            try await stage.crew().startTyping()
             try await stage.crew().stopTyping()
         },
     ]

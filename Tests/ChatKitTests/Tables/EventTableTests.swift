@@ -1,4 +1,6 @@
 import ChatKit
+import JSON
+import JSONSchema
 import Testing
 
 import enum ChatCore.BuiltInCatalogue
@@ -23,7 +25,8 @@ import enum ChatCore.BuiltInCatalogue
     }
 
     @Test(
-        "is what happens: told to those it is for and to no others, and kept or not", arguments: EventRow.all,
+        "is what happens: told to those it is for and to no others, as its schema says, and kept or not",
+        arguments: EventRow.all,
         Way.allCases)
     func row(row: EventRow, way: Way) async throws {
         guard row.ways.contains(way) else { return }
@@ -40,10 +43,13 @@ import enum ChatCore.BuiltInCatalogue
             for (ear, listening) in ears where !row.hears.contains(ear) {
                 #expect(await !listening.hears(row.isAbout), "\(ear) is not to hear it")
             }
+            let type = try #require(BuiltInCatalogue.named(row.type))
+            let faults = try Schema(JSONDocument(Array(type.schema.utf8))).report(on: JSONDocument(event.data).root)
+            #expect(faults.violations.isEmpty, "\(event.data)")
             var query = EventQuery(channel: event.channel.name)
             query.types = [row.type]
             let isKept = try await !phone.history(query).items.isEmpty
-            #expect(isKept == (BuiltInCatalogue.named(row.type)?.retention == .kept))
+            #expect(isKept == (type.retention == .kept))
         }
     }
 }
