@@ -19,6 +19,31 @@ import Testing
         }
     }
 
+    @Test("change by what they are, so that nobody's change is lost", arguments: Way.allCases)
+    func updating(way: Way) async throws {
+        try await way.withChat { chat in
+            let room = try await chat.createChannel(id: "room.1", custom: ["other": "kept"])
+            await withThrowingTaskGroup { group in
+                for number in 0..<4 {
+                    group.addTask {
+                        try await room.update { now, fields in
+                            fields.custom = AnyJSON(now.custom.merging(["by \(number)": true]) { $1 })
+                        }
+                    }
+                }
+            }
+            let custom = try #require(try await chat.getChannel(channelId: "room.1")).custom
+            #expect(custom.keys.sorted() == ["by 0", "by 1", "by 2", "by 3", "other"])
+            #expect(try await room.update { _, fields in fields.data = [1, 2] }.data == [1, 2])
+            let user = try await chat.currentUser.update { now, fields in fields.name = (now.name ?? "-") + "!" }
+            #expect(user.name == "-!")
+            let membership = try await room.join().update { _, fields in fields.status = "here" }
+            #expect(membership.status == "here")
+            let none = await #expect(throws: ChatError.self) { _ = try await chat.channel("none").update { _, _ in } }
+            #expect(none?.code == .notFound)
+        }
+    }
+
     @Test("between two users are one for each pair", arguments: Way.allCases)
     func direct(way: Way) async throws {
         try await way.withChat { chat in

@@ -81,6 +81,13 @@ func exampleModeration(_ crew: Channel, _ ben: User) async throws {
     try await crew.freeze()
 }
 
+func exampleUpdating(_ crew: Channel) async throws {
+    let counted = try await crew.update { now, fields in
+        fields.custom = AnyJSON(now.custom.merging(["seen": true]) { $1 })
+    }
+    print(counted.custom)
+}
+
 func exampleValues(_ chat: Chat, _ crew: Channel) async throws {
     try await crew.createMetaData(["topic": "tea"])
     try await crew.createMetaCounters(["likes": 0])

@@ -18,6 +18,7 @@ func knownChats() async throws -> Chat {
     _ = try await chat.createDirectConversation(invitedUser: chat.currentUser)
     _ = try await chat.createGroupConversation(invitedUsers: [chat.currentUser])
     _ = try await chat.getEventsHistory(channelId: "room.1", startTimetoken: 2, endTimetoken: 1, count: 10)
+    _ = try await chat.getEventsCount(channelId: "room.1", types: ["order.*"], startTimetoken: 2, endTimetoken: 1)
     _ = chat.onConnectionStateChange { print($0) }
     _ = chat.user("ben")
     try await chat.blockUser(chat.user("ben"))
@@ -51,6 +52,7 @@ func knownChannel(_ chat: Chat, _ channel: Channel, _ user: User) async throws {
     _ = try await channel.getMembership(userId: "ben")
     _ = try await channel.getMembers(limit: 10, page: nil, filter: nil, sort: [])
     _ = try await channel.update(name: "Room")
+    _ = try await channel.update { _, fields in fields.name = "Room" }
     try await channel.delete()
     _ = try await channel.getMessageReportsHistory(startTimetoken: 2, endTimetoken: 1, count: 10)
     _ = channel.onUpdated { print($0) }
@@ -126,6 +128,9 @@ func knownOthers(_ user: User, _ membership: Membership, _ message: Message) asy
     try await membership.delete(reason: "spam")
     _ = membership.onUpdated { print($0) }
     _ = try await message.editText("hello")
+    _ = try await message.edit(content: ["text": "hello"])
+    _ = try await user.update { _, fields in fields.name = "Ben" }
+    _ = try await membership.update { _, fields in fields.status = "away" }
     try await message.delete(soft: true)
     _ = try await message.toggleReaction("wave")
     try await message.pin()
@@ -182,4 +187,14 @@ func knownFromBefore(_ chat: Chat, _ channel: Channel) async throws {
     _ = channel.streamPresence { print($0) }
     _ = channel.streamReadReceipts { print($0) }
     _ = channel.streamMessageReports { print($0) }
+}
+
+@available(*, deprecated)
+func knownUpdatesFromBefore(_ user: User, _ membership: Membership, _ message: Message) {
+    _ = user.streamUpdates { print($0 as Any) }
+    _ = User.streamUpdatesOn(users: [user]) { print($0) }
+    _ = membership.streamUpdates { print($0 as Any) }
+    _ = Membership.streamUpdatesOn(memberships: [membership]) { print($0) }
+    _ = message.streamUpdates { print($0) }
+    _ = Message.streamUpdatesOn(messages: [message]) { print($0) }
 }

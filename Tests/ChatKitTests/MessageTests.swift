@@ -94,6 +94,29 @@ import Testing
         }
     }
 
+    @Test("mention everybody, on the channel itself", arguments: Way.allCases)
+    func everybody(way: Way) async throws {
+        try await way.withChat { chat in
+            let room = chat.channel("room.1")
+            var events = chat.subscription(channels: ["room.1"]).makeAsyncIterator()
+            await events.open()
+            try await room.sendText("all of you", mentionsEverybody: true)
+            #expect(await events.next()?.type == "message.created")
+            #expect(await events.next()?.type == "user.mentioned")
+        }
+    }
+
+    @Test("get another payload altogether", arguments: Way.allCases)
+    func contents(way: Way) async throws {
+        try await way.withChat { chat in
+            let room = chat.channel("room.1")
+            let timetoken = try await room.publish(["text": "draft", "page": 1] as AnyJSON)
+            let message = try #require(try await room.getMessage(timetoken: timetoken))
+            #expect(try await message.editText("better").content == ["text": "better", "page": 1])
+            #expect(try await message.edit(content: [1, 2]).content == [1, 2])
+        }
+    }
+
     @Test("have threads of replies", arguments: Way.allCases)
     func threads(way: Way) async throws {
         try await way.withChat { chat in

@@ -26,7 +26,11 @@ extension GatewayBackend {
             if let hours = posting.hours { writer.member("ttl_hours", hours) }
             if let quote = ties.quote { writer.member("quote", quote.description) }
             if let root = ties.threadOf { writer.member("thread_of", root.description) }
-            if !ties.mentions.isEmpty { writer.member("mentions", ties.mentions) }
+            if ties.mentionsEverybody {
+                writer.member("mentions", "channel")
+            } else if !ties.mentions.isEmpty {
+                writer.member("mentions", ties.mentions)
+            }
             writer.endObject()
         }
     }

@@ -25,10 +25,15 @@ extension GatewayBackend {
     }
 
     public func edit(
-        _ timetoken: Timetoken, in channel: String, text: String
+        _ timetoken: Timetoken, in channel: String, _ content: EditedContent
     ) async throws(ChatError) -> MessageState {
-        let call = Call("PATCH", path(timetoken, channel), body: body("text", text))
-        return try await state(send(call))
+        let body = body { writer in
+            switch content {
+            case .text(let text): writer.member("text", text)
+            case .all(let value): writer.member("data", value.text)
+            }
+        }
+        return try await state(send(Call("PATCH", path(timetoken, channel), body: body)))
     }
 
     public func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError) {

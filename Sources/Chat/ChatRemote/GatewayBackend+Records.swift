@@ -22,8 +22,12 @@ extension GatewayBackend {
         }
     }
 
-    public func update(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord {
-        try await send(Call("PATCH", RequestPath("users", id), body: fields.body(by: user))).object.user
+    public func update(
+        user id: String, _ fields: UserFields, eTag: String?
+    ) async throws(ChatError) -> UserRecord {
+        var call = Call("PATCH", RequestPath("users", id), body: fields.body(by: user))
+        call.version = eTag
+        return try await send(call).object.user
     }
 
     public func delete(user id: String) async throws(ChatError) {
@@ -53,14 +57,18 @@ extension GatewayBackend {
         return try await send(Call("POST", RequestPath("channels"), body: body)).object.channel
     }
 
-    public func update(channel id: String, _ fields: ChannelFields) async throws(ChatError) -> ChannelRecord {
+    public func update(
+        channel id: String, _ fields: ChannelFields, eTag: String?
+    ) async throws(ChatError) -> ChannelRecord {
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("by", user)
             fields.printMembers(to: &writer)
             writer.endObject()
         }
-        return try await send(Call("PATCH", RequestPath("channels", id), body: body)).object.channel
+        var call = Call("PATCH", RequestPath("channels", id), body: body)
+        call.version = eTag
+        return try await send(call).object.channel
     }
 
     public func delete(channel id: String) async throws(ChatError) {
@@ -120,10 +128,11 @@ extension GatewayBackend {
     }
 
     public func update(
-        member: String, of channel: String, _ fields: MembershipFields
+        member: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord {
-        let path = RequestPath("channels", channel, "members", member)
-        return try await send(Call("PATCH", path, body: fields.body(by: user))).object.membership
+        var call = Call("PATCH", RequestPath("channels", channel, "members", member), body: fields.body(by: user))
+        call.version = eTag
+        return try await send(call).object.membership
     }
 
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {

@@ -10,7 +10,9 @@ public protocol MessageBackend: Sendable {
     func replies(
         to timetoken: Timetoken, in channel: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<MessageState>
-    func edit(_ timetoken: Timetoken, in channel: String, text: String) async throws(ChatError) -> MessageState
+    func edit(
+        _ timetoken: Timetoken, in channel: String, _ content: EditedContent
+    ) async throws(ChatError) -> MessageState
     func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError)
     func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
     func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
@@ -41,8 +43,18 @@ public struct PostingTies: Sendable, Equatable {
     public var threadOf: Timetoken?
     /// The users it mentions.
     public var mentions: [String] = []
+    /// Whether it mentions everybody in the channel, and not single users.
+    public var mentionsEverybody = false
 
     public init() {}
+}
+
+/// What a message is to say from now on.
+public enum EditedContent: Sendable {
+    /// Whatever the payload has beside its text stays.
+    case text(String)
+    /// The whole payload.
+    case all(AnyJSON)
 }
 
 /// A user's reaction to a message.

@@ -7,7 +7,8 @@ public protocol RecordBackend: Sendable {
     func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord>
     /// - Throws: `.conflict` when there is one.
     func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord
-    func update(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord
+    /// - Parameter eTag: the version that must be there, if any; `.stale` is thrown for another.
+    func update(user id: String, _ fields: UserFields, eTag: String?) async throws(ChatError) -> UserRecord
     func delete(user id: String) async throws(ChatError)
 
     /// Nil when it has no record.
@@ -20,7 +21,9 @@ public protocol RecordBackend: Sendable {
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String]
     ) async throws(ChatError) -> ChannelRecord
-    func update(channel id: String, _ fields: ChannelFields) async throws(ChatError) -> ChannelRecord
+    func update(
+        channel id: String, _ fields: ChannelFields, eTag: String?
+    ) async throws(ChatError) -> ChannelRecord
     func delete(channel id: String) async throws(ChatError)
 
     /// The membership of the backend's user.
@@ -29,7 +32,7 @@ public protocol RecordBackend: Sendable {
     func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord]
     func declineInvite(to channel: String) async throws(ChatError)
     func update(
-        member user: String, of channel: String, _ fields: MembershipFields
+        member user: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord
     /// Ends somebody's membership; nothing happens when there is none.
     ///

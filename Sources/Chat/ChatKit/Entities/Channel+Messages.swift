@@ -6,13 +6,15 @@ extension Channel {
     /// - Parameters:
     ///   - meta: facts about the message that filters can read.
     ///   - usersToMention: they are told on their own channels.
+    ///   - mentionsEverybody: everybody in the channel is told, instead of single users.
     ///   - quoting: the message it quotes.
     ///   - storeInHistory: whether history keeps it.
     ///   - ttlHours: how long; nil: as long as the app keeps events.
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = [],
-        quoting quotedMessage: Message? = nil, storeInHistory: Bool = true, ttlHours: Int? = nil
+        mentionsEverybody: Bool = false, quoting quotedMessage: Message? = nil, storeInHistory: Bool = true,
+        ttlHours: Int? = nil
     ) async throws(ChatError) -> Timetoken {
         var posting = Posting(text: text, on: id)
         posting.meta = meta?.object.text
@@ -21,6 +23,7 @@ extension Channel {
         var ties = PostingTies()
         ties.quote = quotedMessage?.timetoken
         ties.mentions = usersToMention
+        ties.mentionsEverybody = mentionsEverybody
         return try await chat.backend.send(posting, ties)
     }
 

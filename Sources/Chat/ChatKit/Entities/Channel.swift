@@ -12,6 +12,8 @@ public struct Channel: Sendable, Identifiable {
     /// `unknown` when the channel has no record, or none was asked for.
     public let type: ChannelType
     public let coverUrl: String?
+    /// A value of any kind that the app keeps with the channel.
+    public let data: AnyJSON?
     public let customType: String?
     public let isFrozen: Bool
     /// The users who moderate it.
@@ -35,6 +37,7 @@ public struct Channel: Sendable, Identifiable {
         status = record?.status
         type = ChannelType(record?.kind.rawValue)
         coverUrl = record?.coverURL
+        data = record?.data.map { AnyJSON($0) }
         customType = record?.customType
         isFrozen = record?.isFrozen ?? false
         operators = record?.operators ?? []
@@ -56,7 +59,7 @@ extension Channel {
         let fields = ChannelFields(
             name: name, custom: custom, description: description, status: status, coverUrl: coverUrl,
             customType: customType)
-        return Channel(chat: chat, try await chat.backend.update(channel: id, fields))
+        return Channel(chat: chat, try await chat.backend.update(channel: id, fields, eTag: nil))
     }
 
     /// Deletes the channel's record and its memberships. Its events stay.

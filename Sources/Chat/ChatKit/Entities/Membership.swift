@@ -54,7 +54,7 @@ extension Membership {
         fields.status = status
         fields.type = type
         return Membership(
-            chat: chat, try await chat.backend.update(member: userId, of: channelId, fields))
+            chat: chat, try await chat.backend.update(member: userId, of: channelId, fields, eTag: nil))
     }
 
     /// Ends the membership: the user leaves, or is removed by one who moderates the channel. Nothing happens when it has

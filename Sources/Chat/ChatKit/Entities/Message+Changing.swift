@@ -3,7 +3,12 @@ public import ChatModel
 extension Message {
     /// Replaces the text; for its author and for those who moderate the channel.
     public func editText(_ newText: String) async throws(ChatError) -> Message {
-        Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, text: newText))
+        Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .text(newText)))
+    }
+
+    /// Replaces the whole payload; for whom ``editText(_:)`` is.
+    public func edit(content: any JSONCodable) async throws(ChatError) -> Message {
+        Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .all(content.json)))
     }
 
     /// Deletes the message; for its author and for those who moderate the channel.

@@ -43,7 +43,7 @@ extension User {
         let fields = UserFields(
             name: name, externalId: externalId, profileUrl: profileUrl, email: email, custom: custom, status: status,
             type: type)
-        return User(chat: chat, try await chat.backend.update(user: id, fields))
+        return User(chat: chat, try await chat.backend.update(user: id, fields, eTag: nil))
     }
 
     /// Deletes the user's record. What the user wrote stays.

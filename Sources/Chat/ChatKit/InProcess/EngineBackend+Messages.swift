@@ -5,8 +5,7 @@ import JSON
 extension EngineBackend {
     public func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
         guard ties != PostingTies() else { return try await post(posting) }
-        let mentions = ties.mentions.isEmpty ? nil : MessageTies.Mentions.users(ties.mentions)
-        let tied = MessageTies(quote: ties.quote, threadOf: ties.threadOf, mentions: mentions)
+        let tied = MessageTies(quote: ties.quote, threadOf: ties.threadOf, mentions: ties.mentioned)
         return try await access.post(emission(posting), tied).events[0].event.timetoken
     }
 
@@ -30,10 +29,9 @@ extension EngineBackend {
     }
 
     public func edit(
-        _ timetoken: Timetoken, in channel: String, text: String
+        _ timetoken: Timetoken, in channel: String, _ content: EditedContent
     ) async throws(ChatError) -> MessageState {
-        try state(
-            of: try await access.edit(timetoken, in: channel, to: .text(JSONText(string: text)), by: user))
+        try state(of: try await access.edit(timetoken, in: channel, to: content.data, by: user))
     }
 
     public func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError) {
@@ -104,6 +102,22 @@ extension EngineBackend {
             throw ChatError(.notFound, "no such message")
         }
         return state
+    }
+}
+
+extension PostingTies {
+    fileprivate var mentioned: MessageTies.Mentions? {
+        if mentionsEverybody { return .channel }
+        return mentions.isEmpty ? nil : .users(mentions)
+    }
+}
+
+extension EditedContent {
+    fileprivate var data: MessageContent {
+        switch self {
+        case .text(let text): .text(JSONText(string: text))
+        case .all(let value): .data(value.text)
+        }
     }
 }
 

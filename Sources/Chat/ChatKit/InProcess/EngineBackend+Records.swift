@@ -12,8 +12,10 @@ extension EngineBackend {
         try await access.put(user: id, UserEdit(fields), demand: .absent, by: user).record
     }
 
-    public func update(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord {
-        try await access.update(user: id, UserEdit(fields), by: user)
+    public func update(
+        user id: String, _ fields: UserFields, eTag: String?
+    ) async throws(ChatError) -> UserRecord {
+        try await access.update(user: id, UserEdit(fields), demand: .version(eTag), by: user)
     }
 
     public func delete(user id: String) async throws(ChatError) { try await access.delete(user: id, by: user) }
@@ -40,8 +42,10 @@ extension EngineBackend {
         return try await access.make(new, by: user).record.channel
     }
 
-    public func update(channel id: String, _ fields: ChannelFields) async throws(ChatError) -> ChannelRecord {
-        try await access.update(channel: id, ChannelEdit(fields), by: user).channel
+    public func update(
+        channel id: String, _ fields: ChannelFields, eTag: String?
+    ) async throws(ChatError) -> ChannelRecord {
+        try await access.update(channel: id, ChannelEdit(fields), demand: .version(eTag), by: user).channel
     }
 
     public func delete(channel id: String) async throws(ChatError) {
@@ -83,9 +87,9 @@ extension EngineBackend {
     }
 
     public func update(
-        member: String, of channel: String, _ fields: MembershipFields
+        member: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord {
-        try await access.update(memberOf: channel, member, MembershipEdit(fields), by: user)
+        try await access.update(memberOf: channel, member, MembershipEdit(fields), demand: eTag, by: user)
     }
 
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
@@ -145,6 +149,10 @@ extension MembershipEdit {
         status = .given(fields.status)
         custom = .given(fields.custom?.text)
     }
+}
+
+extension RecordChange.Demand {
+    fileprivate static func version(_ eTag: String?) -> Self { eTag.map { .etag($0) } ?? .none }
 }
 
 extension FieldEdit {

@@ -40,6 +40,9 @@ extension AnyJSON {
         self.init(root)
     }
 
+    /// An object of values that are told apart no further.
+    public init(_ members: [String: any JSONCodable]) { self = members.object }
+
     /// The value printed; members in the order of their names, so that equal values print equal texts. Numbers that JSON
     /// does not know (NaN, infinities) are null.
     public var text: JSONText { JSONText { print(to: &$0) } }

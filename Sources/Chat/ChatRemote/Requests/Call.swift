@@ -14,6 +14,8 @@ struct Call: Sendable {
     var device: String?
     /// Whether there must be no such record yet.
     var mustBeNew = false
+    /// The version that must be there.
+    var version: String?
     /// Whether a repeat of what has been done does nothing.
     var isHarmless = false
 

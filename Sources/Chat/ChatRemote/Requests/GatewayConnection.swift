@@ -78,6 +78,7 @@ final class GatewayConnection: Sendable {
         if call.body != nil { headers.append(("Content-Type", "application/json")) }
         if let repeatKey = call.repeatKey { headers.append(("Idempotency-Key", repeatKey)) }
         if call.mustBeNew { headers.append(("If-None-Match", "*")) }
+        if let version = call.version { headers.append(("If-Match", "\"\(version)\"")) }
         if let device = call.device { headers.append(("X-Device-Id", device)) }
         return OutboundRequest(
             method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [])

@@ -1,0 +1,73 @@
+public import ChatModel
+
+// Changes that depend on what is there. Each is made against the version it has seen, and made anew on the next one when
+// somebody else was faster: nobody's change is lost.
+
+extension Channel {
+    /// Changes the channel by what it is.
+    ///
+    /// ```swift
+    /// let counted = try await crew.update { now, fields in
+    ///     fields.custom = AnyJSON(now.custom.merging(["seen": true]) { $1 })
+    /// }
+    /// ```
+    ///
+    /// - Parameter change: gets the channel as it is now and sets what is to be changed; called again when somebody else
+    ///   was faster.
+    public func update(
+        _ change: @Sendable (_ now: Channel, _ fields: inout ChannelFields) -> Void
+    ) async throws(ChatError) -> Channel {
+        try await retrying { () throws(ChatError) in
+            guard let now = try await chat.getChannel(channelId: id) else {
+                throw ChatError(.notFound, "channel '\(id)' has no record")
+            }
+            var fields = ChannelFields()
+            change(now, &fields)
+            return Channel(chat: chat, try await chat.backend.update(channel: id, fields, eTag: now.eTag))
+        }
+    }
+}
+
+extension User {
+    /// Changes the user by what it is; see ``Channel/update(_:)``.
+    public func update(
+        _ change: @Sendable (_ now: User, _ fields: inout UserFields) -> Void
+    ) async throws(ChatError) -> User {
+        try await retrying { () throws(ChatError) in
+            guard let now = try await chat.getUser(userId: id) else {
+                throw ChatError(.notFound, "user '\(id)' has no record")
+            }
+            var fields = UserFields()
+            change(now, &fields)
+            return User(chat: chat, try await chat.backend.update(user: id, fields, eTag: now.eTag))
+        }
+    }
+}
+
+extension Membership {
+    /// Changes the membership by what it is; see ``Channel/update(_:)``.
+    public func update(
+        _ change: @Sendable (_ now: Membership, _ fields: inout MembershipFields) -> Void
+    ) async throws(ChatError) -> Membership {
+        try await retrying { () throws(ChatError) in
+            guard let now = try await channel.getMembership(userId: userId) else {
+                throw ChatError(.notFound, "the membership has ended")
+            }
+            var fields = MembershipFields()
+            change(now, &fields)
+            let record = try await chat.backend.update(member: userId, of: channelId, fields, eTag: now.eTag)
+            return Membership(chat: chat, record)
+        }
+    }
+}
+
+/// Tries again, a few times, what somebody else was faster with.
+private func retrying<Value>(_ work: () async throws(ChatError) -> Value) async throws(ChatError) -> Value {
+    var tries = 1
+    while true {
+        do throws(ChatError) { return try await work() } catch {
+            guard error.code == .stale, tries < 10 else { throw error }
+            tries += 1
+        }
+    }
+}
