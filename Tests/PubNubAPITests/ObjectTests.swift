@@ -123,7 +123,7 @@ import Testing
             let start = try await poller.batch("ana,room", "0").cursor
             _ = try await patch("/uuids/ana", #"{"name":"Ana"}"#, gateway)
             let tag = try await patch("/uuids/ana", #"{"name":null,"email":"a@b.c"}"#, gateway)["data"]?["eTag"]?.string
-            _ = try await patch("/channels/room", #"{"description":"d"}"#, gateway)
+            _ = try await patch("/channels/room", #"{"description":"d","type":"group"}"#, gateway)
             _ = try await patch("/channels/room", #"{"custom":{"a":"1"}}"#, gateway)
             _ = try await gateway.call("DELETE", Self.base + "/uuids/ana")
             let batch = try await poller.batch("ana,room", start, "&filter-expr=x+%3D%3D+1")
@@ -136,6 +136,7 @@ import Testing
             #expect(data[0]?["name"]?.string == "Ana")
             #expect(data[1]?["name"]?.isNull == true && data[1]?["email"]?.string == "a@b.c")
             #expect(data[1]?["eTag"]?.string == tag && data[1]?["updated"]?.string?.hasSuffix("Z") == true)
+            #expect(data[2]?["description"]?.string == "d" && data[2]?["type"]?.string == "group")
             #expect(data[3]?["custom"]?["a"]?.string == "1")
             #expect(data[4]?.count == 1 && data[4]?["id"]?.string == "ana")
         }
@@ -213,6 +214,7 @@ import Testing
             let batch = try await poller.batch("room", start)
             #expect(batch.items.map { $0["d"]?["type"]?.string } == ["membership", "membership", "membership"])
             #expect(batch.items.map { $0["d"]?["event"]?.string } == ["set", "set", "delete"])
+            #expect(batch.items[0]["d"]?["data"]?["status"]?.string == "a")
             let changed = batch.items[1]["d"]?["data"]
             #expect(changed?["channel"]?["id"]?.string == "room" && changed?["uuid"]?["id"]?.string == "ana")
             #expect(changed?["status"]?.string == "b" && changed?["eTag"]?.string != nil)

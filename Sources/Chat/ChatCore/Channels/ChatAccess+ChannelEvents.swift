@@ -44,6 +44,10 @@ extension MemberChange {
             for member in members { print(member, to: &writer) }
             writer.endArray()
             printInviter(actor.user, to: &writer)
+            var blank = channel
+            ChannelEdit().replace(in: &blank)
+            let fields = RecordDifference(from: blank.body, to: channel.body)
+            if !fields.isEmpty { fields.print(to: &writer) }
         }
     }
 }

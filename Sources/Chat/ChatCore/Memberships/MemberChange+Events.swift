@@ -26,6 +26,7 @@ extension MemberChange {
                     writer.endArray()
                     writer.member("joined_at", situation.now.milliseconds)
                     printCounts(to: &writer)
+                    if let membership = membership(of: joiner) { printFields(of: membership, to: &writer) }
                 })
         }
     }
@@ -55,9 +56,7 @@ extension MemberChange {
             draft("membership.updated", .rule(.members)) { writer in
                 writer.member("user_id", membership.user)
                 writer.member("channel_id", channel.id)
-                if let type = membership.type { writer.member("type", type) }
-                if let status = membership.status { writer.member("status", status) }
-                if let custom = membership.custom { writer.member("custom", custom) }
+                printFields(of: membership, to: &writer)
                 RecordDifference(from: before.body, to: membership.body).print(to: &writer)
             })
     }
@@ -124,6 +123,13 @@ extension MemberChange {
             writer.key("channel")
             channel.printReference(to: &writer, counts: counts)
         }
+    }
+
+    /// What the app keeps with a membership.
+    private func printFields(of membership: MembershipRecord, to writer: inout JSONWriter) {
+        if let type = membership.type { writer.member("type", type) }
+        if let status = membership.status { writer.member("status", status) }
+        if let custom = membership.custom { writer.member("custom", custom) }
     }
 
     private func printCounts(to writer: inout JSONWriter) {

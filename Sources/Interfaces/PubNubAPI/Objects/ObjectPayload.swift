@@ -12,9 +12,9 @@ struct ObjectPayload {
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
         case "user.created": fields = Self.shown(event.data.rawMember("user"), Self.userFields)
-        case "channel.created": fields = Self.shown(event.data.rawMember("channel"), Self.createdChannelFields)
         case "user.updated": fields = Self.changed(event.data, Self.userFields)
-        case "channel.updated": fields = Self.changed(event.data, Self.channelFields)
+        case "channel.created", "channel.updated": fields = Self.changed(event.data, Self.channelFields)
+        case "member.joined": fields = Self.shown(event.data, Self.membershipFields)
         case "membership.updated": fields = Self.changed(event.data, Self.membershipFields)
         default: break
         }
@@ -62,8 +62,6 @@ struct ObjectPayload {
     private static let channelFields = [
         "name": "name", "description": "description", "type": "type", "status": "status", "custom": "custom",
     ]
-    /// The events of new channels say by `type` what kind they are.
-    private static let createdChannelFields = ["name": "name", "custom": "custom"]
     private static let membershipFields = ["type": "type", "status": "status", "custom": "custom"]
 
     private static func shown(_ object: JSONText?, _ names: [String: String]) -> [(name: String, value: JSONText)] {

@@ -16,6 +16,11 @@ extension BuiltInCatalogue {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
                     "description": "Who made it; null for an operator."
                   },
+                  "changes": {
+                    "type": "array",
+                    "items": {"type": "object", "required": ["key"]},
+                    "description": "What the app keeps in it from the start, as `channel.updated` shows it."
+                  },
                   "etag": {"type": "string", "description": "The record's version."}
                 }
                 """,

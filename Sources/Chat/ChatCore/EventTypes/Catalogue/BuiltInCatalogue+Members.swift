@@ -60,6 +60,9 @@ extension BuiltInCatalogue {
                   "joined_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
                   "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members after it."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members after it."},
+                  "type": {"type": ["string", "null"], "description": "A kind of membership, in the app's own words."},
+                  "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
+                  "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
