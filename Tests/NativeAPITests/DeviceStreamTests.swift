@@ -57,6 +57,31 @@ import Testing
         }
     }
 
+    @Test("hears no words of those whom its user has blocked, from the block until it is lifted")
+    func blocked() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.channel("room", .group)
+            for user in ["ana", "ben"] { try await gateway.member(user, of: "room") }
+            func say(_ n: Int, by user: String) async throws {
+                try await gateway.tell("room", n, for: .rule(.joinedButOrigin), type: "message.created", by: user)
+            }
+            let (open, _, begin) = try await gateway.openReady("user=ana&device=phone&type=message.created")
+            try await say(1, by: "ben")
+            #expect(try await gateway.call("PUT", "/v1/users/ana/blocks/ben").status == 201)
+            try await say(2, by: "ben")
+            try await say(3, by: "cleo")
+            #expect(await open.numbers(2) == [1, 3])
+            // What is known from the store, and of what is caught up, as it is now.
+            let (later, _, _) = try await gateway.openReady(
+                "user=ana&device=desk&type=message.created&cursor=\(begin)")
+            #expect(await later.numbers(1) == [3])
+            let (other, _, _) = try await gateway.openReady("user=ben&device=phone&type=message.created")
+            #expect(try await gateway.call("DELETE", "/v1/users/ana/blocks/ben").status == 204)
+            try await say(4, by: "ben")
+            for reader in [open, later, other] { #expect(await reader.numbers(1) == [4]) }
+        }
+    }
+
     @Test("hears its user join, what comes after, the leaving, and nothing more")
     func joinAndLeave() async throws {
         try await StreamHarness.run { gateway in

@@ -7,10 +7,17 @@ struct Admission {
     let standing: Standing
     /// Whether the stream has named the channel, and it is open to those who are no members.
     let isSubscribed: Bool
+    /// Whose words its user does not want to hear.
+    let blocked: Set<ExactText>
 
-    /// The answer, by the event's audience alone (`sendbird.md` 1.2).
+    /// The answer, by the event's audience (`sendbird.md` 1.2).
     func admits(_ event: Event) -> Bool {
-        switch event.audience {
+        if !blocked.isEmpty, Self.words.contains(event.type), let author = event.user,
+            blocked.contains(ExactText(author))
+        {
+            return false
+        }
+        return switch event.audience {
         case .webhooks: false
         case .subscribers: isAmongThem
         case .rule(let rule, let subjects):
@@ -49,6 +56,7 @@ struct Admission {
         }
     }
 
+    private static let words: Set<String> = [BuiltInTypes.messageCreated, "message.updated", "user.mentioned"]
     private static let ofBans: Set<String> = ["user.banned", "user.unbanned"]
 }
 
@@ -69,6 +77,7 @@ extension Selection {
     func admission(_ viewer: Viewer, _ standing: Standing, _ channel: ExactText) -> Admission {
         Admission(
             viewer: viewer, standing: standing,
-            isSubscribed: channels.names.contains(channel) && viewer.attendance.named[channel] == false)
+            isSubscribed: channels.names.contains(channel) && viewer.attendance.named[channel]?.isPrivate == false,
+            blocked: viewer.attendance.blocked)
     }
 }

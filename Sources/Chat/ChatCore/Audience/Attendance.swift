@@ -8,8 +8,10 @@ import ChatModel
 final class Attendance: @unchecked Sendable {
     let user: UserID
     private(set) var places: [ExactText: Whereabouts] = [:]
-    /// Channels that streams of the user have named, and whether each is for its members only.
-    private(set) var named: [ExactText: Bool] = [:]
+    /// Whom the user wants to hear nothing of.
+    private(set) var blocked: Set<ExactText> = []
+    /// Channels that streams of the user have named.
+    private(set) var named: [ExactText: NamedChannel] = [:]
     /// False until what the store had was taken in.
     private(set) var isLoaded = false
     /// The user's feeds that hang on the hub.
@@ -53,27 +55,26 @@ extension Attendance {
         if standing.isEmpty { places[channel] = nil } else { places[channel]?.standing = standing }
     }
 
-    func leaveDeleted(_ channel: ExactText) {
-        places[channel] = nil
-        if named[channel] != nil { named[channel] = false }
-    }
-
-    func note(_ channel: ExactText, isPrivate: Bool) {
-        if named[channel] != nil { named[channel] = isPrivate }
-    }
+    func leaveDeleted(_ channel: ExactText) { places[channel] = nil }
 }
 
 // MARK: - Loading
 
 extension Attendance {
+    func block(_ other: ExactText, isOn: Bool) {
+        if isOn { blocked.insert(other) } else { blocked.remove(other) }
+    }
+
+    func name(_ channel: NamedChannel, _ name: ExactText) { named[name] = channel }
+
     /// Takes in what was read of the store, and what has happened since then.
     func take(_ reading: RosterReading, _ recent: [RosterChange]) {
-        let isFirst = !isLoaded
-        named.merge(reading.named) { known, _ in known }
-        if isFirst { places = reading.places }
+        guard !isLoaded else { return }
+        places = reading.places
+        blocked = reading.blocked
         isLoaded = true
         // In their order, so that the last one counts, whichever of them the reading knew of already.
-        for change in recent where isFirst || reading.named[change.channel] != nil { replay(change) }
+        for change in recent { replay(change) }
     }
 
     private func replay(_ change: RosterChange) {
@@ -82,8 +83,9 @@ extension Attendance {
             guard users.contains(own) else { return }
             begin(step, in: change.channel, at: change.timetoken)
             settle(step, in: change.channel)
-        case .created(let isPrivate): note(change.channel, isPrivate: isPrivate)
+        case .created: break
         case .deleted: leaveDeleted(change.channel)
+        case .block(let other, of: let user, let isOn): if user == own { block(other, isOn: isOn) }
         }
     }
 }

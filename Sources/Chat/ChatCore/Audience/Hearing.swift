@@ -9,6 +9,7 @@ public struct Hearing: Sendable {
     private let viewer: Viewer
     private let places: [ExactText: Whereabouts]
     private let open: Set<ExactText>
+    private let blocked: Set<ExactText>
 
     /// On the hub's executor.
     init(_ selection: Selection, _ viewer: Viewer) {
@@ -16,7 +17,8 @@ public struct Hearing: Sendable {
         self.selection = selection
         self.viewer = viewer
         places = attendance.places
-        open = selection.channels.names.filter { attendance.named[$0] == false }
+        blocked = attendance.blocked
+        open = selection.channels.names.filter { attendance.named[$0]?.isPrivate == false }
         var channels = ChannelSet(space: selection.channels.space)
         channels.names = Set(selection.heardNames)
         self.channels = channels
@@ -30,7 +32,9 @@ public struct Hearing: Sendable {
         } else if let place = places[channel] {
             standing = event.timetoken < place.since ? place.standing.intersection(.banned) : place.standing
         }
-        return Admission(viewer: viewer, standing: standing, isSubscribed: open.contains(channel)).admits(event)
+        return Admission(
+            viewer: viewer, standing: standing, isSubscribed: open.contains(channel), blocked: blocked
+        ).admits(event)
     }
 }
 

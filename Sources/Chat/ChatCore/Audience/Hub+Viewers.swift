@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 
 extension Hub {
     /// As whom a stream may listen, once the hub knows where the user stands.
@@ -23,6 +23,9 @@ extension Hub {
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.space)
         guard await reach(newest) else { throw ChatError.notListening }
+        for (name, isPrivate) in reading.named {
+            attendance.name(roster.name(ChannelID(name.text, in: user.space), isPrivate: isPrivate), name)
+        }
         attendance.take(reading, roster.recent.filter { $0.space == user.space })
         return Viewer(attendance, device: device)
     }
@@ -69,10 +72,9 @@ extension Hub {
                 attendance.begin(step, in: change.channel, at: change.timetoken)
                 for feed in attendance.feeds { index.extend(feed, to: change.channel) }
             }
-        case .created(let isPrivate):
-            for attendance in roster.attendances(in: change.space) {
-                attendance.note(change.channel, isPrivate: isPrivate)
-            }
+        case .created: roster.note(change)
+        case .block(let other, of: let user, let isOn):
+            roster.attendance(of: user, in: change.space)?.block(other, isOn: isOn)
         case .deleted: break
         }
     }
@@ -83,15 +85,25 @@ extension Hub {
             for attendance in attendances(of: users, in: change.space) {
                 attendance.settle(step, in: change.channel)
                 narrow(attendance, from: change.channel)
+                tellOfMove(of: attendance.user)
             }
-        case .created: break
+        case .created, .block: break
         case .deleted:
+            roster.note(change)
             for attendance in roster.attendances(in: change.space) {
                 attendance.leaveDeleted(change.channel)
                 narrow(attendance, from: change.channel)
             }
         }
     }
+
+    private func tellOfMove(of user: UserID) {
+        for observer in moveObservers { observer(user) }
+    }
+
+    /// Calls an observer on the hub's executor whenever a user as whom somebody listens has come into a channel or out of
+    /// one.
+    public func observeMoves(_ observer: @escaping @Sendable (UserID) -> Void) { moveObservers.append(observer) }
 
     private func narrow(_ attendance: Attendance, from channel: ExactText) {
         guard attendance.place(in: channel) == nil else { return }

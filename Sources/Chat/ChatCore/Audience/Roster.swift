@@ -6,7 +6,12 @@ struct Roster {
         weak var attendance: Attendance?
     }
 
+    private struct Name {
+        weak var channel: NamedChannel?
+    }
+
     private var entries: [SpaceID: [ExactText: Entry]] = [:]
+    private var names: [ChannelID: Name] = [:]
     /// Viewers that are being made, and what has happened since the first of them began to be.
     private var loads = 0
     private(set) var recent: [RosterChange] = []
@@ -30,6 +35,26 @@ struct Roster {
         return attendance
     }
 
+    func named(_ channel: ChannelID) -> NamedChannel? { names[channel]?.channel }
+
+    /// The channel as all know it who have named it; as it was read, and what has happened since then, where nobody has.
+    mutating func name(_ channel: ChannelID, isPrivate: Bool) -> NamedChannel {
+        if let known = named(channel) { return known }
+        let made = NamedChannel(isPrivate: isPrivate)
+        names[channel] = Name(channel: made)
+        for change in recent where change.id == channel { note(change) }
+        return made
+    }
+
+    /// Notes what a change makes of a channel that somebody has named.
+    func note(_ change: RosterChange) {
+        switch change.matter {
+        case .step, .block: break
+        case .created(let isPrivate): named(change.id)?.isPrivate = isPrivate
+        case .deleted: named(change.id)?.isPrivate = false
+        }
+    }
+
     /// A feed of a user has gone; perhaps nobody needs the attendance any more.
     mutating func noteDeparture() { departures += 1 }
 
@@ -42,6 +67,7 @@ struct Roster {
             let left = users.filter { $0.value.attendance != nil }
             entries[space] = left.isEmpty ? nil : left
         }
+        names = names.filter { $0.value.channel != nil }
     }
 
     /// Keeps an attendance for a while after its last stream or poll.

@@ -12,12 +12,16 @@ struct RosterChange: Sendable {
         case created(isPrivate: Bool)
         /// The channel is gone, and everybody's place in it.
         case deleted
+        /// A user wants to hear another no more, or again.
+        case block(ExactText, of: ExactText, isOn: Bool)
     }
 
     let space: SpaceID
     let channel: ExactText
     let matter: Matter
     let timetoken: Timetoken
+
+    var id: ChannelID { ChannelID(channel.text, in: space) }
 
     /// Nil for the many events that change nothing here.
     init?(_ event: Event) {
@@ -41,6 +45,8 @@ struct RosterChange: Sendable {
         // A group may become public, and the other way round.
         case "channel.created", "channel.updated": creation(event)
         case "channel.deleted": .deleted
+        case "user.blocked": block(event, by: "blocker", "blockee", isOn: true)
+        case "user.unblocked": block(event, by: "unblocker", "unblockee", isOn: false)
         default: nil
         }
     }
@@ -51,6 +57,13 @@ struct RosterChange: Sendable {
             guard data["channel_id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else { return nil }
             return users(data["invitees"])
         }
+    }
+
+    private static func block(_ event: Event, by user: String, _ other: String, isOn: Bool) -> Matter? {
+        guard let data = try? JSONDocument(event.data).root, let user = data[user]?["user_id"]?.string,
+            let other = data[other]?["user_id"]?.string
+        else { return nil }
+        return .block(ExactText(other), of: ExactText(user), isOn: isOn)
     }
 
     private static func creation(_ event: Event) -> Matter? {

@@ -5,6 +5,7 @@ import ChatModel
 /// Pages are read one after the other, so it is not of one moment; the hub repeats on it what has happened meanwhile.
 struct RosterReading: Sendable {
     var places: [ExactText: Whereabouts] = [:]
+    var blocked: Set<ExactText> = []
     /// Whether each channel that was asked for is for its members only.
     var named: [ExactText: Bool] = [:]
 
@@ -36,6 +37,9 @@ extension RosterReading {
         try await forEach(.restriction, prefix, user.space, directory) { record in
             guard let restriction = RestrictionRecord(record), !sweeps.hide(restriction, in: user.space) else { return }
             reading.take(restriction, now: now)
+        }
+        try await forEach(.block, RecordKey.prefix([user.name]), user.space, directory) { record in
+            if let block = BlockRecord(record) { reading.blocked.insert(ExactText(block.blocked)) }
         }
         for channel in try await engine.presence.channels(of: user, as: .participant) {
             let place = reading.places[ExactText(channel.name)] ?? Whereabouts(standing: [], since: .zero)

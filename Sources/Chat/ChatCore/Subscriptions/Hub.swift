@@ -26,6 +26,7 @@ public actor Hub {
     var index = FeedIndex()
     /// The users as whom streams listen.
     var roster = Roster()
+    var moveObservers: [@Sendable (UserID) -> Void] = []
     /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
