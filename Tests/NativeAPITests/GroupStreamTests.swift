@@ -101,4 +101,38 @@ import Testing
             reader.close()
         }
     }
+
+    @Test("of a device makes its user present where the user comes to be, while it is open")
+    func following() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.channel("plaza", .public)
+            let (watcher, _, _) = try await gateway.openReady("channel=*&type=presence.*")
+            let (reader, _, _) = try await gateway.openReady("user=ana&device=phone&presence=true")
+            for method in ["PUT", "DELETE"] {
+                let answer = try await gateway.call(method, "/v1/channels/plaza/members/ana")
+                #expect((200..<300).contains(answer.status))
+                let told = try #require(await watcher.next())
+                #expect(told.type == (method == "PUT" ? "presence.joined" : "presence.left"))
+                #expect(told.json?["channel"]?.string == "plaza")
+            }
+            reader.close()
+        }
+    }
+
+    @Test("may be a poll's that makes its user present, and keeps the user there for the next one")
+    func presentByPoll() async throws {
+        try await StreamHarness.run { gateway in
+            let (watcher, _, _) = try await gateway.openReady("channel=*&type=presence.*")
+            let begin = try await gateway.call("GET", "/v1/poll?channel=a&user=ana&device=phone&presence=true")
+            let cursor = try #require(begin.json?["cursor"]?.string)
+            #expect(try await gateway.call("GET", "/v1/channels/a/presence").json?["data"]?.count == 0)
+            _ = try await gateway.call("POST", "/v1/channels/a/events", #"{"type":"wave","data":{"n":1}}"#)
+            let next = try await gateway.call(
+                "GET", "/v1/poll?channel=a&user=ana&device=phone&presence=true&cursor=\(cursor)")
+            #expect(next.json?["data"]?.count == 1)
+            #expect(await watcher.next()?.type == "presence.joined")
+            #expect(try await gateway.call("GET", "/v1/channels/a/presence").json?["data"]?.count == 1)
+            #expect(try await gateway.call("GET", "/v1/poll?channel=a&presence=true").status == 400)
+        }
+    }
 }

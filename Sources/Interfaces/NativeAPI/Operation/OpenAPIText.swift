@@ -994,6 +994,7 @@ enum OpenAPIText {
                 - {$ref: '#/components/parameters/lastEventID'}
                 - {$ref: '#/components/parameters/listener'}
                 - {$ref: '#/components/parameters/device'}
+                - {$ref: '#/components/parameters/presence'}
                 - {$ref: '#/components/parameters/groups'}
                 - {$ref: '#/components/parameters/limit'}
               responses:
@@ -3306,7 +3307,8 @@ enum OpenAPIText {
               tags: [users]
               summary: Block a user
               description: |
-                For the user, and for programs with `manage`. Becomes `user.blocked`, which only the user's own devices hear.
+                For the user, and for programs with `manage`. Becomes `user.blocked`, which only the user's own devices hear. Streams
+                of the user's devices leave out messages and mentions by the other from then on.
               parameters:
                 - {$ref: '#/components/parameters/actor'}
               requestBody:
@@ -3990,7 +3992,7 @@ enum OpenAPIText {
             presence:
               name: presence
               in: query
-              description: The user is present on the stream's channels while it lasts, and for a grace after it broke.
+              description: The user is present on the channels heard, while a stream lasts and for a grace after it broke; by a poll, also for `limits.presence_seconds` after its answer.
               schema: {type: boolean, default: false}
             listener:
               name: user

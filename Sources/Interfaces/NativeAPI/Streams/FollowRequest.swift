@@ -9,13 +9,15 @@ struct FollowRequest {
     let caller: Caller
     let selection: Selection
     let groups: FollowedGroups?
+    /// Whether the user is present on the channels by it.
+    let isPresent: Bool
     /// As the client sent it; nil when it starts from now.
     let cursor: String?
 
     /// Whether a credential of a user's own follows as anybody would.
     var isOfUserWithoutDevice: Bool { caller.user != nil && selection.viewer == nil }
 
-    static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device", "group"]
+    static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device", "group", "presence"]
 
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
     init(
@@ -30,9 +32,11 @@ struct FollowRequest {
         self.groups = groups
         let cursor = try parameters.text("cursor")
         self.cursor = request.lastEventID ?? cursor
+        isPresent = try parameters.flag("presence")
         let device = try parameters.text("device")
         guard let user = try parameters.text("user") ?? device.flatMap({ _ in chat.caller.user }) else {
             guard device == nil else { throw Parameters.bad("device", "goes with the user whose device it is: 'user'") }
+            guard !isPresent else { throw Parameters.bad("presence", "goes with the user who is present: 'user'") }
             try await chat.demandHearing(asked)
             caller = chat.caller
             selection = asked

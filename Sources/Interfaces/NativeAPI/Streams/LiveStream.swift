@@ -22,7 +22,8 @@ final class LiveStream {
     let owner: StreamOwner
     let opened: Timetoken
     let ticket: StreamTicket.Nonce?
-    let isPresent: Bool
+    /// Where its user is present by it; nil where the stream does not make anybody present.
+    var presentOn: Set<ExactText>?
     /// The channel groups it follows, if any.
     var groups: FollowedGroups?
     /// It was ended for good, and has not just broken.
@@ -45,13 +46,18 @@ final class LiveStream {
         self.opened = opened
         self.feed = feed
         ticket = order.ticket
-        isPresent = order.isPresent
+        presentOn = order.isPresent ? [] : nil
         groups = order.groups
         position = order.resumption.from
         lastSend = beat
     }
 
     var isCatchingUp: Bool { catchUp != nil }
+
+    /// The user it is of: as whose device it listens, or for whom alone its credential speaks.
+    var user: UserID? {
+        (feed.selection.viewer?.user ?? owner.caller.user).map { UserID($0, in: owner.caller.space) }
+    }
 }
 
 /// Every open stream in the order of opening, found by its number and walked in pieces.

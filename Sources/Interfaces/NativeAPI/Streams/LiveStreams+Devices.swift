@@ -16,9 +16,10 @@ extension LiveStreams {
     /// A device's stream begins.
     func deviceCame(_ stream: LiveStream, hasGap: Bool) {
         guard let viewer = stream.feed.selection.viewer else { return }
+        let present = stream.presentOn == nil ? [] : presence(on: stream.feed.selection)
+        if stream.presentOn != nil { stream.presentOn = present }
         service.presence.opened(
-            holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.space),
-            presentOn: stream.isPresent ? presence(on: stream.feed.selection) : [])
+            holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.space), presentOn: present.map(\.text))
         watchUnread(of: viewer, in: stream, isOn: true)
         guard let device = device(of: stream) else { return }
         let change = sessions.enter(device, stream.sequence, now: service.clock.now)
@@ -51,14 +52,21 @@ extension LiveStreams {
 
     /// A device's stream goes on with other channels: its user is present on these.
     func deviceMoves(_ stream: LiveStream, to selection: Selection) {
-        guard stream.isPresent, let viewer = selection.viewer else { return }
-        let user = UserID(viewer.user, in: stream.owner.caller.space)
-        let before = Set(presence(on: stream.feed.selection).map { ExactText($0) })
-        let after = Set(presence(on: selection).map { ExactText($0) })
+        guard let before = stream.presentOn, let user = stream.user else { return }
+        let after = presence(on: selection)
+        stream.presentOn = after
         let (came, went) = (after.subtracting(before), before.subtracting(after))
         if !came.isEmpty { service.presence.opened(holder(of: stream), of: user, presentOn: came.map(\.text)) }
         if !went.isEmpty { service.presence.narrowed(holder(of: stream), of: user, without: went.map(\.text)) }
     }
+
+    /// A user has come into a channel or out of one: the streams that make the user present follow.
+    func userMoved(_ user: UserID) {
+        for stream in streams(of: user) { deviceMoves(stream, to: stream.feed.selection) }
+    }
+
+    /// The open streams of a user.
+    func streams(of user: UserID) -> [LiveStream] { (userStreams[user] ?? []).compactMap { roll[$0] } }
 
     /// While a user has a stream, the user's devices are told of what is unread. One after the other: an end that
     /// overtook its beginning would leave the user watched for good.
@@ -75,8 +83,8 @@ extension LiveStreams {
         watching = nil
     }
 
-    private func presence(on selection: Selection) -> [String] {
-        service.hub.assumeIsolated { $0.channels(heardBy: selection) }
+    func presence(on selection: Selection) -> Set<ExactText> {
+        Set(service.hub.assumeIsolated { $0.channels(heardBy: selection) }.map { ExactText($0) })
     }
 
     private func holder(of stream: LiveStream) -> HolderID { HolderID(id(of: stream.sequence)) }

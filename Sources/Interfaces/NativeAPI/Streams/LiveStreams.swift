@@ -23,6 +23,8 @@ actor LiveStreams {
     private let presses: [StreamFormat: FramePress]
 
     var roll = StreamRoll()
+    /// By whose they are, those of no user left out.
+    var userStreams: [UserID: Set<UInt64>] = [:]
     private var lastSequence: UInt64 = 0
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// Device feeds that hold numbers back until the next beat.
@@ -68,6 +70,12 @@ actor LiveStreams {
             uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: polls.loop, format: $0)) })
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
         beats.observe { [weak self] beat in self?.assumeIsolated { $0.look(at: beat) } ?? false }
+        loop.post { [weak self, hub = service.hub] in
+            guard let streams = self else { return }
+            hub.assumeIsolated { hub in
+                hub.observeMoves { [weak streams] user in streams?.assumeIsolated { $0.userMoved(user) } }
+            }
+        }
         polls.groups.observe { [weak self] groups in await self?.groupsChanged(groups) }
         service.keyring.observe { [weak self] key in
             guard let self else { return }
@@ -133,6 +141,7 @@ extension LiveStreams {
             feed: enterFeed(order.selection, order.format, isChunked: connection.isChunked), opened: service.clock.now,
             beat: beats.now)
         roll.append(stream)
+        if let user = stream.user { userStreams[user, default: []].insert(stream.sequence) }
         if stream.groups != nil { groupStreams.insert(stream.sequence) }
         counters.opened += 1
         startBeating()
@@ -234,6 +243,9 @@ extension LiveStreams {
         catchingUp[sequence] = nil
         deviceWent(stream)
         groupStreams.remove(sequence)
+        if let user = stream.user, userStreams[user]?.remove(sequence) != nil, userStreams[user]?.isEmpty ?? false {
+            userStreams[user] = nil
+        }
         leaveFeed(stream.feed)
         if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
         owners.leave(stream.owner)

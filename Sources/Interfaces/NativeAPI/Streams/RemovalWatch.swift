@@ -52,12 +52,7 @@ extension LiveStreams {
         polls.assumeIsolated { polls in
             polls.finish { Self.isConcerned($0.caller, $0.selection, user, channel) }
         }
-        expel(user, from: channel, after: 0)
-    }
-
-    private func expel(_ user: UserID, from channel: String, after sequence: UInt64) {
-        let part = roll.part(after: sequence, limit: 4096)
-        for stream in part.streams
+        for stream in streams(of: user)
         where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel) {
             if let rest = stream.feed.selection.without(channel) {
                 move(stream, to: rest)
@@ -65,8 +60,6 @@ extension LiveStreams {
                 close(stream, .unauthorized)
             }
         }
-        guard let next = part.last else { return }
-        loop.post { [weak self] in self?.assumeIsolated { $0.expel(user, from: channel, after: next) } }
     }
 
     private static func isConcerned(

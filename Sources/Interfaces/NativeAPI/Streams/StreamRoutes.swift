@@ -3,6 +3,7 @@ import ChatModel
 import Following
 import HTTPServer
 import JSON
+import Signing
 
 /// Following events: streams, polls, tickets, and the list of what is open.
 extension NativeAPI {
@@ -36,14 +37,10 @@ extension NativeAPI {
     /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: events as they come, as SSE or as lines.
     func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
-        let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket", "presence"])
+        let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
         let (caller, ticket) = try streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
-        let isPresent = try parameters.flag("presence")
-        guard !isPresent || wanted.selection.viewer != nil else {
-            throw Parameters.bad("presence", "goes with the user who is present: 'user'")
-        }
         let resumption = try await chat.resume(at: wanted.cursor ?? "latest")
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
@@ -57,7 +54,7 @@ extension NativeAPI {
         var order = StreamOrder(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
             ticket: ticket?.nonce)
-        (order.groups, order.isPresent) = (wanted.groups, isPresent)
+        (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
         return .stream(
             StreamOpening(headers: headers) { [streams, order] connection in
                 streams.assumeIsolated { $0.open(connection, order) }
@@ -91,16 +88,23 @@ extension NativeAPI {
         }
         let resumption = try await chat.resume(at: cursor)
         if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
+        let voice = NativePollVoice(streams: streams, holder: wanted.isPresent ? .ofPoll() : nil)
         var order = PollOrder(
             caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
-            hold: limits.pollHold, voice: NativePollVoice(streams: streams))
+            hold: limits.pollHold, voice: voice)
         order.groups = wanted.groups
+        await voice.begin(order.selection)
         // A gap is said at once: the client may want to read history before it goes on.
-        switch try await streams.polls.follow(order, in: chat, waits: !resumption.hasGap) {
-        case .later(let opening): return .late(opening)
-        case .now(let batch):
-            if resumption.hasGap { await streams.countGap() }
-            return PollPrint.answer(batch, gap: resumption.hasGap ? resumption : nil)
+        do {
+            switch try await streams.polls.follow(order, in: chat, waits: !resumption.hasGap) {
+            case .later(let opening): return .late(opening)
+            case .now(let batch):
+                if resumption.hasGap { await streams.countGap() }
+                return PollPrint.answer(batch, gap: resumption.hasGap ? resumption : nil)
+            }
+        } catch {
+            voice.ended()
+            throw error
         }
     }
 }
@@ -108,6 +112,8 @@ extension NativeAPI {
 /// How the native API speaks to those who wait.
 private struct NativePollVoice: PollVoice {
     let streams: LiveStreams
+    /// By which the poll's user is present while it waits, and a while after.
+    let holder: HolderID?
 
     func shows(_ event: Event) -> Bool { true }
 
@@ -120,6 +126,23 @@ private struct NativePollVoice: PollVoice {
     }
 
     func refuse(_ error: ChatError, to reply: LateReply) { reply.fail(Problem(error)) }
+
+    /// From now on, if asked for: its user is present on the channels it hears.
+    func begin(_ selection: Selection) async {
+        guard let holder, let user = selection.viewer?.user else { return }
+        let channels = await streams.presence(on: selection)
+        streams.service.presence.opened(
+            holder, of: UserID(user, in: selection.channels.space), presentOn: channels.map(\.text))
+    }
+
+    func ended() {
+        guard let holder else { return }
+        streams.service.presence.concluded(holder, lasting: streams.service.limits.presenceAge)
+    }
+}
+
+extension HolderID {
+    fileprivate static func ofPoll() -> HolderID { HolderID(SystemRandomSource().token(prefix: "poll_", bytes: 12)) }
 }
 
 extension LiveStreams {
