@@ -114,7 +114,7 @@ let package = Package(
             uses: [
                 "ChatCore", "ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "JSONSchema",
                 "Locking",
-                "SQLiteEngine",
+                "SQLiteEngine", "TestReceiver",
             ]),
         tests(
             "GatewayTests",

@@ -15,18 +15,26 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     /// Runs `body` with the chat of the user `ana` on an empty store.
     func withChat(_ body: @escaping @Sendable (Chat) async throws -> Void) async throws {
-        try await withBackend { backend in try await body(try await Chat(backend)) }
+        try await withBackend { backend, _ in try await body(try await Chat(backend)) }
     }
 
     /// Runs `body` with the backend of that user, and closes it.
-    func withBackend(_ body: @escaping @Sendable (any ChatBackend) async throws -> Void) async throws {
+    ///
+    /// - Parameter body: gets the gateway's address too, where there is one.
+    func withBackend(
+        _ body: @escaping @Sendable (any ChatBackend, _ url: String?) async throws -> Void
+    ) async throws {
         switch self {
         case .inProcess:
             let engine = try await SQLiteEngine(path: ":memory:")
-            try await Self.closing(try await EngineBackend(engine, app: "demo", user: "ana"), body)
+            try await Self.closing(try await EngineBackend(engine, app: "demo", user: "ana")) { backend in
+                try await body(backend, nil)
+            }
         case .gateway:
             try await withGateway { url in
-                try await Self.closing(try GatewayBackend(url: url, key: "dev", user: "ana"), body)
+                try await Self.closing(try GatewayBackend(url: url, key: "dev", user: "ana")) { backend in
+                    try await body(backend, url)
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 import ChatKit
 import JSON
 import JSONSchema
+import TestReceiver
 import Testing
 
 import enum ChatCore.BuiltInCatalogue
@@ -25,7 +26,7 @@ import enum ChatCore.BuiltInCatalogue
     }
 
     @Test(
-        "is what happens: told to those it is for and to no others, as its schema says, and kept or not",
+        "is what happens: told to those it is for and no others, and to webhooks; as its schema says; and kept or not",
         arguments: EventRow.all,
         Way.allCases)
     func row(row: EventRow, way: Way) async throws {
@@ -33,6 +34,7 @@ import enum ChatCore.BuiltInCatalogue
         try await Stage.play(way) { stage in
             try await row.before(stage)
             let phone = try #require(stage.backends[.phone])
+            let hook = try await stage.webhook(for: row.type)
             let everything = await Listening.all(of: phone)
             var ears: [Ear: Listening] = [:]
             for (ear, backend) in stage.backends { ears[ear] = await Listening.device(of: backend) }
@@ -46,10 +48,20 @@ import enum ChatCore.BuiltInCatalogue
             let type = try #require(BuiltInCatalogue.named(row.type))
             let faults = try Schema(JSONDocument(Array(type.schema.utf8))).report(on: JSONDocument(event.data).root)
             #expect(faults.violations.isEmpty, "\(event.data)")
+            if let hook {
+                let told = await hook.requests.wait { $0.contains { $0.isAbout(event) } }
+                #expect(told.contains { $0.isAbout(event) }, "a webhook is to be told")
+            }
             var query = EventQuery(channel: event.channel.name)
             query.types = [row.type]
             let isKept = try await !phone.history(query).items.isEmpty
             #expect(isKept == (type.retention == .kept))
         }
+    }
+}
+
+extension Receiver.Request {
+    fileprivate func isAbout(_ event: Event) -> Bool {
+        AnyJSON(JSONText(trusted: body))["timetoken"]?.string == event.timetoken.description
     }
 }

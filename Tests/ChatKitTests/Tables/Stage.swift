@@ -1,4 +1,7 @@
 import ChatKit
+import HTTPClient
+import JSON
+import TestReceiver
 import Testing
 
 /// A device that listens, by whose it is.
@@ -23,15 +26,18 @@ enum Ear: String, CaseIterable, Sendable {
 /// Where the tables of events play: a group `crew`, an open channel `lobby`, and people with devices.
 struct Stage: Sendable {
     let backends: [Ear: any ChatBackend]
+    /// The gateway's address, where there is one.
+    private let url: String?
     private let chats: [Ear: Chat]
     private let gus: Chat
 
     /// Runs a scene on a new stage.
     static func play(_ way: Way, _ scene: @escaping @Sendable (Stage) async throws -> Void) async throws {
-        try await way.withBackend { backend in try await scene(try await Stage(backend)) }
+        try await way.withBackend { backend, url in try await scene(try await Stage(backend, url)) }
     }
 
-    private init(_ phone: any ChatBackend) async throws {
+    private init(_ phone: any ChatBackend, _ url: String?) async throws {
+        self.url = url
         var backends: [Ear: any ChatBackend] = [:]
         var chats: [Ear: Chat] = [:]
         for ear in Ear.allCases {
@@ -65,6 +71,22 @@ struct Stage: Sendable {
     func message(_ text: String = "hi", in channel: Channel, by ear: Ear = .phone) async throws -> Message {
         let timetoken = try await chat(ear).channel(channel.id).sendText(text)
         return try #require(try await channel.getMessage(timetoken: timetoken))
+    }
+
+    /// A webhook for the events of a type; nil in one's own process, where there are none.
+    func webhook(for type: String) async throws -> Receiver? {
+        guard let url else { return nil }
+        let receiver = try Receiver()
+        let client = try Client(options: ClientOptions(addressGuard: .disabled))
+        let hook = AnyJSON.object(["url": .string(receiver.url()), "types": [.string(type)]])
+        let answer = await client.send(
+            OutboundRequest(
+                method: "POST", url: url + "/v1/webhooks",
+                headers: [("Authorization", "Bearer dev"), ("Content-Type", "application/json")], body: hook.text.bytes)
+        )
+        await client.shutdown()
+        #expect(answer.status == 201)
+        return receiver
     }
 
     /// What everybody hears, after everything that has happened.
