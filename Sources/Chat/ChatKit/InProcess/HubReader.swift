@@ -67,8 +67,10 @@ actor HubReader {
             await wanted.deviceCame()
         }
         guard let asked = position else {
-            position = joined
-            return .connected(at: joined, hasGap: false)
+            // What is done already is not what happens from now on, although the hub may have yet to hand it out.
+            let now = max(joined, try await chat.resume(at: "latest").from)
+            position = now
+            return .connected(at: now, hasGap: false)
         }
         let resumption = try await chat.resume(at: asked.description)
         position = resumption.from
