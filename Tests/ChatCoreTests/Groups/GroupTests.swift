@@ -45,4 +45,22 @@ import Testing
             try await expect(.forbidden) { _ = try await narrow.write(group: "news", .replace(["b"])) }
         }
     }
+
+    @Test("show to a key what it reaches, and are changed by those who reach all of them")
+    func reach() async throws {
+        try await withChat { chat in
+            _ = try await chat.write(group: "news", .replace(["a.1", "b"]))
+            let patterns = [try #require(NamePattern("a.*"))]
+            let narrow = chat.service.chat(
+                for: Caller(space: chat.space, credential: "key_x", scopes: [.manage, .read], channels: patterns))
+            #expect(try await narrow.group("news")?.channels == ["a.1"])
+            #expect(try await narrow.groups(limit: 10).items.map(\.channels) == [["a.1"]])
+            #expect(try await narrow.groupChannels(["news"]) == ["a.1"])
+            try await expect(.forbidden) { _ = try await narrow.write(group: "news", .replace(["a.2"])) }
+            try await expect(.forbidden) { try await narrow.delete(group: "news") }
+            _ = try await chat.write(group: "news", .change(adding: [], removing: ["b"]))
+            _ = try await narrow.write(group: "news", .replace(["a.2"]))
+            try await narrow.delete(group: "news")
+        }
+    }
 }

@@ -8,11 +8,11 @@ extension ChatAccess {
         case change(adding: [String], removing: [String])
     }
 
-    /// A group; nil where there is none.
+    /// A group, with those of its channels that the caller reaches; nil where there is none.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
         try caller.demand(.read)
         try Names.check(group: name)
-        return try await directory.read(GroupRecord.key(name, in: space)).flatMap(GroupRecord.init)
+        return try await directory.read(GroupRecord.key(name, in: space)).flatMap(GroupRecord.init).map(reachable)
     }
 
     /// Groups by their names.
@@ -20,12 +20,27 @@ extension ChatAccess {
         try caller.demand(.read)
         var query = RecordQuery(.group, in: space, limit: limit)
         query.cursor = cursor
-        return try await directory.list(query).mapped(GroupRecord.init)
+        return try await directory.list(query).mapped { GroupRecord($0).map(reachable) }
+    }
+
+    private func reachable(_ group: GroupRecord) -> GroupRecord {
+        var group = group
+        group.channels.removeAll { !caller.reaches(channel: $0) }
+        return group
+    }
+
+    /// A group is changed by those only who reach all of it: others do not see what they would take away.
+    private func demandAll(of group: GroupRecord?) throws(ChatError) {
+        for channel in group?.channels ?? [] where !caller.reaches(channel: channel) {
+            throw ChatError(
+                .forbidden, "the group holds channels that this credential does not reach; use one that reaches all")
+        }
     }
 
     /// Writes a group's channels; a group is made by it where there is none, and stays when it is empty.
     ///
-    /// - Throws: `.invalid`, slug `group_full`, over `Limits.groupChannels`; `.stale` when `demand` names another version.
+    /// - Throws: `.forbidden` for a group that is not all within reach; `.invalid`, slug `group_full`, over
+    ///   `Limits.groupChannels`; `.stale` when `demand` names another version.
     public func write(
         group name: String, _ edit: GroupEdit, demand: RecordChange.Demand = .none
     ) async throws(ChatError) -> Written<GroupRecord> {
@@ -35,6 +50,7 @@ extension ChatAccess {
         let key = GroupRecord.key(name, in: space)
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(GroupRecord.init)
+            try demandAll(of: before)
             let group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
             guard group.channels.count <= limits.groupChannels else {
                 throw ChatError(
@@ -53,17 +69,19 @@ extension ChatAccess {
         try caller.demand(.manage)
         try Names.check(group: name)
         let key = GroupRecord.key(name, in: space)
-        _ = try await decide([key]) { situation in
-            guard situation[key] != nil else { return Decision(()) }
+        _ = try await decide([key]) { situation throws(ChatError) in
+            guard let record = situation[key] else { return Decision(()) }
+            try demandAll(of: GroupRecord(record))
             return Decision((), changes: [RecordChange(key, body: nil, demand: demand)])
         }
     }
 
-    /// The channels of all these groups, each once: what a stream of groups follows. Groups without a record have none.
+    /// The channels of all these groups that the caller reaches, each once: what a stream of groups follows. Groups without
+    /// a record have none.
     public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
         for name in names { try Names.check(group: name) }
         let records = try await directory.read(names.map { GroupRecord.key($0, in: space) })
-        return records.compactMap { $0.flatMap(GroupRecord.init) }.flatMap(\.channels).distinct
+        return records.compactMap { $0.flatMap(GroupRecord.init).map(reachable) }.flatMap(\.channels).distinct
     }
 }
 
