@@ -17,6 +17,9 @@ extension ProblemCatalogue {
             code: "not_of_pair", status: 403, title: "The user is none of the direct channel's two",
             meaning: "A direct channel is for two users alone. Make a group for more."),
         Entry(
+            code: "name_in_use", status: 403, title: "The channel is in use without a record",
+            meaning: "Choose another id, or have a credential with the scope 'manage' make the record."),
+        Entry(
             code: "no_such_member", status: 404, title: "The user is no member",
             meaning: "There is neither a membership nor an invitation."),
         Entry(

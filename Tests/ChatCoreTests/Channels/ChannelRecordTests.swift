@@ -185,4 +185,25 @@ import Testing
             #expect(try await chat.memberships(of: "crew").map(\.user) == ["ana"])
         }
     }
+
+    @Test("are for programs to make where something was said, or another user is at home")
+    func claiming() async throws {
+        try await withChat { chat in
+            try await chat.say("hello", in: "square", by: "ben")
+            _ = try await chat.put(user: "ben", UserEdit())
+            let keyed = chat.with([.emit, .read])
+            for name in ["square", "ben"] {
+                try await expect(slug: "name_in_use") { try await chat.acting(as: "ana").makeChannel(name, by: nil) }
+                try await expect(slug: "name_in_use") { try await keyed.makeChannel(name, .public) }
+                try await expect(slug: "name_in_use") {
+                    _ = try await chat.acting(as: "ana").put(channel: name, kind: .open, ChannelEdit())
+                }
+                try await chat.makeChannel(name, .public)
+            }
+            try await chat.acting(as: "ana").makeChannel("crew", by: nil)
+            // Who deletes one leaves what was said there, which is not for the next one to read.
+            try await chat.acting(as: "ana").delete(channel: "crew")
+            try await expect(slug: "name_in_use") { try await chat.acting(as: "eve").makeChannel("crew", by: nil) }
+        }
+    }
 }

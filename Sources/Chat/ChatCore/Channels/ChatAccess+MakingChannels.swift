@@ -8,7 +8,7 @@ extension ChatAccess {
     /// Who makes it joins it and is its operator, and the others are invited; where an app makes it for nobody in
     /// particular, they are members at once. A direct channel that is there already is the answer, and nothing happens.
     ///
-    /// - Throws: `.conflict` with `current` when another channel has the id.
+    /// - Throws: `.conflict` with `current` when another channel has the id; `.forbidden`, slug `name_in_use`.
     public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
         try new.edit.check(limits)
         let actor = try actor(named)
@@ -56,6 +56,7 @@ extension ChatAccess {
         _ channel: ChannelRecord, _ users: [String], by actor: Actor
     ) async throws(ChatError) -> Written<ChannelView> {
         try demandRecord(of: channel.id)
+        try await demandUnused(channel, by: actor)
         let members = (actor.user.map { [$0] } ?? []) + users
         let key = ChannelRecord.key(channel.id, in: space)
         let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: space)
@@ -71,6 +72,25 @@ extension ChatAccess {
             return decided.value
         }
         return Written(record: ChannelView(channel: made, counts: decided.value.record.counts), isNew: true)
+    }
+
+    /// A record makes whoever asked for it the channel's operator, and may close it to everybody else. So a name under which
+    /// something was said, or that is another user's, is an app's to give a record.
+    ///
+    /// - Throws: `.forbidden`, slug `name_in_use`.
+    private func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
+        guard !actor.isManager, channel.kind != .direct else { return }
+        let records = try await directory.read([
+            ChannelRecord.key(channel.id, in: space), UserRecord.key(channel.id, in: space),
+        ])
+        // One that has a record already is refused for that.
+        guard records[0] == nil else { return }
+        let isOthers = records[1] != nil && actor.user.map { ExactText($0) != ExactText(channel.id) } ?? true
+        let said = try await log.history([HistoryRequest(channel: self.channel(channel.id), limit: 1)])[0].items
+        guard isOthers || !said.isEmpty else { return }
+        throw ChatError(
+            .forbidden, "channel '\(channel.id)' is in use: only a credential with the scope 'manage' makes its record",
+            slug: "name_in_use")
     }
 
     /// The record and its first members, announced in this order: the channel, who made it, the others, how many.

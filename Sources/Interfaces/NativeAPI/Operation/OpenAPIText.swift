@@ -3375,7 +3375,8 @@ enum OpenAPIText {
               description: |
                 Who makes it (`by`) joins it as its operator, and `users` are invited; made for nobody in particular, with the scope
                 `manage`, `users` are members at once. There is one direct channel for each two users: asked for again, it is the answer,
-                with 200. Becomes `channel.created`, `member.invited`, `member.joined` and `channel.member_count.updated`.
+                with 200. A name under which something was said already, or that is another user's, takes the scope `manage` (403
+                `name_in_use`). Becomes `channel.created`, `member.invited`, `member.joined` and `channel.member_count.updated`.
               requestBody:
                 required: true
                 content:
