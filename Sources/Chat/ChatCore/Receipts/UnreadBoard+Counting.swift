@@ -3,27 +3,23 @@ import JSON
 
 extension UnreadBoard {
     /// What a user has not read, of everything that is committed by now.
-    func unread(of user: UserID) async throws(ChatError) -> Unread {
-        try await refresh(user)
-        return holders[user]?.sum ?? Unread()
-    }
+    func unread(of user: UserID) async throws(ChatError) -> Unread { try await refreshed(user).sum }
 
     /// The same in one channel; nil where the user is no member.
     func unread(of user: UserID, in channel: ChannelID) async throws(ChatError) -> Int? {
-        try await refresh(user)
-        return holders[user]?.channels[ExactText(channel.name)]?.unread
+        try await refreshed(user).channels[ExactText(channel.name)]?.unread
     }
 
     /// Where a user has something unread, by name.
     func channels(of user: UserID) async throws(ChatError) -> [String] {
-        try await refresh(user)
-        let unread = (holders[user]?.channels ?? [:]).filter { $0.value.unread > 0 }
-        return unread.keys.sorted().map(\.text)
+        try await refreshed(user).channels.filter { $0.value.unread > 0 }.keys.sorted().map(\.text)
     }
 
     /// Brings a holder up to everything that is committed by now.
-    func refresh(_ user: UserID) async throws(ChatError) {
+    private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
         guard await reach(try await log.watermark(of: user.space)) else { throw .notListening }
+        holders[user, default: Holder()].asking += 1
+        defer { holders[user]?.asking -= 1 }
         use(user)
         if !(holders[user]?.isLoaded ?? false) { try await load(user) }
         var stale = staleChannels(of: user)
@@ -35,6 +31,7 @@ extension UnreadBoard {
             }
             stale = staleChannels(of: user)
         }
+        return holders[user] ?? Holder()
     }
 
     private static let countsAtOnce = 250

@@ -13,9 +13,10 @@ extension UnreadBoard {
         holders[user]?.watchers = watchers - 1
     }
 
-    /// Has a user's devices told, watched or not: who has just read waits for it.
+    /// Has a user's devices told, watched or not: who has just read waits for it. Nobody is counted for who was not before.
     func tell(_ user: UserID) {
-        holders[user, default: Holder()].isOwed = true
+        guard holders[user]?.isLoaded ?? false else { return }
+        holders[user]?.isOwed = true
         untold.insert(user)
     }
 
@@ -28,26 +29,43 @@ extension UnreadBoard {
         }
     }
 
-    /// Tells each user whose sum differs from what was told: one event each, whatever came together.
+    /// Tells each user whose sum differs from what was told: one event each, whatever came together, and those of many users
+    /// in one commit.
     func tellChanges() async {
-        let users = untold
+        var users = Array(untold.filter { user in holders[user].map { $0.watchers > 0 || $0.isOwed } ?? false })[...]
         untold = []
-        for user in users where holders[user].map({ $0.watchers > 0 || $0.isOwed }) ?? false {
-            do throws(ChatError) {
-                try await tellChange(of: user)
-            } catch {
-                untold.insert(user)
-            }
+        while !users.isEmpty {
+            await tell(changesOf: users.prefix(Self.tellingAtOnce))
+            users = users.dropFirst(Self.tellingAtOnce)
         }
     }
 
-    private func tellChange(of user: UserID) async throws(ChatError) {
-        let sum = try await unread(of: user)
-        let told = holders[user]?.told
-        holders[user]?.isOwed = false
-        guard told != sum else { return }
-        holders[user]?.told = sum
-        _ = try await log.append([event(sum, before: told ?? Unread(), for: user)], claim: nil)
+    private static let tellingAtOnce = 250
+
+    private func tell(changesOf users: some Sequence<UserID>) async {
+        var news: [(user: UserID, sum: Unread)] = []
+        var drafts: [EventDraft] = []
+        for user in users {
+            guard let sum = try? await unread(of: user) else {
+                untold.insert(user)
+                continue
+            }
+            holders[user]?.isOwed = false
+            let told = holders[user]?.told
+            guard told != sum else { continue }
+            news.append((user, sum))
+            drafts.append(event(sum, before: told ?? Unread(), for: user))
+        }
+        guard !drafts.isEmpty else { return }
+        do throws(ChatError) {
+            _ = try await log.append(drafts, claim: nil)
+            for (user, sum) in news { holders[user]?.told = sum }
+        } catch {
+            for (user, _) in news {
+                holders[user]?.isOwed = true
+                untold.insert(user)
+            }
+        }
     }
 
     /// Absolute numbers; a custom type that has fallen to nothing is named once more, so that its badge can go.

@@ -11,6 +11,8 @@ actor UnreadBoard {
         var channels: [ExactText: UnreadChannel] = [:]
         var isLoaded = false
         var watchers = 0
+        /// Who is waiting for its numbers: it cannot be let go meanwhile.
+        var asking = 0
         /// To be told once, watched or not.
         var isOwed = false
         /// What the user's devices were told last.
@@ -169,7 +171,7 @@ actor UnreadBoard {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
         while holders.count + channelsHeld > capacity {
-            let idle = holders.lazy.filter { $0.value.watchers == 0 && $0.key != user }
+            let idle = holders.lazy.filter { $0.value.watchers == 0 && $0.value.asking == 0 }
             guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
             drop(oldest.key)
         }

@@ -1,0 +1,63 @@
+import ChatModel
+import JSON
+import Locking
+import TestHouse
+import TestReceiver
+import Testing
+
+@testable import ChatCore
+
+@Suite("Holding what is unread") struct UnreadBoardTests {
+    private func user(_ name: String) -> UserID { UserID(name, in: ChatHouse.space) }
+
+    @Test("answers everybody rightly while more ask at once than are held")
+    func pressure() async throws {
+        var limits = Limits()
+        limits.unreadChannelsHeld = 1
+        try await Room.open(limits: limits) { room in
+            let users = (0..<20).map { "user\($0)" }
+            try await room.establish("crew", members: users + ["ana"])
+            room.advance(.seconds(1))
+            try await room.say("1", in: "crew", by: "ana")
+            try await atOnce(200) { number async throws in
+                #expect(try await room.chat.unread(of: users[number % 20]).total == 1)
+            }
+        }
+    }
+
+    @Test("tells many in one commit")
+    func telling() async throws {
+        try await Room.open { room in
+            let users = (0..<50).map { "user\($0)" }
+            try await room.establish("crew", members: users + ["ana"])
+            let board = UnreadBoard(
+                engine: room.service.engine, sweeps: room.service.sweeps, limits: room.service.limits)
+            let following = Task { await board.run() }
+            for user in users { await board.watch(self.user(user)) }
+            room.advance(.seconds(1))
+            try await room.say("1", in: "crew", by: "ana")
+            let told = Ledger<Int>()
+            let commits = await room.service.engine.log.committed()
+            let counting = Task {
+                for await commit in commits {
+                    told.append(commit.events.count { $0.type == "unread_count.updated" })
+                }
+            }
+            await board.tellChanges()
+            await told.wait { $0.reduce(0, +) >= users.count }
+            #expect(told.entries.filter { $0 > 0 } == [50])
+            for task in [following, counting] { task.cancel() }
+        }
+    }
+
+    @Test("counts for nobody of whom nobody has asked")
+    func marks() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana", "ben"])
+            room.advance(.seconds(1))
+            try await room.say("1", in: "crew", by: "ana")
+            _ = try await room.chat.mark(.read, "ben", in: "crew")
+            #expect(await room.service.unread.holders.isEmpty)
+        }
+    }
+}
