@@ -129,6 +129,5 @@ extension Hub {
 
     func leave(_ feed: Feed, _ viewer: Viewer) {
         viewer.attendance.detach(feed)
-        roster.noteDeparture()
     }
 }

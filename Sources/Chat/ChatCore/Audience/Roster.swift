@@ -15,7 +15,9 @@ struct Roster {
     /// Viewers that are being made, and what has happened since the first of them began to be.
     private var loads = 0
     private(set) var recent: [RosterChange] = []
-    private var departures = 0
+    /// Entries, and how many of them were made since those whose attendance is gone were last let go.
+    private var count = 0
+    private var fresh = 0
     /// Attendances that were asked for a moment ago, oldest first: polls come again and again, and each would have to read
     /// the store.
     private var kept: [(attendance: Attendance, until: Timetoken)] = []
@@ -31,7 +33,10 @@ struct Roster {
         sweep()
         if let known = attendance(of: ExactText(user.name), in: user.space) { return known }
         let attendance = Attendance(user)
-        entries[user.space, default: [:]][ExactText(user.name)] = Entry(attendance: attendance)
+        let known = entries[user.space, default: [:]].updateValue(
+            Entry(attendance: attendance), forKey: ExactText(user.name))
+        if known == nil { count += 1 }
+        fresh += 1
         return attendance
     }
 
@@ -41,7 +46,8 @@ struct Roster {
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> NamedChannel {
         if let known = named(channel) { return known }
         let made = NamedChannel(isPrivate: isPrivate)
-        names[channel] = Name(channel: made)
+        if names.updateValue(Name(channel: made), forKey: channel) == nil { count += 1 }
+        fresh += 1
         for change in recent where change.id == channel { note(change) }
         return made
     }
@@ -55,20 +61,21 @@ struct Roster {
         }
     }
 
-    /// A feed of a user has gone; perhaps nobody needs the attendance any more.
-    mutating func noteDeparture() { departures += 1 }
-
-    /// Lets go of entries whose attendance is gone, when they may be half of all.
+    /// Lets go of entries whose attendance is gone, when as many were made as were left the last time: whoever asked for one
+    /// need not have attached a stream to it.
     private mutating func sweep() {
-        let count = entries.values.reduce(0) { $0 + $1.count }
-        guard departures > count / 2 else { return }
-        departures = 0
+        guard fresh > 64, fresh > count / 2 else { return }
+        fresh = 0
         for (space, users) in entries {
             let left = users.filter { $0.value.attendance != nil }
             entries[space] = left.isEmpty ? nil : left
         }
         names = names.filter { $0.value.channel != nil }
+        count = entries.values.reduce(names.count) { $0 + $1.count }
     }
+
+    /// How many entries there are, gone or not.
+    var size: Int { count }
 
     /// Keeps an attendance for a while after its last stream or poll.
     mutating func keep(_ attendance: Attendance, now: Timetoken) {

@@ -33,6 +33,7 @@ struct DeviceSessions {
     }
 
     private var sessions: [Device: DeviceSession] = [:]
+    private var devices: [UserID: Set<Device>] = [:]
     /// Lost sessions in the order in which they were lost; some may be back.
     private var lost: [(device: Device, since: Timetoken)] = []
     private let random = SystemRandomSource()
@@ -45,7 +46,7 @@ struct DeviceSessions {
 
     /// The user's sessions in the order of their opening.
     func all(of user: UserID) -> [DeviceSession] {
-        sessions.values.filter { $0.user == user }.sorted { ($0.opened, $0.id) < ($1.opened, $1.id) }
+        (devices[user] ?? []).compactMap { sessions[$0] }.sorted { ($0.opened, $0.id) < ($1.opened, $1.id) }
     }
 
     enum Change { case opened, reconnected, none }
@@ -57,6 +58,7 @@ struct DeviceSessions {
                 id: random.identifier(prefix: "ses_"), user: device.user, device: device.device, opened: now)
             session.streams = [stream]
             sessions[device] = session
+            devices[device.user, default: []].insert(device)
             return .opened
         }
         let wasLost = !session.isOpen
@@ -79,7 +81,13 @@ struct DeviceSessions {
         return isLost
     }
 
-    mutating func remove(_ session: DeviceSession) { sessions[Device(session.user, session.device)] = nil }
+    mutating func remove(_ session: DeviceSession) { remove(Device(session.user, session.device)) }
+
+    private mutating func remove(_ device: Device) {
+        sessions[device] = nil
+        devices[device.user]?.remove(device)
+        if devices[device.user]?.isEmpty ?? false { devices[device.user] = nil }
+    }
 
     /// Takes out the sessions that were lost for too long.
     mutating func expire(now: Timetoken) -> [DeviceSession] {
@@ -88,7 +96,7 @@ struct DeviceSessions {
         lost.removeFirst(due.count)
         return due.compactMap { entry in
             guard let session = sessions[entry.device], session.lost == entry.since else { return nil }
-            sessions[entry.device] = nil
+            remove(entry.device)
             return session
         }
     }
