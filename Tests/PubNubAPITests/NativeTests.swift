@@ -1,0 +1,70 @@
+import ChatCore
+import ChatModel
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("What happens elsewhere in the gateway", .timeLimit(.minutes(1))) struct NativeTests {
+    /// What a subscriber gets of what `body` does, without the digits of timetokens.
+    private func seen(
+        on channels: String, _ gateway: PubNubHarness, _ body: () async throws -> Void
+    ) async throws -> [String] {
+        let poller = try WirePoller(gateway)
+        let start = try await gateway.get("/v2/subscribe/sub-demo/\(channels)/0?tt=0")["t"]?["t"]?.string ?? ""
+        try await body()
+        let batch = try await poller.batch(channels, start)
+        return batch.shape.matches(of: /"d":(\{.*?\})(?:,"u"|,"b"|,"cmt"|\})/).map { String($0.output.1) }
+    }
+
+    @Test("is told to PubNub's readers in the payloads of the Chat SDKs")
+    func payloads() async throws {
+        try await PubNubHarness.run { gateway in
+            let chat = gateway.chat
+            _ = try await chat.make(NewChannel(kind: .public, id: "room"))
+            _ = try await chat.join("ana", to: "room")
+            let text = JSONText(trusted: Array(#"{"text":"hi"}"#.utf8))
+            let message = try await chat.emit(.message(channel: "room", data: text, user: "ana", meta: nil)).event
+                .timetoken
+            let typing = try await seen(on: "room", gateway) { try await chat.startTyping("ana", on: "room") }
+            #expect(typing == [#"{"type":"typing","value":true}"#])
+            let receipt = try await seen(on: "room", gateway) {
+                _ = try await chat.mark(.read, "ana", in: "room", at: message, by: "ana")
+            }
+            #expect(receipt == [#"{"type":"receipt","messageTimetoken":"<tt>"}"#])
+            let invitation = try await seen(on: "bob", gateway) { _ = try await chat.invite(["bob"], to: "room") }
+            #expect(invitation == [#"{"type":"invite","channelType":"public","channelId":"room"}"#])
+            let report = try await seen(on: "PUBNUB_INTERNAL_MODERATION_room", gateway) {
+                _ = try await chat.report(message, in: "room", for: "offensive", by: "bob")
+            }
+            #expect(
+                report.first?.hasPrefix(
+                    #"{"type":"report","text":"hi","reason":"offensive","reportedMessageTimetoken":"<tt>","reportedMessageChannelId":"room","reportedUserId":"ana""#
+                ) == true)
+        }
+    }
+
+    @Test("is told as the text of a message, an action or an object where it is one")
+    func others() async throws {
+        try await PubNubHarness.run { gateway in
+            let chat = gateway.chat
+            let text = JSONText(trusted: Array(#"{"text":"hi"}"#.utf8))
+            let said = try await seen(on: "room", gateway) {
+                _ = try await chat.emit(.message(channel: "room", data: text, user: "ana", meta: nil))
+            }
+            #expect(said == [#"{"type":"text","text":"hi","files":[]}"#])
+            let message = try #require(try await gateway.events("room").first).timetoken
+            let poller = try WirePoller(gateway)
+            _ = try await chat.react("👍", to: message, in: "room", by: "bob")
+            var edit = UserEdit()
+            edit.name = .set("Ana")
+            _ = try await chat.put(user: "ana", edit)
+            _ = try await chat.appear("bob", on: "room")
+            let batch = try await poller.batch("room,room-pnpres,ana", message.description)
+            #expect(batch.items.map { $0["e"]?.integer } == [3, 2, nil])
+            #expect(batch.items[0]["d"]?["data"]?["type"]?.string == "reactions")
+            #expect(batch.items[1]["d"]?["data"]?["name"]?.string == "Ana")
+            #expect(batch.items[2]["c"]?.string == "room-pnpres")
+        }
+    }
+}
