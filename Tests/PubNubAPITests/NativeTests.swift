@@ -59,12 +59,14 @@ import Testing
             var edit = UserEdit()
             edit.name = .set("Ana")
             _ = try await chat.put(user: "ana", edit)
-            _ = try await chat.appear("bob", on: "room")
+            _ = try await chat.appear("cy", on: "room")
             let batch = try await poller.batch("room,room-pnpres,ana", message.description)
-            #expect(batch.items.map { $0["e"]?.integer } == [3, 2, nil])
-            #expect(batch.items[0]["d"]?["data"]?["type"]?.string == "reactions")
-            #expect(batch.items[1]["d"]?["data"]?["name"]?.string == "Ana")
-            #expect(batch.items[2]["c"]?.string == "room-pnpres")
+            // Bob is there by polling.
+            #expect(batch.items.map { $0["c"]?.string } == ["room-pnpres", "room", "ana", "room-pnpres"])
+            #expect(batch.items.map { $0["e"]?.integer } == [nil, 3, 2, nil])
+            #expect(batch.items.map { $0["d"]?["uuid"]?.string } == ["bob", nil, nil, "cy"])
+            #expect(batch.items[1]["d"]?["data"]?["type"]?.string == "reactions")
+            #expect(batch.items[2]["d"]?["data"]?["name"]?.string == "Ana")
         }
     }
 }
