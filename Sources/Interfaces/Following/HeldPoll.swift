@@ -51,7 +51,14 @@ actor HeldPoll: FeedSink {
     /// Answers with what there is.
     func finish() {
         let position = polls.assumeIsolated { $0.hubPosition }
-        let batch = PollBatch(arrived, limit: order.limit, upTo: max(order.after, position))
+        answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
+    }
+
+    /// Answers with nothing, because what it should follow has changed: the next poll begins where this one did, since of
+    /// what has come to it meanwhile this one has seen nothing.
+    func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
+
+    private func answer(_ batch: PollBatch) {
         leave()
         if let reply { order.voice.answer(batch, to: reply) }
         reply = nil

@@ -37,7 +37,7 @@ public actor HeldPolls {
         owners = StreamOwners(limits: service.limits)
         groups = GroupWatch(service: service, loop: loop)
         groups.observe { [weak self] groups in
-            await self?.finish { $0.groups?.isAmong(groups, $0.caller.space) == true }
+            await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.space) == true }
         }
         self.pulse.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
         service.keyring.observe { [weak self] key in
@@ -63,7 +63,13 @@ public actor HeldPolls {
 }
 
 extension HeldPolls {
-    /// Answers some before their time, with nothing: what they wait for has changed.
+    private func sendAgain(_ isConcerned: (PollOrder) -> Bool) {
+        for entry in waiting.values where isConcerned(entry.poll.order) {
+            entry.poll.assumeIsolated { $0.sendAgain() }
+        }
+    }
+
+    /// Answers some before their time, with nothing.
     public func finish(_ isConcerned: (PollOrder) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
             entry.poll.assumeIsolated { $0.finish() }
@@ -166,7 +172,7 @@ extension HeldPolls {
         }
         // A group may have changed since it was looked up: the next poll asks for what it holds now.
         if let followed = poll.order.groups, followed.version != groups.assumeIsolated({ $0.changes }) {
-            return poll.assumeIsolated { $0.finish() }
+            return poll.assumeIsolated { $0.sendAgain() }
         }
         heldSinceStart += 1
         let number = heldSinceStart
