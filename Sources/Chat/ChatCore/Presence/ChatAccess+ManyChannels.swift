@@ -9,12 +9,13 @@ extension ChatAccess {
     ///   - duration: nil for what the gateway's limit says; kept within 2 s and a day.
     ///   - holder: a poll that holds the user there until it is concluded; nil for a sign of life alone.
     ///   - states: what the user shows from now on.
-    /// - Throws: `.overloaded`.
+    /// - Throws: `.overloaded`; `.tooLarge` for a state.
     public func appear(
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
         showing states: [(channel: String, state: JSONText)] = []
     ) async throws(ChatError) {
         var seats: [Seat] = []
+        for (_, state) in states { try check(state) }
         for name in names {
             try demandOwn(user, on: name, for: "presence.joined")
             if try await mayAppear(user, on: name) { seats.append(seat(.occupant, user, name)) }

@@ -110,7 +110,7 @@ extension ChatAccess {
         _ = try actor(user)
     }
 
-    private func check(_ state: JSONText) throws(ChatError) {
+    func check(_ state: JSONText) throws(ChatError) {
         guard state.bytes.first == UInt8(ascii: "{") else {
             throw ChatError(.malformed, "a state is a JSON object", slug: "wrong_type")
         }
