@@ -13,7 +13,29 @@ extension ChatAccess {
         in channel: String, after: Timetoken, before: Timetoken, limit: Int
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
         try await demandHearing(of: channel)
-        let range = ActionRange(after: after, before: before)
+        var before = before
+        while true {
+            let page = try await attached(to: channel, ActionRange(after: after, before: before), limit)
+            let present = try await present(page.actions)
+            guard present.isEmpty, page.hasMore, let oldest = page.actions.first?.timetoken else {
+                return (present, page.hasMore)
+            }
+            before = oldest
+        }
+    }
+
+    /// Those whose message is still there: what is attached goes later, see `ChatService.keepGleaning`.
+    private func present(_ actions: [MessageActionRecord]) async throws(ChatError) -> [MessageActionRecord] {
+        var isThere: [Timetoken: Bool] = [:]
+        for message in actions.map(\.message) where isThere[message] == nil {
+            isThere[message] = try await log.event(at: message, in: space) != nil
+        }
+        return actions.filter { isThere[$0.message] == true }
+    }
+
+    private func attached(
+        to channel: String, _ range: ActionRange, _ limit: Int
+    ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
         var found: [MessageActionRecord] = []
         var hasMore = false
         for (kind, field) in ActionRange.places {
