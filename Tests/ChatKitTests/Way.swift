@@ -58,6 +58,8 @@ func withGateway(_ body: @escaping @Sendable (_ url: String) async throws -> Voi
     configuration.listenPort = 0
     configuration.isDevelopment = true
     configuration.dataDirectory = folder.path
+    // On a machine with much to do nobody's typing is to end by itself between two lines of a test.
+    configuration.limits.typingAge = .seconds(300)
     let (addresses, heard) = AsyncStream.makeStream(of: String.self)
     let failure = Lock<(any Error)?>(nil)
     try await GatewayServer(configuration).run(
