@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -18,6 +19,31 @@ import Testing
 
     private static func numbers(_ answer: Answer) -> [Int64] {
         answer["data"]?.elements?.compactMap { $0["data"]?.integer } ?? []
+    }
+
+    @Test("goes on behind a long stretch of what was not asked for")
+    func stretch() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 1)
+            let draft = EventDraft(
+                channel: ChannelID("a", in: api.app.space), type: "other", data: JSONText(trusted: Array("{}".utf8)))
+            for _ in 0..<41 {
+                _ = try await api.service.engine.log.append(Array(repeating: draft, count: 500), claim: nil)
+            }
+            await Self.fill(api, "a", 1)
+            for order in ["asc", "desc"] {
+                var target = "/v1/channels/a/events?order=\(order)&limit=3&type=t.0"
+                var found = 0
+                for _ in 0..<3 {
+                    let answer = await api.call(.get, target)
+                    found += Self.numbers(answer).count
+                    guard let next = answer["next_cursor"]?.string else { break }
+                    #expect(answer["has_more"]?.boolean == true)
+                    target = "/v1/channels/a/events?cursor=\(next)&limit=3&type=t.0"
+                }
+                #expect(found == 2, "\(order)")
+            }
+        }
     }
 
     @Test("walks every page once, forwards and back", arguments: ["asc", "desc"])

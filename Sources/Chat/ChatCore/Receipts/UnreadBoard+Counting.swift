@@ -161,8 +161,8 @@ extension UnreadBoard {
                     marked.insert(message)
                 }
             }
-            guard page.hasMore, let last = page.items.last else { return marked.count }
-            request.after = last.timetoken
+            guard let rest = request.rest(behind: page) else { return marked.count }
+            request = rest
             page = try await log.history([request])[0]
         }
     }

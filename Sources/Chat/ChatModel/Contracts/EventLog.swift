@@ -207,6 +207,20 @@ public struct HistoryRequest: Sendable {
     }
 }
 
+extension HistoryRequest {
+    /// The rest behind a page that this request gave, which may hold nothing though there is more: a page ends after so
+    /// many rows, whether or not they pass its conditions. Nil at the end.
+    public func rest(behind page: Page<Event>) -> HistoryRequest? {
+        guard page.hasMore else { return nil }
+        var rest = self
+        switch order {
+        case .newestFirst: rest.before = page.position
+        case .oldestFirst: rest.after = page.position
+        }
+        return rest
+    }
+}
+
 /// A bounded part of a longer list.
 public struct Page<Item: Sendable>: Sendable {
     public var items: [Item]

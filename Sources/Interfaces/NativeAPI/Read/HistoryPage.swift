@@ -48,21 +48,22 @@ struct HistoryPage: Sendable {
     init(_ page: Page<Event>, of query: HistoryQuery, in channel: ChannelID, watermark: Timetoken) {
         let isBack = query.cursor?.direction == .prev
         events = isBack ? page.items.reversed() : page.items
-        let end = Timetoken(max(1, query.before.rawValue) - 1)
+        let latest = Timetoken(max(1, query.before.rawValue) - 1)
         // An event that was committed after the watermark was taken, and is here, need not come again.
-        let seen = max(min(watermark, end), events.map(\.timetoken).max() ?? .zero)
+        let seen = max(min(watermark, latest), events.map(\.timetoken).max() ?? .zero)
         let anchor = query.order == .newestFirst ? query.cursor?.anchor ?? seen : seen
         let list = query.seal(for: channel).digest
-        func cursor(_ event: Event?, _ direction: PageCursor.Direction) -> PageCursor? {
-            event.map {
-                PageCursor(
-                    position: $0.timetoken, order: query.order, direction: direction, anchor: anchor, list: list)
+        func cursor(_ position: Timetoken?, _ direction: PageCursor.Direction) -> PageCursor? {
+            position.map {
+                PageCursor(position: $0, order: query.order, direction: direction, anchor: anchor, list: list)
             }
         }
-        next = page.hasMore || isBack ? cursor(events.last, .next) : nil
-        previous = (isBack ? page.hasMore : query.cursor != nil) ? cursor(events.first, .prev) : nil
+        // As far as the log has looked: what was left out on the way may be all there was.
+        let end = page.hasMore ? page.position : nil
+        next = cursor(isBack ? events.last?.timetoken : end, .next)
+        previous = cursor(isBack ? end : query.cursor == nil ? nil : events.first?.timetoken, .prev)
         // A walk towards the present goes on where the page ends; one into the past has seen the present already.
-        continuation = query.order == .oldestFirst && next != nil ? events.last?.timetoken ?? anchor : anchor
+        continuation = query.order == .oldestFirst ? (next?.position ?? anchor) : anchor
     }
 
     func print(to writer: inout JSONWriter) {

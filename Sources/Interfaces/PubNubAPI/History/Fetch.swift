@@ -48,7 +48,7 @@ extension PubNubAPI {
         return names
     }
 
-    /// Reads on until there is enough of what this wire shows; a page or two, as it shows nearly all of these kinds.
+    /// Reads on until there is enough of what this wire shows; a page or two where messages lie close together.
     func fetch(
         _ wanted: FetchRequest, limit: Int, _ channel: ChannelID, _ chat: ChatAccess
     ) async throws(ChatError) -> [Event] {
@@ -57,11 +57,8 @@ extension PubNubAPI {
         while true {
             let page = try await chat.history([query])[0]
             found += page.items.filter { ShownPayload.shows($0) }
-            guard page.hasMore, found.count < limit, let last = page.items.last else { break }
-            switch query.order {
-            case .newestFirst: query.before = last.timetoken
-            case .oldestFirst: query.after = last.timetoken
-            }
+            guard found.count < limit, let rest = query.rest(behind: page) else { break }
+            query = rest
         }
         let events = found.prefix(limit)
         return query.order == .newestFirst ? events.reversed() : Array(events)
