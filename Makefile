@@ -65,6 +65,7 @@ bench: build
 	@Benchmarks/streaming/run $(BINARY)
 	@Benchmarks/webhooks/run $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
+	@Benchmarks/chat/run $(BINARY)
 
 dependencies:
 	@scripts/install-dependencies
