@@ -69,6 +69,10 @@ import Testing
             // The other way round: the oldest after the one up to the other.
             #expect(try await ask("&start=\(places[2])&end=\(places[5])&max=2") == [4, 5])
             #expect(try await ask("&reverse=true&max=2") == [1, 2])
+            #expect(try await ask("&reverse=true&max=2&start=\(places[2])") == [4, 5])
+            #expect(try await ask("&reverse=true&max=2&end=\(places[0])") == [1])
+            #expect(try await ask("&reverse=true&max=2&start=\(places[6])&end=\(places[2])") == [3, 4])
+            #expect(try await ask("&reverse=true&max=2&start=\(places[2])&end=\(places[6])") == [4, 5])
             #expect(try await ask("&max=0") == Array(1...9))
         }
     }

@@ -87,15 +87,18 @@ struct FetchRequest {
     var isNewestFirst: Bool { order == .newestFirst }
 
     /// `start` is the newer bound, exclusive, and `end` the older one, inclusive; the other way round they ask for the
-    /// oldest messages after `start` up to `end`, as `reverse` does.
+    /// oldest messages after `start` up to `end`. `reverse` takes the oldest between the same bounds; with one of them,
+    /// reading begins behind `start` or ends at `end`.
     init(_ request: WireRequest, channelCount: Int, _ limits: Limits) throws(WireError) {
         let most = channelCount == 1 ? Self.ofOne : Self.ofSeveral
         guard let asked = Int(request["max"] ?? "0"), asked >= 0 else { throw .unreadable }
         limit = min(asked == 0 ? most : min(asked, most), limits.pageMost)
         let start = try request.timetoken("start")
         let end = try request.timetoken("end")
-        let isTurned = if let start, let end { start < end } else { false }
-        if request.flag("reverse") || isTurned {
+        let isReverse = request.flag("reverse")
+        if isReverse { order = .oldestFirst }
+        let isTurned = if let start, let end { start < end } else { isReverse }
+        if isTurned {
             order = .oldestFirst
             after = start ?? .zero
             before = end?.after ?? .distantFuture
