@@ -84,6 +84,18 @@ import Testing
         }
     }
 
+    @Test("that deletes is added once, whoever comes second")
+    func deletedTwice() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
+            #expect(try await add("deleted", "deleted", to: message, by: "ana", gateway).status == 200)
+            for user in ["bob", "ana"] {
+                let again = try await add("deleted", "deleted", to: message, by: user, gateway)
+                #expect(again.text == #"{"status":409,"error":{"message":"Action Already Added","source":"actions"}}"#)
+            }
+        }
+    }
+
     @Test("stands with its message in history, by type and value, and pages say how to go on")
     func history() async throws {
         try await PubNubHarness.run { gateway in

@@ -6,14 +6,16 @@ extension ChatAccess {
     ///
     /// Once more is harmless; a message that was only marked can still be removed for good.
     /// - Parameter isHard: false marks it, and it can be brought back with `undo`; true removes it from the log.
+    /// - Returns: whether there was something to delete.
     /// - Throws: `.notFound`, `.forbidden`, `.stale`.
+    @discardableResult
     public func delete(
         _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil
-    ) async throws(ChatError) {
+    ) async throws(ChatError) -> Bool {
         let key = MessageRecord.key(channel, timetoken, in: space)
         _ = try acting(named, in: channel, for: "message.deleted")
         let known = try await directory.read(key).flatMap { MessageRecord($0) }
-        if known?.isGone ?? false { return }
+        if known?.isGone ?? false { return false }
         let scene: MessageScene
         do throws(ChatError) {
             scene = try await self.scene(timetoken, in: channel, for: "message.deleted", by: named, nil)
@@ -22,29 +24,30 @@ extension ChatAccess {
             guard error.code == .notFound, let now = try await directory.read(key).flatMap({ MessageRecord($0) }),
                 now.isGone
             else { throw error }
-            return
+            return false
         }
         let root = known?.threadKey(in: space)
-        _ = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
+        let decided = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
             try self.deletion(of: scene, root: root, isHard: isHard, ifMatch: etag, situation)
         }
         if isHard { service.noteDeletion() }
+        return decided.value
     }
 
     private func deletion(
         of scene: MessageScene, root: RecordKey?, isHard: Bool, ifMatch etag: String?, _ situation: Situation
-    ) throws(ChatError) -> Decision<Void> {
+    ) throws(ChatError) -> Decision<Bool> {
         var channel = scene.channelRecord(situation)
         try scene.demandAuthority(in: channel)
         var record = scene.record(situation)
         let wasThere = record.deletion == nil
         // Nobody waits for the same twice.
-        guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(()) }
+        guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.demand(etag)
         record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: isHard)
         if isHard { record.edit = nil }
         var decision = Decision(
-            (), changes: [record.change(in: space)],
+            true, changes: [record.change(in: space)],
             events: [deleted(scene, isHard: isHard, at: situation.next, in: channel)])
         if isHard { decision.removals = [(scene.event.channel, scene.timetoken)] }
         if wasThere, let root, var thread = situation[root].flatMap({ MessageRecord($0) }) {

@@ -46,8 +46,8 @@ extension ChatAccess {
     }
 
     /// Adds to a decision that a channel's pinned message is another one, if it is.
-    func pin(
-        _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Void>
+    func pin<Value>(
+        _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>
     ) {
         guard var record = channel, record.pinned != timetoken else { return }
         let old = record.pinned

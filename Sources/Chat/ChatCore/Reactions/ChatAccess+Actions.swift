@@ -8,8 +8,8 @@ extension ChatAccess {
     /// Attaches an action to a message. The types `reactions`, `edited` and `deleted` do what they say; `threadRootId`
     /// names the channel that holds the replies.
     ///
-    /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has attached the same before; `.gone` when the
-    ///   message is deleted; `.tooMany`.
+    /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has attached the same before, or who ever has
+    ///   deleted it; `.gone` when the message is deleted; `.tooMany`.
     public func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) -> MessageActionRecord {
@@ -21,7 +21,7 @@ extension ChatAccess {
             let message = try await edit(timetoken, in: channel, to: .text(JSONText(string: value)), by: user)
             return Self.deed(type, value, on: message, message.record.edit.map { ($0.at, $0.by) })
         case .deleted:
-            try await delete(timetoken, in: channel, isHard: false, by: user)
+            guard try await delete(timetoken, in: channel, isHard: false, by: user) else { throw Self.attachedBefore }
             let message = try await messages(of: [try await sent(timetoken, in: channel)])[0]
             return Self.deed(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
         case .reactions, .threadRootId, nil:
@@ -37,9 +37,11 @@ extension ChatAccess {
         let scene = try await scene(timetoken, in: channel, for: action.eventType(true), by: user, orTyped: true)
         action.user = try Self.named(scene.actor)
         let (attached, isNew) = try await attach(action, scene)
-        guard isNew else { throw ChatError(.conflict, "this user has attached the same action before") }
+        guard isNew else { throw Self.attachedBefore }
         return attached
     }
+
+    private static let attachedBefore = ChatError(.conflict, "the same action was attached to this message before")
 
     /// An edit or a deletion as an action of whoever did it.
     private static func deed(
