@@ -56,6 +56,23 @@ import Testing
         }
     }
 
+    @Test("is named with others as long as they hold together what one may")
+    func crowds() async throws {
+        var limits = Limits()
+        limits.groupChannels = 2
+        try await PubNubHarness.run(limits: limits) { gateway in
+            try await gateway.get(Self.base + "/g?add=a,b")
+            try await gateway.get(Self.base + "/h?add=c")
+            for target in ["/v2/subscribe/sub-demo/x/0", "/v2/presence/sub-key/sub-demo/channel/x/heartbeat"] {
+                #expect(try await gateway.get(target + "?uuid=ana&channel-group=g,g-pnpres").status == 200)
+                let crowd = try await gateway.get(target + "?uuid=ana&channel-group=g,h")
+                #expect(crowd.status == 400)
+                #expect(crowd["message"]?.string?.hasPrefix("The channel groups hold more than 2 channels") == true)
+            }
+            #expect(try await gateway.get("/v2/presence/sub-key/sub-demo/channel/c")["occupancy"]?.integer == 0)
+        }
+    }
+
     @Test("brings what is said in its channels, once, under its own name")
     func following() async throws {
         try await PubNubHarness.run { gateway in

@@ -79,9 +79,14 @@ extension ChatAccess {
     /// The channels of all these groups that the caller reaches, each once: what a stream of groups follows. Groups without
     /// a record have none.
     public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
+        try await channels(ofGroups: names).flatMap { $0 }.distinct
+    }
+
+    /// The same of each group, in the order they are named.
+    public func channels(ofGroups names: [String]) async throws(ChatError) -> [[String]] {
         for name in names { try Names.check(group: name) }
         let records = try await directory.read(names.map { GroupRecord.key($0, in: space) })
-        return records.compactMap { $0.flatMap(GroupRecord.init).map(reachable) }.flatMap(\.channels).distinct
+        return records.map { $0.flatMap(GroupRecord.init).map(reachable)?.channels ?? [] }
     }
 }
 

@@ -18,7 +18,8 @@ extension PubNubAPI {
     }
 
     func place(_ request: WireRequest, _ chat: ChatAccess) async throws -> PresencePlace {
-        try await PresencePlace(try request.names(5), request.list("channel-group"), chat)
+        let groups = try await GroupChannels(request.list("channel-group"), chat)
+        return try PresencePlace(try request.names(5), groups, chat.limits)
     }
 
     private func getHeartbeat(_ request: WireRequest) async throws -> Response {

@@ -7,23 +7,25 @@ struct PresencePlace: Sendable {
     /// Named ones first; none of them a wildcard or a presence channel, on which nobody can be.
     let channels: [String]
     let hasGroups: Bool
-    /// What each group holds.
-    let groups: [String: [String]]
+    /// What each group holds that is not asked for its presence alone.
+    private let groups: [ExactText: [String]]
     private let named: [String]
 
     /// - Throws: `unreadable` for a name that cannot be.
-    init(_ names: [String], _ groupNames: [String], _ chat: ChatAccess) async throws {
-        guard names.count + groupNames.count <= chat.limits.streamChannels else { throw WireError.unreadable }
+    init(_ names: [String], _ held: GroupChannels, _ limits: Limits) throws {
+        guard names.count + held.names.count <= limits.streamChannels else { throw WireError.unreadable }
         named = names.filter { !$0.hasSuffix(String.presenceSuffix) && !$0.contains("*") }
         for name in named { try Names.check(channel: name) }
-        var groups: [String: [String]] = [:]
-        for name in groupNames where !name.hasSuffix(String.presenceSuffix) {
-            groups[name] = try await chat.groupChannels([name]).filter { !$0.hasSuffix(String.presenceSuffix) }
+        var groups: [ExactText: [String]] = [:]
+        var channels = named
+        for name in held.names where !name.hasSuffix(String.presenceSuffix) {
+            let present = (held[name] ?? []).filter { !$0.hasSuffix(String.presenceSuffix) }
+            groups[ExactText(name)] = present
+            channels += present
         }
         self.groups = groups
-        hasGroups = !groupNames.isEmpty
-        channels =
-            (named + groupNames.flatMap { groups[$0] ?? [] }).filter { $0 != ChannelID.systemName }.withoutRepeats
+        hasGroups = !held.names.isEmpty
+        self.channels = channels.filter { $0 != ChannelID.systemName }.withoutRepeats
     }
 
     /// Whether it is about one channel and says so: some answers have a form for that.
@@ -36,7 +38,7 @@ struct PresencePlace: Sendable {
         }
         let here = Set(channels.map { ExactText($0) })
         return (document.text.rawMembers() ?? []).flatMap { name, state in
-            (groups[name] ?? [name]).map { (channel: $0, state: state) }
+            (groups[ExactText(name)] ?? [name]).map { (channel: $0, state: state) }
         }.filter { $0.state.bytes.first == UInt8(ascii: "{") && here.contains(ExactText($0.channel)) }
     }
 }

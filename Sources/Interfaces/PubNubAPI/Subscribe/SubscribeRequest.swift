@@ -40,11 +40,12 @@ struct SubscribeRequest: Sendable {
         groups =
             plainGroups.isEmpty
             ? nil : FollowedGroups(names: plainGroups, channels: [], version: try await polls.groups.version())
+        let held = try await GroupChannels(groupNames, chat)
         for group in groupNames {
-            for channel in try await chat.groupChannels([group.withoutPresence]) { match.add(channel, of: group) }
+            for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
         self.match = match
-        place = try await PresencePlace(names, groupNames, chat)
+        place = try PresencePlace(names, held, chat.limits)
         states = place.states(request["state"])
     }
 
