@@ -64,8 +64,8 @@ struct PubNubHarness: Sendable {
 
     private static func establish(_ name: String, _ service: ChatService) async throws {
         let app = AppRecord(
-            space: SpaceID(name), name: name, publishKey: "pub-\(name)", subscribeKey: "sub-\(name)", secretKey: "sec",
-            isFirst: name == "demo", created: service.clock.now)
+            space: SpaceID(name), name: name, publishKey: "pub-\(name)", subscribeKey: "sub-\(name)",
+            secretKey: name == "demo" ? "sec" : "sec-\(name)", isFirst: name == "demo", created: service.clock.now)
         _ = try await service.keyring.establish(app, keyText: nil)
     }
 

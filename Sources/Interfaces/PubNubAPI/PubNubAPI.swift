@@ -88,8 +88,8 @@ public struct PubNubAPI: Sendable {
     ) {
         router.add(method, pattern, body: body, manners: Self.manners) { request in
             do {
-                let request = try WireRequest(request)
-                try await admit(request, rule)
+                var request = try WireRequest(request)
+                request.token = try await admit(request, rule)
                 return try await action(request)
             } catch let error as WireError {
                 return error.response(in: family, at: try await Self.now(service))

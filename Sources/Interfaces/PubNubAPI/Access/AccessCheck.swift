@@ -6,22 +6,24 @@ import Signing
 extension PubNubAPI {
     /// Lets a request in, where its app demands tokens: by a right signature, or by a token that grants what it needs.
     ///
+    /// - Returns: the token that let it in; nil for what needs none, or is signed.
     /// - Throws: `WireError` with the status 403.
-    func admit(_ request: WireRequest, _ rule: AccessRule?) async throws {
+    func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
         // An unknown key is refused by the call itself, in its words.
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }),
             app.demandsTokens
-        else { return }
+        else { return nil }
         if let isRight = RequestSignature.check(request, of: app, at: service.clock.now) {
             guard isRight else { throw WireError.denied }
-            return
+            return nil
         }
         let needs = try rule.needs(request)
         guard !rule.isSigned, let text = request["auth"] else { throw WireError.denied(needs) }
         guard let token = AccessToken(text, secret: Secret(text: app.secretKey)) else { throw WireError.badToken }
         guard token.expires > service.clock.now else { throw WireError.expiredToken }
-        if let user = token.user, request["uuid"].map({ ExactText($0) != ExactText(user) }) ?? false {
-            throw WireError.denied(needs)
+        if let user = token.user {
+            let claims = [request["uuid"], rule.actorAt.flatMap { request.segment($0) }].compactMap { $0 }
+            guard claims.allSatisfy({ ExactText($0) == ExactText(user) }) else { throw WireError.denied(needs) }
         }
         let missing = token.missing(needs)
         guard missing.isEmpty else { throw WireError.denied(missing) }
@@ -29,6 +31,7 @@ extension PubNubAPI {
         guard try await !chat(keyset, for: request).isRevoked(token: text.bareToken) else {
             throw WireError.revokedToken
         }
+        return token
     }
 
     /// - Throws: `denied` unless the request is signed with the app's secret key, whatever the app demands of others.

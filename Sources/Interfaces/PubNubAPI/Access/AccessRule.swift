@@ -12,9 +12,11 @@ struct AccessRule: Sendable {
     let keyAt: Int
     /// A right signature is the only way in.
     var isSigned = false
+    /// The segment that names who acts, where it is not the query alone: a token of a user's lets in nobody else.
+    var actorAt: Int?
     let needs: @Sendable (WireRequest) throws -> [Need]
 
-    /// Whatever token the app has given.
+    /// Whatever token the app has given; what is shown is as much as it grants (`mayRead`).
     static func anybody(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
 
     static func signed(key: Int) -> AccessRule {
@@ -31,6 +33,13 @@ struct AccessRule: Sendable {
                 Need(kind: .group, names: request.list("channel-group"), permission: .read),
             ]
         }
+    }
+
+    /// The same for what the user does whom another segment names.
+    static func channels(_ permission: Permission, at segment: Int, by actor: Int, key: Int) -> AccessRule {
+        var rule = channels(permission, at: segment, key: key)
+        rule.actorAt = actor
+        return rule
     }
 
     static func user(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {

@@ -24,7 +24,8 @@ extension PubNubAPI {
         let user = try request.demandUser()
         let (type, value) = try action(in: request.body)
         do throws(ChatError) {
-            let action = try await chat(keyset, for: request).addAction(type, value, to: message, in: channel, by: user)
+            let chat = chat(keyset, for: request, in: channel)
+            let action = try await chat.addAction(type, value, to: message, in: channel, by: user)
             return .structured { writer in
                 writer.key("data")
                 action.printOnWire(to: &writer)
@@ -39,7 +40,7 @@ extension PubNubAPI {
         let (channel, message) = try Self.message(of: request)
         guard let place = request.segment(8).flatMap({ Timetoken(wire: $0) }) else { throw WireError.unreadable }
         let user = try request.demandUser()
-        let chat = chat(keyset, for: request)
+        let chat = chat(keyset, for: request, in: channel)
         guard let action = try await chat.action(place, of: message, in: channel) else { throw WireError.noAction }
         guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
         do throws(ChatError) {
@@ -75,6 +76,10 @@ extension PubNubAPI {
             writer.member("limit", limit)
             writer.endObject()
         }
+    }
+
+    private func chat(_ keyset: Keyset, for request: WireRequest, in channel: String) -> ChatAccess {
+        service.chat(for: keyset.caller(of: request, in: channel), cause: request.request.id)
     }
 
     // MARK: Reading

@@ -12,7 +12,7 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/{g}/remove"), in: .registry, for: .group, to: &router, removeGroup)
     }
 
-    /// The names of all groups that have a channel.
+    /// The names of all groups that have a channel and may be read.
     private func getGroups(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
@@ -23,9 +23,10 @@ extension PubNubAPI {
             names += page.items.filter { !$0.channels.isEmpty }.map(\.id)
             cursor = page.hasMore ? page.cursor : nil
         } while cursor != nil && names.count < Self.namesMost
+        let readable = names.filter { request.mayRead(.group, $0) }
         return Self.registered { writer in
             writer.member("namespace", "")
-            writer.member("groups", names)
+            writer.member("groups", readable)
         }
     }
 

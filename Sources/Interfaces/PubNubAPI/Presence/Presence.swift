@@ -13,7 +13,9 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/channel/{C}/heartbeat"), in: .presence, for: reading, to: &router, getHeartbeat)
         add(.get, RoutePattern(base + "/channel/{C}/leave"), in: .presence, for: reading, to: &router, getLeave)
         add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}"), in: .presence, for: reading, to: &router, getState)
-        add(.get, RoutePattern(base + "/channel/{C}/uuid/{u}/data"), in: .presence, for: reading, to: &router, setState)
+        add(
+            .get, RoutePattern(base + "/channel/{C}/uuid/{u}/data"), in: .presence,
+            for: .channels(.read, at: 5, by: 7, key: 3), to: &router, setState)
         add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .anybody(key: 3), to: &router, getWhereNow)
     }
 
@@ -43,6 +45,7 @@ extension PubNubAPI {
     private func getWhereNow(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try await chat(keyset, for: request).whereabouts(of: request.segment(5) ?? "")
+            .filter { request.mayRead(.channel, $0) }
         return .presence { writer in
             writer.key("payload")
             writer.beginObject()

@@ -28,6 +28,15 @@ struct Keyset: Sendable {
     }
 }
 
+extension Keyset {
+    /// Who comes to do something to a message: a token lets its holder do it as a user, to whom others' messages are not
+    /// their own. The keys alone, a signature and a token that lets its holder manage the channel stand above that.
+    func caller(of request: WireRequest, in channel: String) -> Caller {
+        guard let token = request.token, !token.allows(.manage, .channel, channel) else { return caller }
+        return Caller(space: space, credential: app.subscribeKey, scopes: [.emit, .read])
+    }
+}
+
 extension PubNubAPI {
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
         service.chat(for: keyset.caller, cause: request.request.id)

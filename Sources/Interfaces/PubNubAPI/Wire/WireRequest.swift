@@ -5,6 +5,8 @@ import Signing
 /// A request as this wire writes them: what matters stands in segments of the path and in the query.
 struct WireRequest: Sendable {
     let request: Request
+    /// What let it in, where its app demands tokens: nil for a signed one, which may do everything.
+    var token: AccessToken?
     /// Raw: split first, decoded by who reads one, so that a slash or a comma inside a name survives.
     private let segments: [Substring.UTF8View.SubSequence]
 
@@ -14,6 +16,9 @@ struct WireRequest: Sendable {
     }
 
     var body: [UInt8] { request.body.bytes }
+
+    /// Whether a list may show it this name: where tokens are demanded, it must be granted.
+    func mayRead(_ kind: ResourceKind, _ name: String) -> Bool { token?.allows(.read, kind, name) ?? true }
 
     // MARK: The path
 

@@ -1,0 +1,99 @@
+import ChatCore
+import ChatModel
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+/// What a token does not let its holder do, though some call it opens could.
+extension AccessTests {
+    /// A token of a user's for the channel `room`, with these permissions.
+    private func auth(_ user: String, _ permissions: Int, _ gateway: PubNubHarness) async throws -> String {
+        let grants = #"{"resources":{"channels":{"room":\#(permissions)},"groups":{"g":1}},"uuid":"\#(user)"}"#
+        return "?uuid=\(user)&auth=" + (try await token(grants, gateway))
+    }
+
+    @Test("leaves others' messages alone, but for who may manage the channel")
+    func foreignMessages() async throws {
+        try await run { gateway in
+            let (ana, bob) = (try await auth("ana", 3, gateway), try await auth("bob", 3, gateway))
+            let publish = "/publish/pub-demo/sub-demo/0/room/0/1"
+            let message = try await gateway.get(publish + bob).timetoken
+            let base = "/v1/message-actions/sub-demo/channel/room/message/\(message)"
+            func add(_ type: String, _ query: String) async throws -> WireAnswer {
+                try await gateway.call("POST", base + query, #"{"type":"\#(type)","value":"x"}"#)
+            }
+            for type in ["edited", "deleted"] { #expect(try await add(type, ana).status == 403) }
+            #expect(
+                try await gateway.history("room", ana.replacing("?uuid=ana", with: ""))["channels"]?["room"]?.count == 1
+            )
+            let reaction = try await add("reaction", ana)
+            #expect(reaction.status == 200)
+            let place = reaction["data"]?["actionTimetoken"]?.string ?? ""
+            #expect(try await gateway.call("DELETE", base + "/action/\(place)" + ana).status == 403)
+            let deleting = try await auth("ana", 11, gateway)
+            #expect(try await gateway.call("DELETE", base + "/action/\(place)" + deleting).status == 200)
+            #expect(try await add("deleted", deleting).status == 403)
+            #expect(try await add("edited", bob).status == 200)
+            #expect(try await add("deleted", try await auth("mod", 7, gateway)).status == 200)
+        }
+    }
+
+    @Test("shows a user's own state only, and as that user")
+    func foreignState() async throws {
+        try await run { gateway in
+            try await gateway.chat.appear("bob", onAll: ["room"], for: .seconds(300))
+            let ana = try await auth("ana", 1, gateway)
+            let base = "/v2/presence/sub-key/sub-demo/channel/room/uuid/"
+            #expect(try await gateway.get(base + "ana/data" + ana + "&state=%7B%7D").status == 200)
+            #expect(try await gateway.get(base + "bob/data" + ana + "&state=%7B%22a%22%3A1%7D").status == 403)
+            #expect(try await gateway.get(base + "bob/data" + ana + "&uuid=bob&state=%7B%22a%22%3A1%7D").status == 403)
+            #expect(try await gateway.get(base + "bob" + ana)["payload"]?.count == 0)
+        }
+    }
+
+    @Test("lists the groups and whereabouts that it lets its holder read, and a signature all")
+    func lists() async throws {
+        try await run { gateway in
+            for group in ["g", "h"] {
+                _ = try await gateway.chat.write(group: group, .change(adding: ["a"], removing: []))
+            }
+            try await gateway.chat.appear("bob", onAll: ["room", "other"], for: .seconds(300))
+            let ana = try await auth("ana", 1, gateway)
+            let groups = "/v1/channel-registration/sub-key/sub-demo/channel-group"
+            #expect(try await gateway.get(groups + ana)["payload"]?["groups"]?.strings == ["g"])
+            #expect(try await gateway.get(signed("GET", groups, at: gateway))["payload"]?["groups"]?.count == 2)
+            let place = "/v2/presence/sub-key/sub-demo/uuid/bob"
+            #expect(try await gateway.get(place + ana)["payload"]?["channels"]?.strings == ["room"])
+            #expect(try await gateway.get(signed("GET", place, at: gateway))["payload"]?["channels"]?.count == 2)
+            #expect(try await gateway.get(place).status == 403)
+        }
+    }
+
+    @Test("changes members with 'manage' and deletes history with 'delete'")
+    func permissions() async throws {
+        try await run { gateway in
+            let members = "/v2/objects/sub-demo/channels/room/uuids"
+            let history = "/v3/history/sub-key/sub-demo/channel/room"
+            let body = #"{"set":[{"uuid":{"id":"bob"}}]}"#
+            for (permissions, onMembers, onHistory) in [(3, 403, 403), (4, 200, 403), (8, 403, 200)] {
+                let ana = try await auth("ana", permissions, gateway)
+                #expect(try await gateway.call("PATCH", members + ana, body).status == onMembers)
+                #expect(try await gateway.call("DELETE", history + ana).status == onHistory)
+            }
+        }
+    }
+
+    @Test("is good for its own app")
+    func foreignApp() async throws {
+        try await run { gateway in
+            let admin = Caller(space: SpaceID("other"), credential: "test", scopes: [.admin])
+            try await gateway.service.keyring.setDemandsTokens(true, by: admin)
+            let ana = try await auth("ana", 3, gateway)
+            #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/room" + ana).status == 200)
+            let foreign = try await gateway.get("/v3/history/sub-key/sub-other/channel/room" + ana)
+            #expect(foreign.status == 403 && foreign["message"]?.string == "Invalid token")
+            #expect(try await gateway.get("/publish/pub-demo/sub-other/0/room/0/1" + ana).status == 403)
+        }
+    }
+}
