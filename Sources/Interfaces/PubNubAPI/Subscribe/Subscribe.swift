@@ -21,10 +21,10 @@ extension PubNubAPI {
         }
         // A cursor that is older counts as that old, and one beyond the log as the log's end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
-        let resumption = try await chat.resume(at: max(wanted.cursor, oldest).description)
+        let position = min(max(wanted.cursor, oldest), try await chat.watermark())
         let voice = SubscribeVoice(wanted: wanted, print: print, chat: chat)
         var order = PollOrder(
-            caller: keyset.caller, selection: wanted.selection, limit: Self.itemsMost, after: resumption.from,
+            caller: keyset.caller, selection: wanted.selection, limit: Self.itemsMost, after: position,
             hold: limits.pubnubPollHold, voice: voice)
         order.groups = wanted.groups
         do {
