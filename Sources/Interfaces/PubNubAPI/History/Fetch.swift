@@ -10,11 +10,9 @@ extension PubNubAPI {
         let channels = try readable(try request.names(5))
         let wanted = try FetchRequest(request, channelCount: channels.count, limits)
         let chat = chat(keyset, for: request)
-        var pages: [(channel: String, events: [Event])] = []
-        for channel in channels {
-            let events = try await fetch(wanted, limit: wanted.limit, ChannelID(channel, in: keyset.space), chat)
-            if !events.isEmpty { pages.append((channel, events)) }
-        }
+        let found = try await fetch(
+            wanted, limit: wanted.limit, channels.map { ChannelID($0, in: keyset.space) }, chat)
+        let pages = zip(channels, found).filter { !$0.1.isEmpty }.map { (channel: $0.0, events: $0.1) }
         return .wire(wanted.print(pages).bytes)
     }
 
@@ -26,7 +24,8 @@ extension PubNubAPI {
         var wanted = try FetchRequest(request, channelCount: 2, limits)
         let chat = chat(keyset, for: request)
         // One more tells whether there is more.
-        let found = try await fetch(wanted, limit: wanted.limit + 1, ChannelID(channels[0], in: keyset.space), chat)
+        let found = try await fetch(wanted, limit: wanted.limit + 1, [ChannelID(channels[0], in: keyset.space)], chat)[
+            0]
         let events = wanted.isNewestFirst ? Array(found.suffix(wanted.limit)) : Array(found.prefix(wanted.limit))
         wanted.actions = try await chat.actions(of: events)
         if found.count > wanted.limit, wanted.isNewestFirst, let first = events.first {
@@ -48,20 +47,31 @@ extension PubNubAPI {
         return names
     }
 
-    /// Reads on until there is enough of what this wire shows; a page or two where messages lie close together.
+    /// The pages of these channels, read together.
     func fetch(
-        _ wanted: FetchRequest, limit: Int, _ channel: ChannelID, _ chat: ChatAccess
-    ) async throws(ChatError) -> [Event] {
-        var query = wanted.request(for: channel)
-        var found: [Event] = []
-        while true {
-            let page = try await chat.history([query])[0]
-            found += page.items.filter { ShownPayload.shows($0) }
-            guard found.count < limit, let rest = query.rest(behind: page) else { break }
-            query = rest
+        _ wanted: FetchRequest, limit: Int, _ channels: [ChannelID], _ chat: ChatAccess
+    ) async throws(ChatError) -> [[Event]] {
+        let asked = min(limit, limits.pageMost)
+        let queries = channels.map { wanted.request(for: $0, limit: asked) }
+        var found: [[Event]] = []
+        for (query, page) in zip(queries, try await chat.history(queries)) {
+            let events = try await fill(page, of: query, limit, chat).prefix(limit)
+            found.append(wanted.isNewestFirst ? events.reversed() : Array(events))
         }
-        let events = found.prefix(limit)
-        return query.order == .newestFirst ? events.reversed() : Array(events)
+        return found
+    }
+
+    /// Reads on until there is enough of what this wire shows: seldom, where messages lie close together.
+    private func fill(
+        _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
+    ) async throws(ChatError) -> [Event] {
+        var (page, query) = (page, query)
+        var found = page.items.filter { ShownPayload.shows($0) }
+        while found.count < limit, let rest = query.rest(behind: page) {
+            (query, page) = (rest, try await chat.history([rest])[0])
+            found += page.items.filter { ShownPayload.shows($0) }
+        }
+        return found
     }
 }
 
@@ -127,7 +137,7 @@ struct FetchRequest {
         (showsMeta, showsUser, showsKind, showsLabel, encodesNames) = (false, false, false, false, false)
     }
 
-    func request(for channel: ChannelID) -> HistoryRequest {
+    func request(for channel: ChannelID, limit: Int) -> HistoryRequest {
         var request = HistoryRequest(channel: channel, after: after, before: before, order: order, limit: limit)
         request.kinds = Self.kinds
         return request
