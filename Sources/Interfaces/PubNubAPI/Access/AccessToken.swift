@@ -1,6 +1,7 @@
 import ChatModel
 import JSON
 import JSONSchema
+import Locking
 import Signing
 
 /// What may be done to a resource; the bits are the wire's.
@@ -31,7 +32,14 @@ struct AccessToken: Sendable {
 
     let value: CBOR
     let expires: Timetoken
-    private let patterns: [(section: String, pattern: WholePattern, permission: Permission)]
+    /// Read when the first name comes that is not granted by itself: many tokens are never asked for theirs.
+    private let patterns = Lock<[Pattern]?>(nil)
+
+    private struct Pattern: Sendable {
+        let section: String
+        let pattern: WholePattern
+        let permission: Permission
+    }
 
     /// Whose token it is; nil for anybody's.
     var user: String? { value["uuid"]?.string }
@@ -44,7 +52,6 @@ struct AccessToken: Sendable {
             let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
         else { return nil }
         self.value = value
-        patterns = Self.patterns(value)
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 
@@ -52,23 +59,31 @@ struct AccessToken: Sendable {
     func allows(_ permission: Permission, _ kind: ResourceKind, _ name: String) -> Bool {
         // Users and channels have older names beside their own.
         let sections = kind == .user ? ["uuid", "usr"] : kind == .channel ? ["chan", "spc"] : ["grp"]
-        return sections.contains { section in
-            let named = value["res"]?[section]?[name]?.number ?? 0
-            if Permission(rawValue: named).isSuperset(of: permission) { return true }
-            return patterns.contains {
-                $0.section == section && $0.permission.isSuperset(of: permission) && $0.pattern.matches(name)
+        let isNamed = sections.contains { section in
+            Permission(rawValue: value["res"]?[section]?[name]?.number ?? 0).isSuperset(of: permission)
+        }
+        return isNamed
+            || ownPatterns().contains {
+                sections.contains($0.section) && $0.permission.isSuperset(of: permission) && $0.pattern.matches(name)
             }
+    }
+
+    private func ownPatterns() -> [Pattern] {
+        patterns.withLock { known in
+            let patterns = known ?? Self.patterns(value)
+            known = patterns
+            return patterns
         }
     }
 
     /// What cannot be read grants nothing.
-    private static func patterns(_ value: CBOR) -> [(section: String, pattern: WholePattern, permission: Permission)] {
+    private static func patterns(_ value: CBOR) -> [Pattern] {
         (value["pat"]?.members ?? []).flatMap { section, members in
             members.members.compactMap { text, bits in
                 guard let section = section.string, let pattern = text.string.flatMap({ WholePattern($0) }) else {
                     return nil
                 }
-                return (section, pattern, Permission(rawValue: bits.number ?? 0))
+                return Pattern(section: section, pattern: pattern, permission: Permission(rawValue: bits.number ?? 0))
             }
         }
     }
