@@ -94,6 +94,36 @@ import Testing
         }
     }
 
+    @Test("waits from the end of the log on when its cursor is beyond it")
+    func beyond() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.publish("a", "1")
+            let poller = try WirePoller(gateway)
+            try poller.ask("a", "99999999999999999")
+            while await gateway.polls.count != 1 { await Task.yield() }
+            try await gateway.publish("a", "2")
+            #expect(await poller.answer().payloads == ["2"])
+        }
+    }
+
+    @Test("tells everybody who waits, with a filter or without, what became of a message")
+    func manyWaiting() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("a", #"{"text":"hi"}"#).timetoken
+            let pollers = try (0..<4).map { _ in try WirePoller(gateway) }
+            for (number, poller) in pollers.enumerated() {
+                try poller.ask("a", message, number.isMultiple(of: 2) ? "" : "&filter-expr=x%3D%3D1")
+            }
+            while await gateway.polls.count != 4 { await Task.yield() }
+            _ = try await gateway.call(
+                "POST", "/v1/message-actions/sub-demo/channel/a/message/\(message)?uuid=ana",
+                #"{"type":"reaction","value":"smile"}"#)
+            for poller in pollers {
+                #expect(await poller.answer().items.map { $0["d"]?["data"]?["value"]?.string } == ["smile"])
+            }
+        }
+    }
+
     @Test("loses nothing and sees nothing twice while others publish")
     func between() async throws {
         try await PubNubHarness.run { gateway in

@@ -54,7 +54,7 @@ private struct SubscribeVoice: PollVoice {
     /// Holds the user while the poll waits.
     let holder = HolderID(SystemRandomSource().token(prefix: "poll_", bytes: 12))
 
-    func shows(_ event: Event) -> Bool { wanted.wants(event) }
+    func shows(_ event: Event) -> Bool { wanted.wants(event, print) }
 
     /// As long as the app has the key that was shown.
     func isInForce(_ order: PollOrder) -> Bool {

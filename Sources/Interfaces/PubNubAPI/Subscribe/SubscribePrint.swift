@@ -21,7 +21,22 @@ final class SubscribePrint: Sendable {
         }
     }
 
+    /// What came of the event that was looked at last: those who wait are asked about the same one after the other.
+    private struct Seen {
+        var timetoken: Timetoken
+        var shown: ShownPayload?
+    }
+
     private let last = Lock<Last?>(nil)
+    private let seen = Lock<Seen?>(nil)
+
+    /// What this wire shows of an event; nil for one that it does not.
+    func shown(_ event: Event) -> ShownPayload? {
+        if let seen = seen.withLock({ $0 }), seen.timetoken == event.timetoken { return seen.shown }
+        let new = Seen(timetoken: event.timetoken, shown: ShownPayload(event))
+        seen.withLock { $0 = new }
+        return new.shown
+    }
 
     /// The answer to one of those who waited.
     func answer(_ batch: PollBatch, to wanted: SubscribeRequest) -> Response {

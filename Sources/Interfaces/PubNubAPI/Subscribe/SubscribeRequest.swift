@@ -53,10 +53,10 @@ struct SubscribeRequest: Sendable {
     var selection: Selection { Selection(channels: match.channels(in: keyset.space)) }
 
     /// Whether the subscriber gets the event.
-    func wants(_ event: Event) -> Bool {
-        guard match.subscription(of: event) != nil, ShownPayload.shows(event) else { return false }
-        guard let filter else { return true }
-        guard let shown = ShownPayload(event) else { return false }
+    func wants(_ event: Event, _ print: SubscribePrint) -> Bool {
+        guard match.subscription(of: event) != nil else { return false }
+        guard let filter else { return ShownPayload.showsAtOnce(event) || print.shown(event) != nil }
+        guard let shown = print.shown(event) else { return false }
         return shown.isNeverFiltered
             || filter.accepts(FilterSubject(event, wireData: shown.payload, wireMeta: shown.meta))
     }

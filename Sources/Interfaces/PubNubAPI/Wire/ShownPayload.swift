@@ -55,9 +55,13 @@ struct ShownPayload {
 
     /// Whether they see it; for most without making what they see.
     static func shows(_ event: Event) -> Bool {
-        event.draft.wire != nil || [BuiltInTypes.messageCreated, BuiltInTypes.signalSent].contains(event.type)
-            || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event) || ActionPayload(event) != nil
-            || ObjectPayload(event) != nil || chatEvent(event) != nil
+        showsAtOnce(event) || ActionPayload(event) != nil || ObjectPayload(event) != nil || chatEvent(event) != nil
+    }
+
+    /// Whether it is of those that are always seen.
+    static func showsAtOnce(_ event: Event) -> Bool {
+        event.draft.wire != nil || event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
+            || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event)
     }
 
     init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {
