@@ -40,10 +40,12 @@ public actor HeldPolls {
             await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.space) == true }
         }
         self.pulse.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
-        service.keyring.observe { [weak self] key in
-            guard let self else { return }
-            loop.post { self.assumeIsolated { $0.recheck { $0.space == key.space } } }
-        }
+        service.keyring.observe { [weak self] in self?.recheckLater($0.space) }
+        service.keyring.observeApps { [weak self] in self?.recheckLater($0) }
+    }
+
+    private nonisolated func recheckLater(_ space: SpaceID) {
+        loop.post { self.assumeIsolated { $0.recheck { $0.space == space } } }
     }
 
     /// One second goes by: for tests.

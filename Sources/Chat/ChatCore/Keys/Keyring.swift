@@ -28,6 +28,7 @@ public final class Keyring: Sendable {
     let vault: Vault
     let contents = Lock(Contents())
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
+    private let appObservers = Lock<[@Sendable (SpaceID) -> Void]>([])
 
     init(directory: any Directory, clock: WallClock, vault: Vault) {
         self.directory = directory
@@ -79,6 +80,12 @@ public final class Keyring: Sendable {
         observers.withLock { $0.append(body) }
     }
 
+    /// Calls `body` with each app that is changed or gone, after it counts: for whoever holds a connection by what the app
+    /// says rather than by a key.
+    public func observeApps(_ body: @escaping @Sendable (SpaceID) -> Void) {
+        appObservers.withLock { $0.append(body) }
+    }
+
     private static func caller(_ key: APIKey, _ contents: Contents, _ now: Timetoken) -> Caller? {
         if let expires = key.expires, expires <= now { return nil }
         return Caller(
@@ -111,6 +118,7 @@ extension Keyring {
             } else {
                 contents.withLock { $0.put(nil, for: SpaceID(key.id)) }
             }
+            for observer in appObservers.withLock({ $0 }) { observer(SpaceID(key.id)) }
         case .key:
             if let apiKey = record.flatMap(APIKey.init) { put(apiKey) } else { drop(key) }
         default: break
