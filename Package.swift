@@ -101,6 +101,9 @@ let package = Package(
             // way: a quarter of an emit's CPU (docs/performance.md).
             linkerSettings: [.linkedLibrary("jemalloc")]),
 
+        // A program of Examples/, built with everything else so that it stays true.
+        .executableTarget(name: "converse", dependencies: ["ChatKit", "ChatRemote"], path: "Examples/swift"),
+
         tests("BenchTests", uses: ["Bench", "JSON", "Locking"]),
         tests(
             "ChatCoreTests",

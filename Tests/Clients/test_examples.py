@@ -54,6 +54,15 @@ def test_saying_something_and_reading_it(gateway):
     assert [line.split("  ", 1)[1] for line in second.stdout.splitlines()[-2:]] == ["ana: and again", "ana: hello"]
 
 
+def test_a_conversation_in_swift(gateway):
+    program = EXAMPLES.parent / ".build" / "debug" / "converse"
+    if not program.exists():
+        pytest.skip("the Swift example is not built: swift build --product converse")
+    done = subprocess.run([str(program)], env=environment(gateway), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done
+    assert done.stdout.splitlines() == ["ana: is there dinner?", "ben: yes, at eight"]
+
+
 def test_a_declared_type(gateway):
     done = run(gateway, "typed-events.sh")
     answers = [json.loads(line) for line in done.stdout.splitlines() if line]
