@@ -18,7 +18,9 @@ class Program:
     def __init__(self, gateway, name, *arguments):
         self.process = subprocess.Popen(
             [sys.executable, str(EXAMPLES / "python" / name), *arguments], env=environment(gateway),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            # Whoever runs the tests in the background may have it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def event(self):
         return json.loads(self.process.stdout.readline())
