@@ -6,7 +6,6 @@ PARLEY_CRASH_ROUNDS: how often the gateway is killed (5). PARLEY_CRASH_SEED: rep
 import os
 import random
 import threading
-import time
 
 import requests
 
@@ -40,7 +39,7 @@ def step(gateway, session, choice):
     return verb, answer.ok
 
 
-def work(gateway, seed, done):
+def work(gateway, seed, done, steps):
     choice = random.Random(seed)
     with requests.Session() as session:
         while True:
@@ -50,6 +49,7 @@ def work(gateway, seed, done):
                 return
             if isDone:
                 done.append(verb)
+                steps.release()
 
 
 def told(gateway, channel):
@@ -94,14 +94,12 @@ def test_members_survive_kills(tmp_path):
     gateway = Gateway(tmp_path / "data").start()
     done = []
     for round in range(ROUNDS):
-        before = len(done)
-        workers = [threading.Thread(target=work, args=(gateway, choice.random(), done)) for _ in range(WORKERS)]
+        steps = threading.Semaphore(0)
+        workers = [threading.Thread(target=work, args=(gateway, choice.random(), done, steps)) for _ in range(WORKERS)]
         for worker in workers:
             worker.start()
-        wanted = before + choice.randrange(50, 400)
-        while len(done) < wanted and any(worker.is_alive() for worker in workers):
-            time.sleep(0.005)
-        assert len(done) >= wanted, "the workers have given up"
+        for _ in range(choice.randrange(50, 400)):
+            assert steps.acquire(timeout=20), "the workers have given up"
         gateway.kill()
         for worker in workers:
             worker.join()
