@@ -18,9 +18,7 @@ extension UserRecord {
         writer.optional("externalId", externalID)
         writer.optional("profileUrl", profileURL)
         writer.optional("email", email)
-        if fields.type { writer.optional("type", type) }
-        if fields.status { writer.optional("status", status) }
-        if fields.custom { writer.member("custom", custom ?? .null) }
+        writer.members(fields, type, status, custom)
         writer.version(updated)
         writer.endObject()
     }
@@ -32,9 +30,7 @@ extension ChannelRecord {
         writer.member("id", id)
         writer.optional("name", name)
         writer.optional("description", description)
-        if fields.type { writer.optional("type", type) }
-        if fields.status { writer.optional("status", status) }
-        if fields.custom { writer.member("custom", custom ?? .null) }
+        writer.members(fields, type, status, custom)
         writer.version(updated)
         writer.endObject()
     }
@@ -51,9 +47,7 @@ extension MembershipRecord {
         writer.beginObject()
         writer.key(name)
         printOther(&writer)
-        if fields.type { writer.optional("type", type) }
-        if fields.status { writer.optional("status", status) }
-        if fields.custom { writer.member("custom", custom ?? .null) }
+        writer.members(fields, type, status, custom)
         writer.version(updated)
         writer.endObject()
     }
@@ -62,6 +56,15 @@ extension MembershipRecord {
 extension JSONWriter {
     mutating func optional(_ name: StaticString, _ value: String?) {
         if let value { member(name, value) } else { nullMember(name) }
+    }
+
+    /// Those of the members that an app decides about which were asked for.
+    fileprivate mutating func members(
+        _ fields: ObjectInclude.Fields, _ type: String?, _ status: String?, _ custom: JSONText?
+    ) {
+        if fields.type { optional("type", type) }
+        if fields.status { optional("status", status) }
+        if fields.custom { member("custom", custom ?? .null) }
     }
 
     /// When a record changed last, and which version that made.
