@@ -21,6 +21,7 @@ func tests(_ name: String, uses: [Target.Dependency]) -> Target {
 }
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -48,7 +49,7 @@ let package = Package(
         room("Toolkit", "Locking", uses: ["CLinux"]),
         room("Toolkit", "JSON", uses: ["CJansson"]),
         room("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
-        room("Toolkit", "Signing", uses: [crypto]),
+        room("Toolkit", "Signing", uses: [crypto, cryptoExtras]),
         room("Toolkit", "Templates", uses: ["JSON"]),
         room("Toolkit", "SQLite", uses: ["CSQLite"]),
         room("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),

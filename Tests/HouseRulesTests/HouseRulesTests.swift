@@ -7,7 +7,7 @@ private let acquaintances: [String: Set<String>] = [
     "Toolkit/Locking": ["CLinux"],
     "Toolkit/JSON": ["CJansson"],
     "Toolkit/JSONSchema": ["CJansson", "JSON"],
-    "Toolkit/Signing": ["Crypto"],
+    "Toolkit/Signing": ["Crypto", "CryptoExtras"],
     "Toolkit/Templates": ["JSON"],
     "Toolkit/SQLite": ["CSQLite"],
     "Toolkit/HTTPServer": ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Logging"],

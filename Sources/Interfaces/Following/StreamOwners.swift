@@ -117,7 +117,8 @@ public final class StreamOwners: Sendable {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
             for (caller, entry) in table.entries where entry.owner.key == key {
-                table.entries[caller]?.expires = expires
+                // A token or ticket may end before the key it was made with.
+                table.entries[caller]?.expires = [expires, caller.expires].compactMap(\.self).min()
             }
             return true
         }

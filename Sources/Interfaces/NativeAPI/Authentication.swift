@@ -45,21 +45,21 @@ extension NativeAPI {
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
     }
 
-    /// Who asks, by `Authorization: Bearer <API key>` (RFC 6750, 2.1).
+    /// Who asks, by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1).
     ///
-    /// The keyring is in memory: nothing waits, and nothing about the key is kept but its digest.
-    /// - Throws: `.unauthorized` without a key or with one that does not hold, in the same words for every reason;
-    ///   `.malformed` for a key in the URL, where logs and histories would keep it.
+    /// The keyring is in memory: nothing waits, and nothing about the credential is kept but its digest.
+    /// - Throws: `.unauthorized` without a credential or with one that does not hold, for a key in the same words for every
+    ///   reason; `.malformed` for one in the URL, where logs and histories would keep it.
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
         guard let key = try Self.bearer(request.headers) else {
             throw ChatError(
                 .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
         }
-        guard let caller = service.keyring.caller(digest: Keyring.digest(of: key)) else {
-            throw ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
-        }
-        return caller
+        let digest = Keyring.digest(of: key)
+        if let caller = service.keyring.caller(digest: digest) { return caller }
+        if let caller = try tokens.caller(of: key, digest: digest) { return caller }
+        throw UserTokens.unknown
     }
 
     /// The text after `Bearer`, nil without the field.

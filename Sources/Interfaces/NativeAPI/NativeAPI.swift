@@ -15,6 +15,7 @@ public struct NativeAPI: Sendable {
     /// The address the world sees, without a slash at its end; empty when none is set.
     let publicURL: String
     let claims: Claims
+    let tokens: UserTokens
     let readiness: Readiness
     let metrics = Metrics()
     let streams: LiveStreams
@@ -45,6 +46,7 @@ public struct NativeAPI: Sendable {
         self.inbound = inbound
         self.publicURL = publicURL
         self.streams = streams
+        tokens = UserTokens(service: service, publicURL: publicURL)
         claims = Claims(limits: service.limits, clock: service.clock)
         readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
     }
@@ -107,6 +109,7 @@ public struct NativeAPI: Sendable {
         router.add(.post, "/v1/keys", body: smallBody, handler: asCaller(postKey))
         router.add(.get, "/v1/keys/{id}", handler: asCaller(getKey))
         router.add(.delete, "/v1/keys/{id}", handler: asCaller(deleteKey))
+        router.add(.post, "/v1/tokens", body: smallBody, handler: asCaller(postToken))
         router.add(.get, "/v1/apps", handler: asCaller(getApps))
         router.add(.post, "/v1/apps", body: smallBody, handler: asCaller(postApp))
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))

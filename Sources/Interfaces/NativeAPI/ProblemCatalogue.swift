@@ -90,7 +90,13 @@ enum ProblemCatalogue {
             meaning: "Send an API key as 'Authorization: Bearer <key>'."),
         Entry(
             code: "credential_invalid", status: 401, title: "The credential does not hold",
-            meaning: "The API key is unknown, was removed, or has expired."),
+            meaning: "The API key or token is unknown, or its key was removed or has expired."),
+        Entry(
+            code: "token_invalid", status: 401, title: "The token cannot be used",
+            meaning: "It is signed, but a claim is missing or wrong, or says more than its key may; 'detail' names it."),
+        Entry(
+            code: "token_expired", status: 401, title: "The token has expired",
+            meaning: "Get a new one from where this one came from."),
         Entry(
             code: "ticket_invalid", status: 401, title: "The ticket does not hold",
             meaning:

@@ -5,7 +5,9 @@ import JSON
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Make API keys and take them back.",
-        subcommands: [List.self, Create.self, Delete.self])
+        subcommands: [List.self, Create.self, Token.self, Delete.self])
+
+    enum Scope: String, ExpressibleByArgument, CaseIterable { case emit, read, manage, admin }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the keys.")
@@ -30,8 +32,6 @@ struct KeysCommand: AsyncParsableCommand {
             abstract: "Make a key. It is shown this once.",
             discussion: "parley keys create --name ci --scope emit --scope read --channel 'orders.*'")
 
-        enum Scope: String, ExpressibleByArgument, CaseIterable { case emit, read, manage, admin }
-
         @Option(help: "A note for people.")
         var name: String?
 
@@ -48,9 +48,25 @@ struct KeysCommand: AsyncParsableCommand {
             help: ArgumentHelp("When it ends, as RFC 3339: 2030-01-01T00:00:00Z. Default: never.", valueName: "time"))
         var expiresAt: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "A public key in PEM: the key is no text then, but signs tokens of users elsewhere (with --algorithm).",
+                valueName: "file"))
+        var publicKey: String?
+
+        @Option(help: ArgumentHelp("How it signs: RS256, ES256 or EdDSA.", valueName: "name"))
+        var algorithm: String?
+
         @OptionGroup var gateway: GatewayOptions
 
+        func validate() throws {
+            guard (publicKey == nil) == (algorithm == nil) else {
+                throw ValidationError("--public-key and --algorithm go together.")
+            }
+        }
+
         func run() async throws {
+            let pem = try publicKey.map { String(decoding: try InputText.source($0, limit: 8192), as: UTF8.self) }
             let body = JSONText { writer in
                 writer.beginObject()
                 if let name { writer.member("name", name) }
@@ -58,10 +74,57 @@ struct KeysCommand: AsyncParsableCommand {
                 if !channel.isEmpty { writer.member("channels", channel) }
                 if !type.isEmpty { writer.member("types", type) }
                 if let expiresAt { writer.member("expires_at", expiresAt) }
+                if let pem, let algorithm {
+                    writer.member(
+                        "jwt",
+                        JSONText { jwt in
+                            jwt.beginObject()
+                            jwt.member("alg", algorithm)
+                            jwt.member("public_key", pem)
+                            jwt.endObject()
+                        })
+                }
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
                 output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "keys"), body: body)))
+            }
+        }
+    }
+
+    struct Token: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a token of a user, for a browser or an app in the user's hands.",
+            discussion: "parley keys token ana --scope read --scope emit --channel 'room.*'")
+
+        @Argument(help: "The user it speaks for.") var user: String
+
+        @Option(help: "What it allows; may be given several times. Default: read.")
+        var scope: [Scope] = []
+
+        @Option(help: "Channels or patterns; may be given several times. Default: all that the key reaches.")
+        var channel: [String] = []
+
+        @Option(help: "Types or patterns; may be given several times. Default: all that the key reaches.")
+        var type: [String] = []
+
+        @Option(help: ArgumentHelp("How long it holds. Default: an hour.", valueName: "seconds"))
+        var expiresIn: Int?
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = JSONText { writer in
+                writer.beginObject()
+                writer.member("user", user)
+                if !scope.isEmpty { writer.member("scopes", scope.map(\.rawValue)) }
+                if !channel.isEmpty { writer.member("channels", channel) }
+                if !type.isEmpty { writer.member("types", type) }
+                if let expiresIn { writer.member("expires_in_seconds", expiresIn) }
+                writer.endObject()
+            }
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "tokens"), body: body)))
             }
         }
     }

@@ -1,13 +1,21 @@
 public import ChatModel
 import JSON
+public import Signing
 
-/// A credential of an app as it is kept: never the key itself, only its digest.
+/// A credential of an app as it is kept: never the key itself.
 public struct APIKey: Sendable {
+    /// What shows that somebody holds the key.
+    public enum Proof: Sendable {
+        /// Its text, kept as SHA-256 in hex.
+        case text(digest: String)
+        /// Tokens of users that its private half has signed (`WebTokenKey`); only the public half, in PEM, is here.
+        case signature(WebTokenKey, pem: String)
+    }
+
     public var id: String
     public var space: SpaceID
     public var name: String
-    /// SHA-256 of the key's text, in hex.
-    public var digest: String
+    public var proof: Proof
     public var scopes: Scopes
     public var channels: [NamePattern]
     public var types: [NamePattern]
@@ -15,13 +23,13 @@ public struct APIKey: Sendable {
     public var created: Timetoken
 
     public init(
-        id: String, space: SpaceID, name: String, digest: String, scopes: Scopes, channels: [NamePattern] = [.all],
+        id: String, space: SpaceID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], expires: Timetoken? = nil, created: Timetoken
     ) {
         self.id = id
         self.space = space
         self.name = name
-        self.digest = digest
+        self.proof = proof
         self.scopes = scopes
         self.channels = channels
         self.types = types
@@ -37,7 +45,12 @@ extension APIKey {
         JSONText { writer in
             writer.beginObject()
             writer.member("name", name)
-            writer.member("digest", digest)
+            switch proof {
+            case .text(let digest): writer.member("digest", digest)
+            case .signature(let key, let pem):
+                writer.member("algorithm", key.algorithm.rawValue)
+                writer.member("public_key", pem)
+            }
             writer.member("scopes", scopes.names)
             writer.member("channels", channels.map(\.description))
             writer.member("types", types.map(\.description))
@@ -49,14 +62,28 @@ extension APIKey {
 
     /// Reads what `body` printed; nil for a record that is no key of ours.
     init?(_ record: Record) {
-        guard let root = try? JSONDocument(record.body).root, let digest = root["digest"]?.string,
+        guard let root = try? JSONDocument(record.body).root, let proof = Proof(root),
             let scopes = root["scopes"]?.strings.flatMap(Scopes.init(names:))
         else { return nil }
         self.init(
-            id: record.key.id, space: record.key.space, name: root["name"]?.string ?? "", digest: digest,
+            id: record.key.id, space: record.key.space, name: root["name"]?.string ?? "", proof: proof,
             scopes: scopes, channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
             types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
             expires: root["expires"]?.string.flatMap { Timetoken(text: $0) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
+    }
+}
+
+extension APIKey.Proof {
+    fileprivate init?(_ root: JSONValue) {
+        if let digest = root["digest"]?.string {
+            self = .text(digest: digest)
+        } else if let algorithm = root["algorithm"]?.string.flatMap(WebTokenKey.Algorithm.init(rawValue:)),
+            let pem = root["public_key"]?.string, let key = WebTokenKey(algorithm, pem: pem)
+        {
+            self = .signature(key, pem: pem)
+        } else {
+            return nil
+        }
     }
 }

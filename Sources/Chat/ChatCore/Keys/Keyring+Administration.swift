@@ -1,6 +1,6 @@
 public import ChatModel
 import Locking
-import Signing
+public import Signing
 
 /// A new key's text. Shown once, never stored.
 public struct IssuedKey: Sendable {
@@ -22,15 +22,29 @@ extension Keyring {
         name: String, scopes: Scopes, channels: [NamePattern], types: [NamePattern], expires: Timetoken?,
         by caller: Caller
     ) async throws(ChatError) -> IssuedKey {
+        let text = SystemRandomSource().token(prefix: "parley_")
+        let key = try await addKey(
+            name: name, proof: .text(digest: Self.digest(of: text)), scopes: scopes, channels: channels, types: types,
+            expires: expires, by: caller)
+        return IssuedKey(key: key, text: text)
+    }
+
+    /// Stores a key of an app, whatever its holders show. A credential can hand on only what it has.
+    ///
+    /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.
+    public func addKey(
+        name: String, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
+        expires: Timetoken?, by caller: Caller
+    ) async throws(ChatError) -> APIKey {
         try caller.demand(.admin)
         guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
         let channels = try Selection.narrow(channels, to: caller.channels, what: "channel")
         let types = try Selection.narrow(types, to: caller.types, what: "type")
-        let issued = Self.issue(
-            name: name, in: caller.space, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
+        let key = Self.newKey(
+            name: name, in: caller.space, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
             types: types.isEmpty ? [.all] : types, expires: expires, now: clock.now)
-        try await write([RecordChange(issued.key.recordKey, body: issued.key.body, demand: .absent)])
-        return issued
+        try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        return key
     }
 
     /// The app's keys, oldest first.
@@ -111,14 +125,15 @@ extension Keyring {
     /// - Parameter keyText: the key's text when it is fixed from outside; nil draws a random one.
     /// - Throws: `.conflict` when the app exists.
     public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
-        let issued = Self.issue(
-            name: "admin", in: app.space, scopes: [.admin], channels: [.all], types: [.all], expires: nil,
-            now: app.created, text: keyText)
+        let text = keyText ?? SystemRandomSource().token(prefix: "parley_")
+        let key = Self.newKey(
+            name: "admin", in: app.space, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
+            channels: [.all], types: [.all], expires: nil, now: app.created)
         try await write([
             RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent),
-            RecordChange(issued.key.recordKey, body: issued.key.body, demand: .absent),
+            RecordChange(key.recordKey, body: key.body, demand: .absent),
         ])
-        return IssuedApp(app: app, admin: issued)
+        return IssuedApp(app: app, admin: IssuedKey(key: key, text: text))
     }
 
     static func demandOperator(_ caller: Caller) throws(ChatError) {
@@ -127,16 +142,13 @@ extension Keyring {
         }
     }
 
-    private static func issue(
-        name: String, in space: SpaceID, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
-        expires: Timetoken?, now: Timetoken, text: String? = nil
-    ) -> IssuedKey {
-        let random = SystemRandomSource()
-        let text = text ?? random.token(prefix: "parley_")
-        let key = APIKey(
-            id: random.identifier(prefix: "key_"), space: space, name: name, digest: digest(of: text), scopes: scopes,
+    private static func newKey(
+        name: String, in space: SpaceID, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern],
+        types: [NamePattern], expires: Timetoken?, now: Timetoken
+    ) -> APIKey {
+        APIKey(
+            id: SystemRandomSource().identifier(prefix: "key_"), space: space, name: name, proof: proof, scopes: scopes,
             channels: channels, types: types, expires: expires, created: now)
-        return IssuedKey(key: key, text: text)
     }
 
     /// How a key's text is looked up: SHA-256 in hex. Keys are random, so a plain digest is enough.

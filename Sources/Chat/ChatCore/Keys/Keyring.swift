@@ -1,6 +1,6 @@
 public import ChatModel
 import Locking
-import Signing
+public import Signing
 
 /// Apps and API keys, held in memory so that a request is authenticated without waiting for the store.
 ///
@@ -12,6 +12,8 @@ public final class Keyring: Sendable {
         var bySubscribeKey: [ExactText: SpaceID] = [:]
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
+        /// The keys that sign tokens, by their ids, which are unique in the gateway.
+        var signing: [String: RecordKey] = [:]
 
         mutating func put(_ app: AppRecord?, for space: SpaceID) {
             if let old = apps[space], bySubscribeKey[ExactText(old.subscribeKey)] == space {
@@ -19,6 +21,23 @@ public final class Keyring: Sendable {
             }
             apps[space] = app
             if let app { bySubscribeKey[ExactText(app.subscribeKey)] = space }
+        }
+
+        /// Puts a key, or takes it away. Returns what was there.
+        mutating func put(_ key: APIKey?, for record: RecordKey) -> APIKey? {
+            let old = keys[record]
+            switch old?.proof {
+            case .text(let digest): byDigest[digest] = nil
+            case .signature: signing[record.id] = nil
+            case nil: break
+            }
+            keys[record] = key
+            switch key?.proof {
+            case .text(let digest): byDigest[digest] = record
+            case .signature: signing[record.id] = record
+            case nil: break
+            }
+            return old
         }
     }
 
@@ -49,12 +68,29 @@ public final class Keyring: Sendable {
         }
     }
 
-    /// The caller a key's id stands for, for credentials derived from it.
+    /// The credential of what an app's `secret_key` has signed: all an admin may but for apps, and for as long as the app
+    /// is there.
+    public static let secretCredential = "secret_key"
+
+    /// The caller a key's id stands for, for credentials derived from it; the app's own secret counts as one.
     public func caller(key id: String, in space: SpaceID) -> Caller? {
         let now = clock.now
         return contents.withLock { contents in
+            if id == Self.secretCredential {
+                return contents.apps[space].map { Caller(space: $0.space, credential: id, scopes: [.admin]) }
+            }
             guard let key = contents.keys[RecordKey(.key, id, in: space)] else { return nil }
             return Self.caller(key, contents, now)
+        }
+    }
+
+    /// The key of that id when it is one that signs tokens, and its app.
+    public func signingKey(_ id: String) -> (key: WebTokenKey, space: SpaceID)? {
+        contents.withLock { contents in
+            guard let record = contents.signing[id], let key = contents.keys[record],
+                case .signature(let verifier, _) = key.proof
+            else { return nil }
+            return (verifier, key.space)
         }
     }
 
@@ -120,31 +156,13 @@ extension Keyring {
             }
             for observer in appObservers.withLock({ $0 }) { observer(SpaceID(key.id)) }
         case .key:
-            if let apiKey = record.flatMap(APIKey.init) { put(apiKey) } else { drop(key) }
+            let apiKey = record.flatMap(APIKey.init)
+            if let old = contents.withLock({ $0.put(apiKey, for: key) }) { tell(old) }
         default: break
         }
     }
 
     private func put(_ app: AppRecord) { contents.withLock { $0.put(app, for: app.space) } }
-
-    private func put(_ key: APIKey) {
-        let old = contents.withLock { contents in
-            let old = contents.keys.updateValue(key, forKey: key.recordKey)
-            if let old { contents.byDigest[old.digest] = nil }
-            contents.byDigest[key.digest] = key.recordKey
-            return old
-        }
-        if let old { tell(old) }
-    }
-
-    private func drop(_ key: RecordKey) {
-        let old = contents.withLock { contents in
-            let old = contents.keys.removeValue(forKey: key)
-            if let old { contents.byDigest[old.digest] = nil }
-            return old
-        }
-        if let old { tell(old) }
-    }
 
     private func tell(_ key: APIKey) {
         for observer in observers.withLock({ $0 }) { observer(key) }

@@ -2,9 +2,10 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Signing
 
 extension NativeAPI {
-    private static let keyMembers = ["name", "scopes", "channels", "types", "expires_at"]
+    private static let keyMembers = ["name", "scopes", "channels", "types", "expires_at", "jwt"]
 
     /// `GET /v1/keys`
     func getKeys(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -18,12 +19,31 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.admin)
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.keyMembers)
-        let issued = try await service.keyring.issueKey(
-            name: try fields.string("name") ?? "", scopes: try scopes(fields),
-            channels: try patterns("channels", fields), types: try patterns("types", fields),
-            expires: try expiry(fields), by: caller)
-        let body = JSONText { issued.key.print(to: &$0, text: issued.text) }
-        return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + issued.key.id), Self.noStore])
+        let text = SystemRandomSource().token(prefix: "parley_")
+        let signature = try signature(fields)
+        let key = try await service.keyring.addKey(
+            name: try fields.string("name") ?? "", proof: signature ?? .text(digest: Keyring.digest(of: text)),
+            scopes: try scopes(fields), channels: try keyPatterns("channels", fields) ?? [.all],
+            types: try keyPatterns("types", fields) ?? [.all], expires: try expiry(fields), by: caller)
+        let body = JSONText { key.print(to: &$0, text: signature == nil ? text : nil) }
+        return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + key.id), Self.noStore])
+    }
+
+    /// A public key in the place of a text: what it signs are tokens of users.
+    private func signature(_ fields: Fields) throws(ChatError) -> APIKey.Proof? {
+        guard let jwt = try fields.object("jwt", known: ["alg", "public_key"]) else { return nil }
+        let name = try jwt.required("alg", try jwt.string("alg"))
+        guard let algorithm = WebTokenKey.Algorithm(rawValue: name), algorithm != .hs256 else {
+            throw jwt.fault("alg", "enum", "must be 'RS256', 'ES256' or 'EdDSA'")
+        }
+        let pem = try jwt.required("public_key", try jwt.string("public_key"))
+        guard pem.utf8.count <= 8192, let key = WebTokenKey(algorithm, pem: pem) else {
+            throw jwt.fault(
+                "public_key", "format",
+                "must be a public key for \(name) in PEM, beginning '-----BEGIN PUBLIC KEY-----'; RSA with 2048 bits or more"
+            )
+        }
+        return .signature(key, pem: pem)
     }
 
     /// `GET /v1/keys/{id}`
@@ -47,7 +67,11 @@ extension NativeAPI {
     static let noStore = (name: "Cache-Control", value: "no-store")
 
     private func scopes(_ fields: Fields) throws(ChatError) -> Scopes {
-        let words = try fields.required("scopes", try fields.strings("scopes"))
+        try fields.required("scopes", try askedScopes(fields))
+    }
+
+    func askedScopes(_ fields: Fields) throws(ChatError) -> Scopes? {
+        guard let words = try fields.strings("scopes") else { return nil }
         guard let scopes = Scopes(names: words) else {
             let known = Scopes.words.map { "'\($0.word)'" }.joined(separator: ", ")
             throw fields.fault("scopes", "enum", "must be one or several of \(known)")
@@ -56,8 +80,8 @@ extension NativeAPI {
     }
 
     /// Left out means all of them, as far as the caller itself reaches.
-    private func patterns(_ name: String, _ fields: Fields) throws(ChatError) -> [NamePattern] {
-        guard let texts = try fields.strings(name) else { return [.all] }
+    func keyPatterns(_ name: String, _ fields: Fields) throws(ChatError) -> [NamePattern]? {
+        guard let texts = try fields.strings(name) else { return nil }
         guard (1...limits.streamChannels).contains(texts.count) else {
             throw fields.fault(name, "items", "must have 1 to \(limits.streamChannels) patterns")
         }
@@ -89,6 +113,16 @@ extension APIKey {
         writer.beginObject()
         writer.member("id", id)
         if let text { writer.member("key", text) }
+        if case .signature(let key, let pem) = proof {
+            writer.member(
+                "jwt",
+                JSONText { jwt in
+                    jwt.beginObject()
+                    jwt.member("alg", key.algorithm.rawValue)
+                    jwt.member("public_key", pem)
+                    jwt.endObject()
+                })
+        }
         writer.member("name", name)
         writer.member("scopes", scopes.names)
         writer.member("channels", channels.map(\.description))

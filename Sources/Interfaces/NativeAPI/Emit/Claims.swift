@@ -60,11 +60,13 @@ final class Claims: Sendable {
 
     private func leave(_ scope: [UInt8]) { running.withLock { _ = $0.remove(scope) } }
 
-    /// App, API key, method and route hold a key apart from the same text of somebody else's.
+    /// App, API key, its user, method and route hold a key apart from the same text of somebody else's.
     private static func scope(
         _ key: IdempotencyKey, _ route: EmitRoute, _ request: Request, _ caller: Caller
     ) -> [UInt8] {
-        let parts = [caller.space.name, caller.credential, request.method.rawValue, route.rawValue, key.text]
+        // No id has a line feed, and a user's name is set only beside one: nothing here runs into what is next to it.
+        let credential = caller.credential + (caller.user.map { "\n" + $0 } ?? "")
+        let parts = [caller.space.name, credential, request.method.rawValue, route.rawValue, key.text]
         return sha256(Array(parts.joined(separator: "\n").utf8))
     }
 

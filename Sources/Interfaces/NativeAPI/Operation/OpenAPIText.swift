@@ -1346,7 +1346,9 @@ enum OpenAPIText {
               operationId: postKey
               tags: [keys]
               summary: Make an API key
-              description: The text is shown here and never again. Needs the scope `admin`.
+              description: |
+                The text is shown here and never again. With `jwt` it is a key that signs tokens of users elsewhere: it has no text,
+                and tokens name it in their header by `kid`, its id. Needs the scope `admin`.
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewKey'}}}}
               responses:
                 '201':
@@ -1387,6 +1389,27 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/NotFound'}
                 '409': {$ref: '#/components/responses/Conflict'}
                 '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/tokens:
+            post:
+              operationId: postToken
+              tags: [keys]
+              summary: Make a token of a user
+              description: |
+                A JWT for a browser or an app in a user's hands: it speaks for that user alone, may do at most what the API key it
+                was made with may do now, and ends with that key. Signed with the app's `secret_key` (HS256); a program that has
+                the secret can sign such tokens itself, with the claims `iss` (the app's id), `sub` (the user) and `exp`, and as it
+                likes `nbf`, `scope` (words with spaces between; default `read`), `channels` and `types`. Where the gateway has a
+                public address, `aud` must be that. Needs an API key, and each scope that it hands on.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewToken'}}}}
+              responses:
+                '201':
+                  description: The token
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Token'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
 
           /v1/apps:
             get:
@@ -3877,7 +3900,7 @@ enum OpenAPIText {
               scheme: bearer
               description: |
                 An API key: `Authorization: Bearer parley_…`. Scopes: `emit`, `read`, `manage` (the app's resources), `admin`
-                (all of it, and the app's keys). Never in a URL.
+                (all of it, and the app's keys). Or a token of a user (`POST /v1/tokens`), in the same place. Never in a URL.
             ticket:
               type: apiKey
               in: query
@@ -4961,6 +4984,34 @@ enum OpenAPIText {
                 channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
                 types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
                 expires_at: {type: [string, 'null'], format: date-time}
+                jwt: {$ref: '#/components/schemas/SigningKey'}
+
+            SigningKey:
+              type: object
+              required: [alg, public_key]
+              additionalProperties: false
+              description: The public half of a key pair; what its private half signs are tokens of users.
+              properties:
+                alg: {type: string, enum: [RS256, ES256, EdDSA]}
+                public_key: {type: string, maxLength: 8192, description: 'PEM, `-----BEGIN PUBLIC KEY-----`; RSA with 2048 bits or more.'}
+
+            NewToken:
+              type: object
+              required: [user]
+              additionalProperties: false
+              properties:
+                user: {$ref: '#/components/schemas/UserName'}
+                scopes: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Scope'}, default: [read]}
+                channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, description: 'Left out: all that the key reaches.'}
+                types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, description: 'Left out: all that the key reaches.'}
+                expires_in_seconds: {type: integer, minimum: 1, maximum: 2592000, default: 3600}
+
+            Token:
+              type: object
+              required: [token, expires_at]
+              properties:
+                token: {type: string}
+                expires_at: {type: string, format: date-time}
 
             ByWhom:
               type: object
@@ -5034,11 +5085,11 @@ enum OpenAPIText {
                 types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
                 expires_at: {type: [string, 'null'], format: date-time}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
+                jwt: {$ref: '#/components/schemas/SigningKey'}
 
             IssuedKey:
               allOf: [{$ref: '#/components/schemas/Key'}]
-              required: [key]
-              properties: {key: {type: string, description: Shown once.}}
+              properties: {key: {type: string, description: 'Shown once; not there for a key with `jwt`.'}}
 
             NewApp:
               type: object

@@ -276,6 +276,7 @@ extension LiveStreams {
     /// Whether what the caller stands for is still there and still reaches the selection.
     func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.space) else { return false }
+        if let end = caller.expires, end <= service.clock.now { return false }
         return selection.isPermitted(to: now)
     }
 

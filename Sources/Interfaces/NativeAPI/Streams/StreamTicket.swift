@@ -25,6 +25,8 @@ struct StreamTicket: Sendable, Equatable {
     var channels: [NamePattern]
     var types: [NamePattern]
     var user: String?
+    /// When what asked for it ends, if that was no key but a token.
+    var until: Timetoken?
     var nonce: Nonce
     var expires: Timetoken
 
@@ -37,7 +39,7 @@ struct StreamTicket: Sendable, Equatable {
         let needsAdmin = channels.contains(.exact(ChannelID.systemName))
         return Caller(
             space: space, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
-            types: types, user: user, expires: key.expires)
+            types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
     }
 }
 
@@ -81,6 +83,7 @@ extension StreamTicket {
             writer.member("channels", channels.map(\.description))
             writer.member("types", types.map(\.description))
             if let user { writer.member("user", user) }
+            if let until { writer.member("until", until.description) }
             writer.member("nonce", Hex.encode(nonce.bytes))
             writer.member("exp", expires.description)
             writer.endObject()
@@ -96,7 +99,8 @@ extension StreamTicket {
         else { return nil }
         self.init(
             space: SpaceID(space), key: key, channels: channels.compactMap { NamePattern($0) },
-            types: types.compactMap { NamePattern($0) }, user: root["user"]?.string, nonce: nonce, expires: expires)
+            types: types.compactMap { NamePattern($0) }, user: root["user"]?.string,
+            until: root["until"]?.string.flatMap { Timetoken(text: $0) }, nonce: nonce, expires: expires)
     }
 }
 

@@ -56,10 +56,10 @@ final class StreamTickets: Sendable {
     ) {
         guard service.keyring.caller(key: caller.credential, in: caller.space) != nil,
             let app = service.keyring.app(caller.space)
-        else { throw ChatError(.forbidden, "tickets are made with an API key") }
+        else { throw ChatError(.forbidden, "tickets are made with an API key or a token") }
         let ticket = StreamTicket(
             space: caller.space, key: caller.credential, channels: selection.channelPatterns, types: selection.types,
-            user: user, nonce: StreamTicket.Nonce(SystemRandomSource()),
+            user: user, until: caller.expires, nonce: StreamTicket.Nonce(SystemRandomSource()),
             expires: service.clock.now.adding(StreamTicket.lifetime))
         let text = ticket.text(secret: Secret(text: app.secretKey))
         guard text.utf8.count <= StreamTicket.textBytes else {

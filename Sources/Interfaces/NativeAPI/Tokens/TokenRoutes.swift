@@ -1,0 +1,44 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    private static let tokenMembers = ["user", "scopes", "channels", "types", "expires_in_seconds"]
+
+    /// `POST /v1/tokens`
+    func postToken(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.tokenMembers)
+        let user = try fields.required("user", try fields.string("user"))
+        try Names.check(user: user)
+        let scopes = try askedScopes(fields) ?? [.read]
+        for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
+        let expires = service.clock.now.adding(try lifetime(fields))
+        let token = UserToken(
+            user: user, scopes: scopes, channels: try reached("channels", fields, caller.channels),
+            types: try reached("types", fields, caller.types), expires: min(expires, caller.expires ?? .distantFuture))
+        let text = try tokens.issue(token, by: caller)
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("token", text)
+            writer.member("expires_at", expires.timestamp)
+            writer.endObject()
+        }
+        return .json(body.bytes, status: 201, headers: [Self.noStore])
+    }
+
+    private func lifetime(_ fields: Fields) throws(ChatError) -> Duration {
+        let most = Int(UserTokens.longestLife.components.seconds)
+        return try fields.integer("expires_in_seconds", in: 1...most).map { .seconds($0) } ?? UserTokens.usualLife
+    }
+
+    /// Patterns as they were asked for. Nobody hands on more than they reach.
+    private func reached(_ name: String, _ fields: Fields, _ own: [NamePattern]) throws(ChatError) -> [NamePattern]? {
+        let patterns = try keyPatterns(name, fields)
+        for pattern in patterns ?? [] where !own.contains(where: { $0.covers(pattern) }) {
+            throw ChatError(.forbidden, "this credential does not reach \(name) '\(pattern)'")
+        }
+        return patterns
+    }
+}

@@ -1,0 +1,118 @@
+import ChatModel
+import JSON
+
+/// What a signed token says of its holder (`product.md` 5): one user, and what the user may do, until a moment.
+///
+/// Claims, by RFC 7519 where it names them: `sub` the user, `exp`, `nbf`, `iat`, `aud`; ours: `scope` (words with spaces
+/// between, RFC 8693, 4.2), `channels` and `types` (patterns), `key` (the API key that a token was made with here).
+struct UserToken: Sendable, Equatable {
+    var user: String
+    /// The API key it is derived from; nil when the app's secret, or a registered key, signed it by itself.
+    var key: String?
+    var scopes: Scopes
+    /// Nil: all that its key reaches.
+    var channels: [NamePattern]?
+    var types: [NamePattern]?
+    var audience: [String] = []
+    var notBefore: Timetoken?
+    var expires: Timetoken
+
+    /// Clocks of other machines may be off by so much (`conventions.md` 9).
+    static let skew: Duration = .seconds(60)
+    /// A token travels in a header field of every request.
+    static let textBytes = 16 * 1024
+
+    /// What the holder may do, given what the key may do now; nil when that is less than the token says.
+    func caller(of key: Caller) -> Caller? {
+        let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
+        guard !words.isEmpty, Self.isWithin(channels, key.channels), Self.isWithin(types, key.types) else { return nil }
+        return Caller(
+            space: key.space, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
+            types: types ?? key.types, user: user,
+            expires: min(expires.adding(Self.skew), key.expires ?? .distantFuture))
+    }
+
+    private static func isWithin(_ patterns: [NamePattern]?, _ own: [NamePattern]) -> Bool {
+        (patterns ?? []).allSatisfy { pattern in own.contains { $0.covers(pattern) } }
+    }
+}
+
+// MARK: - Claims
+
+extension UserToken {
+    /// A claim that is missing or wrong, in the words of who made the token.
+    struct Fault: Error { let text: String }
+
+    /// Reads the claims of a token whose signature has been found good.
+    init(claims: [UInt8]) throws(Fault) {
+        // A document that cannot be read has one fault, wherever it is.
+        guard let root = try? JSONDocument(claims).root, root.kind == .object else {
+            throw Fault(text: "its claims are no JSON object")
+        }
+        guard let user = root["sub"]?.string, (try? Names.check(user: user)) != nil else {
+            throw Fault(text: "'sub' must be a user's id, 1 to 92 bytes")
+        }
+        guard let expires = try Self.moment("exp", root) else { throw Fault(text: "'exp' is missing") }
+        self.init(
+            user: user, key: root["key"]?.string, scopes: try Self.scopes(root),
+            channels: try Self.patterns("channels", root), types: try Self.patterns("types", root),
+            audience: try Self.audience(root), notBefore: try Self.moment("nbf", root), expires: expires)
+    }
+
+    /// Seconds since 1970, with or without a fraction (RFC 7519, 2: NumericDate).
+    private static func moment(_ name: String, _ root: JSONValue) throws(Fault) -> Timetoken? {
+        guard let value = root[name] else { return nil }
+        guard let seconds = value.double, (0..<100_000_000_000).contains(seconds) else {
+            throw Fault(text: "'\(name)' must be seconds since 1970")
+        }
+        return Timetoken(UInt64(seconds * Double(Timetoken.ticksPerSecond)))
+    }
+
+    private static func scopes(_ root: JSONValue) throws(Fault) -> Scopes {
+        guard let value = root["scope"] else { return [.read] }
+        guard let words = value.string, let scopes = Scopes(names: words.split(separator: " ").map(String.init)) else {
+            throw Fault(text: "'scope' must be words of 'emit', 'read', 'manage', 'admin' with spaces between")
+        }
+        return scopes
+    }
+
+    private static func patterns(_ name: String, _ root: JSONValue) throws(Fault) -> [NamePattern]? {
+        guard let value = root[name] else { return nil }
+        let texts = value.strings ?? []
+        let patterns = texts.compactMap { $0.utf8.count <= 255 ? NamePattern($0) : nil }
+        guard !texts.isEmpty, patterns.count == texts.count else {
+            throw Fault(text: "'\(name)' must be an array of names and patterns, 'a.b.*' or '*'")
+        }
+        return patterns
+    }
+
+    private static func audience(_ root: JSONValue) throws(Fault) -> [String] {
+        guard let value = root["aud"] else { return [] }
+        guard let names = value.string.map({ [$0] }) ?? value.strings else {
+            throw Fault(text: "'aud' must be a text or an array of texts")
+        }
+        return names
+    }
+
+    /// The claims as they are signed.
+    func claims(issuer: SpaceID, issued: Timetoken, id: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("iss", issuer.name)
+            writer.member("sub", user)
+            if let audience = audience.first { writer.member("aud", audience) }
+            writer.member("iat", Int(issued.seconds))
+            writer.member("exp", Int(expires.seconds))
+            writer.member("jti", id)
+            writer.member("scope", scopes.names.joined(separator: " "))
+            if let channels { writer.member("channels", channels.map(\.description)) }
+            if let types { writer.member("types", types.map(\.description)) }
+            if let key { writer.member("key", key) }
+            writer.endObject()
+        }
+    }
+}
+
+extension Timetoken {
+    fileprivate var seconds: UInt64 { rawValue / Self.ticksPerSecond }
+}

@@ -1,0 +1,141 @@
+import ChatCore
+import ChatModel
+import JSON
+import Locking
+import Signing
+
+/// Tells who holds a user's token, and makes tokens (`conventions.md` 9).
+///
+/// Nothing is stored: a token holds while the key it comes from does. Which key that is, the token says (`kid` in its
+/// header a registered key, `iss` in its claims the app whose secret signed it); by which algorithm, the key alone
+/// (RFC 8725, 3.1). Tokens that were found good are remembered by their digest, so that a signature is checked once.
+final class UserTokens: Sendable {
+    /// What was found of a token that has been checked.
+    private struct Known: Sendable {
+        let token: UserToken
+        let space: SpaceID
+        let credential: String
+        /// What signed it; a secret that was changed since signs no longer.
+        let secret: Secret?
+    }
+
+    private static let remembered = 10_000
+    /// How long a token made here may hold at most, and how long it does when nothing is asked.
+    static let longestLife: Duration = .seconds(30 * 24 * 3600)
+    static let usualLife: Duration = .seconds(3600)
+
+    private let service: ChatService
+    private let publicURL: String
+    private let known = Lock(GenerationCache<String, Known>(capacity: remembered))
+
+    init(service: ChatService, publicURL: String) {
+        self.service = service
+        self.publicURL = publicURL
+    }
+
+    /// Who holds the token; nil for a text that is none.
+    ///
+    /// - Parameter digest: SHA-256 of the text, in hex.
+    /// - Throws: `.unauthorized` for one that does not hold: before its signature was checked in the same words for every
+    ///   reason, then with the reason.
+    func caller(of text: String, digest: String) throws(ChatError) -> Caller? {
+        guard text.utf8.count <= UserToken.textBytes else { return nil }
+        if let found = known.withLock({ $0.value(of: digest) }), isStillSigned(found) { return try caller(found) }
+        guard let token = WebToken(text) else { return nil }
+        let found = try check(token)
+        known.withLock { $0.insert(found, for: digest) }
+        return try caller(found)
+    }
+
+    private func isStillSigned(_ known: Known) -> Bool {
+        guard let secret = known.secret else { return true }
+        return service.keyring.app(known.space).map { Secret(text: $0.secretKey) == secret } ?? false
+    }
+
+    private func caller(_ known: Known) throws(ChatError) -> Caller {
+        let token = known.token
+        let now = service.clock.now
+        guard now < token.expires.adding(UserToken.skew) else {
+            throw ChatError(.unauthorized, "the token has expired; get a new one", slug: "token_expired")
+        }
+        if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
+            throw Self.refusal("it holds only from 'nbf' on")
+        }
+        // Registered and removed again, or expired: as if it had never been.
+        guard let key = service.keyring.caller(key: known.credential, in: known.space) else { throw Self.unknown }
+        guard let caller = token.caller(of: key) else {
+            throw Self.refusal("it says more than the key it comes from may do")
+        }
+        return caller
+    }
+
+    // MARK: - A token that is new here
+
+    private func check(_ token: WebToken) throws(ChatError) -> Known {
+        guard let header = try? JSONDocument(token.header).root, header["crit"] == nil,
+            let signer = signer(header, token), header["alg"]?.string == signer.key.algorithm.rawValue,
+            signer.key.signs(token)
+        else { throw Self.unknown }
+        let claims: UserToken
+        do { claims = try UserToken(claims: token.claims) } catch { throw Self.refusal(error.text) }
+        try check(audience: claims.audience)
+        // Only what the app's own secret has signed may say which key it comes from.
+        let credential = signer.secret == nil ? signer.id : claims.key ?? signer.id
+        return Known(token: claims, space: signer.space, credential: credential, secret: signer.secret)
+    }
+
+    private struct Signer {
+        let key: WebTokenKey
+        let space: SpaceID
+        let id: String
+        var secret: Secret?
+    }
+
+    private func signer(_ header: JSONValue, _ token: WebToken) -> Signer? {
+        if let id = header["kid"]?.string, let found = service.keyring.signingKey(id) {
+            return Signer(key: found.key, space: found.space, id: id)
+        }
+        guard
+            let app = (try? JSONDocument(token.claims))?.root["iss"]?.string.flatMap({ issuer in
+                service.keyring.app(SpaceID(issuer))
+            })
+        else { return nil }
+        let secret = Secret(text: app.secretKey)
+        return Signer(
+            key: WebTokenKey(secret: secret), space: app.space, id: Keyring.secretCredential, secret: secret)
+    }
+
+    /// Who is meant for another service is not let in here; once the world knows our address, tokens name it.
+    private func check(audience: [String]) throws(ChatError) {
+        if publicURL.isEmpty || audience.contains(publicURL) { return }
+        throw Self.refusal("'aud' must be '\(publicURL)'")
+    }
+
+    static let unknown = ChatError(
+        .unauthorized, "the API key or token is unknown or has expired", slug: "credential_invalid")
+
+    private static func refusal(_ reason: String) -> ChatError {
+        ChatError(.unauthorized, "the token is signed, but \(reason)", slug: "token_invalid")
+    }
+
+    // MARK: - Making one
+
+    /// Makes a token for a user with at most what the caller's API key may do, and for as long as that key holds.
+    ///
+    /// - Throws: `.forbidden` when the caller holds no API key of the app.
+    func issue(_ token: UserToken, by caller: Caller) throws(ChatError) -> String {
+        guard caller.user == nil, service.keyring.caller(key: caller.credential, in: caller.space) != nil,
+            let app = service.keyring.app(caller.space)
+        else { throw ChatError(.forbidden, "tokens are made with an API key") }
+        var token = token
+        token.key = caller.credential
+        if !publicURL.isEmpty { token.audience = [publicURL] }
+        let claims = token.claims(
+            issuer: app.space, issued: service.clock.now, id: SystemRandomSource().identifier(prefix: "tok_"))
+        let text = WebToken.text(claims: claims.bytes, secret: Secret(text: app.secretKey))
+        guard text.utf8.count <= UserToken.textBytes else {
+            throw ChatError(.malformed, "too many or too long channels for a token; use patterns")
+        }
+        return text
+    }
+}
