@@ -9,7 +9,11 @@ BINARY := .build/release/parley
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
+# Linked with the Swift runtime, for machines without one.
+STATIC := .build/static/release/parley
+
 .PHONY: run build test check clients crash chaos fuzz format lint bench dependencies clean
+.PHONY: packaging static deb tarball check-packages
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, data in ./parley-data.
 run: build
@@ -51,6 +55,25 @@ check: lint dependencies
 	$(SWIFT) test --skip-build $(STRICT) --filter HTTPServerTests
 	$(SWIFT) test --skip-build $(STRICT) --skip HTTPServerTests
 	@$(MAKE) --no-print-directory clients
+
+## What packages are made from: manual, image, chart, dashboard, alerts.
+packaging: build
+	@scripts/package-tests $(BINARY)
+
+## .build/packages/parley_VERSION_ARCHITECTURE.deb, for Debian 12 and later.
+deb: static
+	@packaging/make-deb $(STATIC)
+
+## .build/packages/parley-VERSION-linux-MACHINE.tar.gz, for everything else with a recent glibc.
+tarball: static
+	@packaging/make-tarball $(STATIC)
+
+## Installs the packages into clean roots and lives with them. As root; takes minutes, so not part of `make check`.
+check-packages: static
+	@packaging/check $(STATIC)
+
+static: dependencies
+	$(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/static --product parley
 
 format:
 	$(SWIFT) format -i -r Package.swift Sources Tests
