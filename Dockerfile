@@ -27,6 +27,6 @@ STOPSIGNAL SIGTERM
 # Where the settings say, which it takes from the environment and PARLEY_CONFIG as the gateway does: flags after `serve`
 # would be unknown to it. The certificate is made out to a name of the world's; nothing secret is sent.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
-    CMD url=$(parley config url) && exec curl --fail --silent --insecure --output /dev/null "$url/readyz"
+    CMD ["sh", "-c", "exec curl --fail --silent --insecure --output /dev/null \"$(parley config url)/readyz\""]
 ENTRYPOINT ["parley"]
 CMD ["serve"]

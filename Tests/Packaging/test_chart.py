@@ -1,0 +1,83 @@
+"""The Helm chart: Helm's own lint and rendering, and Kubernetes' schemas of what comes out."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+from helm_python import Chart
+from helm_python.chart import lint
+from helm_python.errors import HelmError
+
+CHART = Path(__file__).parents[2] / "packaging/helm/parley"
+EVERYTHING = {
+    "image": {"repository": "registry.example.com/parley", "tag": "1.2.3"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "config": {"public_url": "https://events.example.com", "webhook": {"allow": ["10.20.0.0/16"]}},
+    "existingSecret": "parley-keys",
+    "persistence": {"size": "50Gi", "storageClass": "fast"},
+    "service": {"type": "LoadBalancer", "port": 8080},
+    "ingress": {
+        "enabled": True, "className": "nginx", "annotations": {"a": "b"}, "host": "events.example.com", "tlsSecret": "t"},
+    "podAnnotations": {"a": "b"}, "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "k", "operator": "Exists"}], "affinity": {"nodeAffinity": {}},
+}
+
+
+def rendered(values=None, name="events"):
+    """The manifests by kind."""
+    texts = Chart.load(CHART).render(values or {}, name=name, namespace="chat")
+    documents = [yaml.safe_load(text) for path, text in texts.items() if path.endswith(".yaml") and text.strip()]
+    return {document["kind"]: document for document in documents}
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["as it is", "with everything"])
+def test_helm_and_kubernetes_accept_it(values):
+    report = lint(str(CHART), values, strict=True)
+    assert [m for m in report["messages"] if m["severity"] > 1] == [] and not report["errors"], report
+    for document in rendered(values).values():
+        for version in ("1.25", "1.34"):
+            kubernetes_validate.validate(document, version, strict=True)
+
+
+def test_the_pod_is_what_the_gateway_needs():
+    manifests = rendered()
+    assert set(manifests) == {"ConfigMap", "Service", "StatefulSet"}
+    spec = manifests["StatefulSet"]["spec"]
+    container = spec["template"]["spec"]["containers"][0]
+    assert spec["replicas"] == 1
+    assert spec["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] == "10Gi"
+    assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+    assert manifests["Service"]["spec"]["selector"] == spec["selector"]["matchLabels"]
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert (container["readinessProbe"]["httpGet"]["path"], container["livenessProbe"]["httpGet"]["path"]) == (
+        "/readyz", "/livez")
+
+
+def test_the_settings_are_ones_the_gateway_takes(tmp_path, parley):
+    settings = rendered(EVERYTHING)["ConfigMap"]["data"]["parley.yaml"]
+    assert yaml.safe_load(settings) == {
+        "listen": "0.0.0.0:8080", "data": "/var/lib/parley", **EVERYTHING["config"]}
+    (tmp_path / "parley.yaml").write_text(settings)
+    done = subprocess.run(
+        [parley, "config", "check", "--config", str(tmp_path / "parley.yaml")], capture_output=True, text=True)
+    assert done.returncode == 0, done
+
+
+def test_what_cannot_be_is_refused():
+    for values in [{"config": {"listen": "0.0.0.0:1"}}, {"ingress": {"enabled": True}}, {"replicas": 2}]:
+        with pytest.raises(HelmError):
+            Chart.load(CHART).validate_schema(values)
+
+
+def test_names_fit():
+    assert rendered(name="parley")["StatefulSet"]["metadata"]["name"] == "parley"
+    assert rendered(name="events")["StatefulSet"]["metadata"]["name"] == "events-parley"
+
+
+def test_the_yaml_is_tidy():
+    plain = [CHART / "Chart.yaml", CHART / "values.yaml", CHART.parents[1] / "compose.yaml", CHART.parents[1] / "parley.yaml"]
+    rules = "{extends: default, rules: {document-start: disable, line-length: {max: 120}, braces: {max-spaces-inside: 0}}}"
+    subprocess.run([sys.executable, "-m", "yamllint", "-s", "-d", rules, *map(str, plain)], check=True)
