@@ -18,30 +18,53 @@ BINARY = os.environ["PARLEY_BINARY"]
 class Gateway:
     """A running `parley serve`; can be killed and started again on the same data and port."""
 
-    def __init__(self, data, dev=True, key="dev"):
+    def __init__(self, data, dev=True, key="dev", options=()):
         self.data = str(data)
-        self.mode = ["--dev"] if dev else []
+        self.mode = (["--dev"] if dev else []) + list(options)
         self.key = key
         self.address = "127.0.0.1:0"
         self.process = None
         self.up = threading.Event()
+        self.log = []
+        self.logged = threading.Condition()
 
     def start(self):
         self.process = subprocess.Popen(
             [BINARY, "serve", *self.mode, "--listen", self.address, "--data", self.data],
             stderr=subprocess.PIPE, text=True)
-        log = []
+        self.log = []
         for line in self.process.stderr:
-            log.append(line)
+            self.log.append(line)
             if match := re.search(r"listening on (http://(\S+:\d+))", line):
                 self.url, self.address = match.groups()
                 break
         else:
-            raise AssertionError("the gateway did not start:\n" + "".join(log))
+            raise AssertionError("the gateway did not start:\n" + "".join(self.log))
         # Somebody has to read the pipe, or the gateway would wait for room in it.
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        threading.Thread(target=self.follow, args=[self.process.stderr], daemon=True).start()
         self.up.set()
         return self
+
+    def follow(self, log):
+        for line in log:
+            with self.logged:
+                self.log.append(line)
+                self.logged.notify_all()
+
+    def wait_for_log(self, text, after=0):
+        """The first line behind the one numbered `after` that has the text."""
+        def found():
+            return next((line for line in self.log[after:] if text in line), None)
+
+        with self.logged:
+            assert self.logged.wait_for(found, timeout=20), "".join(self.log)
+            return found()
+
+    def reload(self, answer="settings reloaded"):
+        """Sends SIGHUP; the line that says what came of it."""
+        seen = len(self.log)
+        self.process.send_signal(signal.SIGHUP)
+        return self.wait_for_log(answer, seen)
 
     def stop(self, how=signal.SIGTERM):
         if self.process and self.process.poll() is None:

@@ -43,6 +43,27 @@ import Testing
         }
     }
 
+    @Test("prints what was set, and what a reload of another file would change")
+    func difference() async throws {
+        let files = try SchemaFiles([
+            "old.yaml": "limits: {page_most: 100}\n", "new.yaml": "limits: {page_most: 200}\nconnections: 5\n",
+        ])
+        let set = try await parley("config", "diff", "--config", files["old.yaml"], "--json")
+        #expect(
+            set.lines == [
+                #"{"name":"limits.page_most","before":"250","after":"100","origin":"file","by":"reload"}"#
+            ])
+        let change = try await parley("config", "diff", "--config", files["old.yaml"], "--against", files["new.yaml"])
+        #expect(change.lines[0].hasPrefix("SETTING"))
+        let rows = change.lines.dropFirst().map { $0.split(separator: " ").map(String.init) }
+        #expect(
+            rows == [
+                ["connections", "10000", "5", "file", "restart"], ["limits.page_most", "100", "200", "file", "reload"],
+            ])
+        #expect(try await parley("config", "diff").lines == ["no differences"])
+        #expect(try await parley("config", "diff", "--against", files["none.yaml"]).code == 1)
+    }
+
     @Test(
         "says where the gateway is reached on its machine",
         arguments: [

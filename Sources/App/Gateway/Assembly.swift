@@ -5,6 +5,7 @@ import Following
 import HTTPClient
 import HTTPServer
 import InboundHooks
+import Locking
 import Logging
 import NativeAPI
 import PubNubAPI
@@ -12,17 +13,23 @@ import Webhooks
 
 /// The rooms, introduced to each other. The only place that knows all of them.
 struct Assembly: Sendable {
+    /// As at the start.
     let configuration: Configuration
+    /// What counts now, after the settings were read again.
+    let inForce: Lock<Configuration>
     let loop: Loop
     let service: ChatService
     let client: Client
+    let guarding: AddressGuard
     let webhooks: WebhookService
     let inbound: InboundService
     let polls: HeldPolls
     let api: NativeAPI
+    let server: Server
 
     init(_ configuration: Configuration, engine: any Engine, loop: Loop, logger: Logger) throws {
         self.configuration = configuration
+        inForce = Lock(configuration)
         self.loop = loop
         service = ChatService(
             engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: loop,
@@ -35,7 +42,7 @@ struct Assembly: Sendable {
                     "reason": "\(version.fault)",
                 ])
         }
-        let guarding = AddressGuard(allowing: try configuration.allowedNetworks())
+        guarding = AddressGuard(allowing: try configuration.allowedNetworks())
         let userAgent = "Parley/\(GatewayServer.version)"
         client = try Client(options: ClientOptions(userAgent: userAgent, addressGuard: guarding))
         var options = WebhookOptions(addressGuard: guarding, userAgent: userAgent)
@@ -47,6 +54,12 @@ struct Assembly: Sendable {
         polls = HeldPolls(service: service, loop: loop)
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
+        var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)
+        api.addRoutes(to: &router)
+        PubNubAPI(service: service, polls: polls).addRoutes(to: &router)
+        Dashboard.addRoutes(to: &router)
+        server = Server(
+            options: configuration.serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
     }
 
     /// Says on every stream that the gateway goes and that the client should come back.
@@ -54,50 +67,40 @@ struct Assembly: Sendable {
         { [api] in await api.drainStreams() }
     }
 
-    /// Adds every route and listens.
-    func listen() async throws -> Server {
-        var router = Router(problemBaseURL: problemBaseURL, cors: corsPolicy)
-        api.addRoutes(to: &router)
-        PubNubAPI(service: service, polls: polls).addRoutes(to: &router)
-        Dashboard.addRoutes(to: &router)
-        let server = Server(options: serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
+    func listen() async throws {
         try await server.start()
         api.watch(server)
-        return server
     }
 
     /// The address people and programs on this machine use.
-    func url(of server: Server) -> String { url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
+    var url: String { configuration.url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
+}
 
-    private func url(port: UInt16) -> String {
-        let scheme = configuration.tlsCertificate.isEmpty ? "http" : "https"
-        let host = configuration.listenHost.contains(":") ? "[\(configuration.listenHost)]" : configuration.listenHost
-        return "\(scheme)://\(host):\(port)"
+extension Configuration {
+    fileprivate func url(port: UInt16) -> String {
+        "\(tlsCertificate.isEmpty ? "http" : "https")://\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(port)"
     }
 
     /// What the types of problems begin with; a relative reference when neither address is known beforehand.
-    private var problemBaseURL: String {
-        guard configuration.publicURL.isEmpty, configuration.listenPort != 0 else { return configuration.publicURL }
-        return url(port: UInt16(configuration.listenPort))
+    fileprivate var problemBaseURL: String {
+        guard publicURL.isEmpty, listenPort != 0 else { return publicURL }
+        return url(port: UInt16(listenPort))
     }
 
-    private var corsPolicy: CORSPolicy {
-        let origins = configuration.corsOrigins
-        if origins.isEmpty { return CORSPolicy(origins: configuration.isDevelopment ? .loopback : .none) }
-        return CORSPolicy(origins: origins.contains("*") ? .any : .listed(Set(origins)))
+    var corsPolicy: CORSPolicy {
+        if corsOrigins.isEmpty { return CORSPolicy(origins: isDevelopment ? .loopback : .none) }
+        return CORSPolicy(origins: corsOrigins.contains("*") ? .any : .listed(Set(corsOrigins)))
     }
 
-    private var serverOptions: ServerOptions {
-        var options = ServerOptions(host: configuration.listenHost, port: UInt16(configuration.listenPort))
-        let limits = configuration.limits
-        options.limits.connections = configuration.connections
-        options.limits.connectionsPerAddress = Self.limit(configuration.connectionsPerAddress)
+    fileprivate var serverOptions: ServerOptions {
+        var options = ServerOptions(host: listenHost, port: UInt16(listenPort))
+        options.limits.connections = connections
+        options.limits.connectionsPerAddress = Self.limit(connectionsPerAddress)
         options.limits.streams = limits.streamsInGateway
         options.limits.streamsPerAddress = Self.limit(limits.streamsPerAddress)
         options.deadlines.drain = limits.drain
-        if !configuration.tlsCertificate.isEmpty {
-            options.tls = ServerOptions.TLSFiles(
-                certificatePath: configuration.tlsCertificate, keyPath: configuration.tlsKey)
+        if !tlsCertificate.isEmpty {
+            options.tls = ServerOptions.TLSFiles(certificatePath: tlsCertificate, keyPath: tlsKey)
         }
         return options
     }

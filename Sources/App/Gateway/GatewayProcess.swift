@@ -14,7 +14,7 @@ public enum GatewayProcess {
         // The database holds secrets and payloads, also in a directory that was made by others.
         umask(0o077)
         LoggingSystem.bootstrap { LineLogHandler(label: $0) }
-        apply(loaded.configuration)
+        LineLogHandler.threshold.withLock { $0 = loaded.configuration.threshold }
         let logger = Logger(label: "gateway")
         for warning in loaded.warnings { logger.warning("\(warning)") }
         raiseDescriptorLimit(logger)
@@ -32,23 +32,15 @@ public enum GatewayProcess {
                 for await signal in signals {
                     guard signal == .sighup else { break }
                     do {
-                        let fresh = try reload().configuration
-                        apply(fresh)
-                        await takeOver(fresh)
+                        await takeOver(try reload().configuration)
                     } catch {
-                        logger.error("not reloaded: \(error)")
+                        logger.error("\(Assembly.notReloaded)", metadata: ["error": "\(error)"])
                     }
                 }
                 // A second one ends the process at once: whoever sends it has waited long enough.
                 Glibc.signal(SIGTERM, SIG_DFL)
                 Glibc.signal(SIGINT, SIG_DFL)
             })
-    }
-
-    /// What a running gateway takes over: the settings marked reloadable.
-    private static func apply(_ configuration: Configuration) {
-        let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
-        LineLogHandler.threshold.withLock { $0 = level }
     }
 
     /// Streams are descriptors: the soft limit of many shells (1024) would be the limit of streams.

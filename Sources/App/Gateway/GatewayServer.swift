@@ -86,15 +86,15 @@ public struct GatewayServer: Sendable {
                 try await house.webhooks.run(whenReady: hooks.open)
             }
             parts.addTask {
-                try await untilAsked(to: { await stop { await reload($0, house) } }) {
+                try await untilAsked(to: { await stop { await house.takeOver($0, logger: logger) } }) {
                     try await chat.wait()
                     try await establishFirstApp(house)
-                    try await declareTypes(configuration, house)
+                    try await house.declareTypes(of: configuration)
                     app.open()
                     try await hooks.wait()
-                    let server = try await house.listen()
-                    whenListening(house.url(of: server))
-                    try await server.run(onDrain: house.sayGoodbye)
+                    try await house.listen()
+                    whenListening(house.url)
+                    try await house.server.run(onDrain: house.sayGoodbye)
                 }
                 await finishDeliveries(of: house)
             }
@@ -139,22 +139,6 @@ public struct GatewayServer: Sendable {
             group.cancelAll()
         }
         await house.client.shutdown()
-    }
-
-    /// Reads the files that declare event types, if there are any.
-    private func declareTypes(_ configuration: Configuration, _ house: Assembly) async throws(DeclarationError) {
-        guard !configuration.schemaDirectory.isEmpty else { return }
-        try await SchemaFolder(path: configuration.schemaDirectory, limits: house.service.limits)
-            .apply(to: house.service, logger: Logger(label: "schemas"))
-    }
-
-    /// What can be taken over while it runs. What is wrong stands in the log, and everything stays as it was.
-    private func reload(_ configuration: Configuration, _ house: Assembly) async {
-        do {
-            try await declareTypes(configuration, house)
-        } catch {
-            logger.error("event types not reloaded", metadata: ["error": "\(error)"])
-        }
     }
 
     private func establishFirstApp(_ house: Assembly) async throws {

@@ -13,3 +13,8 @@ struct CommandFailure: Error, Equatable {
         self.code = code
     }
 }
+
+/// For the log of a gateway whose settings cannot be read again.
+extension CommandFailure: CustomStringConvertible {
+    var description: String { message }
+}

@@ -6,7 +6,8 @@ import Synchronization
 /// The chat of one gateway process: what all apps share. Interfaces take a `ChatAccess` from it per request.
 public final class ChatService: Sendable {
     public let engine: any Engine
-    public let limits: Limits
+    /// May be exchanged while the service runs; what was sized by them at the start stays as it is.
+    public let liveLimits: LiveLimits
     public let clock: WallClock
     /// Seals the secrets that are stored; whoever stores one asks it.
     public let vault: Vault
@@ -34,13 +35,13 @@ public final class ChatService: Sendable {
         executor: any SerialExecutor, tasks: (any TaskExecutor)? = nil
     ) {
         self.engine = engine
-        self.limits = limits
+        liveLimits = LiveLimits(limits)
         self.clock = clock
         self.vault = vault
         hub = Hub(log: engine.log, executor: executor)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
-        eventTypes = EventTypes(engine: engine, keyring: keyring, limits: limits, clock: clock)
+        eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)
         sweeps = Sweeps(directory: engine.directory)
         unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits)
         restrictionEnds = RestrictionEnds(
@@ -48,6 +49,9 @@ public final class ChatService: Sendable {
         standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
         presence = PresenceTracker(engine: engine, standings: standings, limits: limits, clock: clock)
     }
+
+    /// The limits now.
+    public var limits: Limits { liveLimits.current }
 
     /// How often events were deleted here: who keeps events in memory for a moment looks whether that is still true.
     public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }

@@ -34,7 +34,7 @@ public actor HeldPolls {
         self.service = service
         self.loop = loop
         self.pulse = Pulse(loop: loop, pulse)
-        owners = StreamOwners(limits: service.limits)
+        owners = StreamOwners(limits: service.liveLimits)
         groups = GroupWatch(service: service, loop: loop)
         groups.observe { [weak self] groups in
             await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.space) == true }

@@ -1,3 +1,4 @@
+public import ChatCore
 public import ChatModel
 import Locking
 
@@ -49,10 +50,11 @@ public final class StreamOwners: Sendable {
         var perUser: [User: Int] = [:]
     }
 
-    private let limits: Limits
+    private let liveLimits: LiveLimits
+    private var limits: Limits { liveLimits.current }
     private let table = Lock(Table())
 
-    public init(limits: Limits) { self.limits = limits }
+    public init(limits: LiveLimits) { liveLimits = limits }
 
     /// Why the caller may have no stream or held poll more; nil while there is room.
     public func refusal(of caller: Caller) -> ChatError? {
@@ -85,8 +87,9 @@ public final class StreamOwners: Sendable {
             entry.count += 1
             table.entries[caller] = entry
             table.perKey[entry.owner.key, default: 0] += 1
-            if limits.streamsPerApp > 0 { table.perApp[caller.space, default: 0] += 1 }
-            if limits.streamsPerUser > 0, let user = User(caller) { table.perUser[user, default: 0] += 1 }
+            // Counted without a limit too: there may be one as soon as the settings are read again.
+            table.perApp[caller.space, default: 0] += 1
+            if let user = User(caller) { table.perUser[user, default: 0] += 1 }
             return entry.owner
         }
     }

@@ -9,7 +9,6 @@ public final class Server: Sendable {
     }
 
     public let options: ServerOptions
-    public let router: Router
     public let loop: Loop
     private let engine: Engine
 
@@ -17,7 +16,6 @@ public final class Server: Sendable {
     ///   - loop: started by the caller, and stopped by the caller once ``run(onDrain:)`` has returned.
     public init(options: ServerOptions, router: Router, loop: Loop, logger: Logger) {
         self.options = options
-        self.router = router
         self.loop = loop
         engine = Engine(options: options, router: router, loop: loop, logger: logger)
     }
@@ -35,6 +33,11 @@ public final class Server: Sendable {
     /// streams is closed. Nothing of this server is left when it returns.
     public func run(onDrain: @escaping @Sendable () async -> Void = {}) async throws {
         try await engine.run(onDrain: onDrain)
+    }
+
+    /// Exchanges the policy that holds where a route has none of its own, for requests that begin from now on.
+    public func replace(cors: CORSPolicy) async throws {
+        try await engine.onLoop { [engine] in engine.router.cors = cors }
     }
 
     /// The counters now.

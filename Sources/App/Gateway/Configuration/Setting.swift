@@ -8,7 +8,7 @@ public struct Setting: Sendable {
     /// `bytes`, `seconds`, …; empty for text.
     public let unit: String
     public let summary: String
-    /// Takes effect on SIGHUP; others need a restart.
+    /// Takes effect on SIGHUP, for what begins then; others need a restart.
     public var isReloadable = false
     /// Never shown in full.
     public var isSecret = false
@@ -17,6 +17,13 @@ public struct Setting: Sendable {
 
     public var environmentName: String {
         "PARLEY_" + name.uppercased().replacing(".", with: "_")
+    }
+
+    /// The same setting, for the table: a running gateway takes it over.
+    var reloadable: Setting {
+        var setting = self
+        setting.isReloadable = true
+        return setting
     }
 
     /// The value as text; a secret one as dots.

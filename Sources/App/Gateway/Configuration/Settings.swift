@@ -28,11 +28,13 @@ public enum Settings {
                 "seals stored secrets: 32 bytes in base64 (openssl rand -base64 32), several by commas: the first seals, all open; empty: stored as they are"
             )),
         .text("secrets_key_file", \.secretsKeyFile, "file with what secrets_key would hold, in its place"),
-        .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private"),
+        .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private")
+            .reloadable,
         webhookVerification,
         .list(
             "cors.origins", \.corsOrigins,
-            "browser origins that may call the API; * is any; with --dev and none, those of this machine"),
+            "browser origins that may call the API; * is any; with --dev and none, those of this machine"
+        ).reloadable,
         .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
         .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
         logLevel,
@@ -46,64 +48,82 @@ public enum Settings {
 
     private static let limits: [Setting] = [
         .integer(
-            "limits.data_bytes", \.limits.dataBytes, in: 64...16_777_216, unit: "bytes", "JSON text of an event's data"),
+            "limits.data_bytes", \.limits.dataBytes, in: 64...16_777_216, unit: "bytes", "JSON text of an event's data"
+        ).reloadable,
         .integer(
-            "limits.meta_bytes", \.limits.metaBytes, in: 64...1_048_576, unit: "bytes", "JSON text of an event's meta"),
+            "limits.meta_bytes", \.limits.metaBytes, in: 64...1_048_576, unit: "bytes", "JSON text of an event's meta"
+        ).reloadable,
         .integer(
             "limits.signal_data_bytes", \.limits.signalDataBytes, in: 1...65_536, unit: "bytes",
-            "JSON text of a signal's data"),
+            "JSON text of a signal's data"
+        ).reloadable,
         .integer(
             "limits.pubnub_message_bytes", \.limits.pubnubMessageBytes, in: 64...16_777_216, unit: "bytes",
-            "JSON text of a PubNub publish"),
+            "JSON text of a PubNub publish"
+        ).reloadable,
         .integer(
-            "limits.json_depth", \.limits.jsonDepth, in: 1...2000, unit: "levels", "nesting of arrays and objects"),
+            "limits.json_depth", \.limits.jsonDepth, in: 1...2000, unit: "levels", "nesting of arrays and objects"
+        ).reloadable,
         .integer(
-            "limits.filter_bytes", \.limits.filterBytes, in: 1...65_536, unit: "bytes", "a filter expression"),
+            "limits.filter_bytes", \.limits.filterBytes, in: 1...65_536, unit: "bytes", "a filter expression"
+        ).reloadable,
         .integer(
-            "limits.filter_depth", \.limits.filterDepth, in: 1...256, unit: "levels", "nesting of a filter expression"),
+            "limits.filter_depth", \.limits.filterDepth, in: 1...256, unit: "levels", "nesting of a filter expression"
+        ).reloadable,
         .integer(
             "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body of a request with one event"),
         .integer(
             "limits.batch_body_bytes", \.limits.batchBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body of a batch"),
-        .integer("limits.batch_events", \.limits.batchEvents, in: 1...10_000, unit: "events", "events of a batch"),
+        .integer("limits.batch_events", \.limits.batchEvents, in: 1...10_000, unit: "events", "events of a batch")
+            .reloadable,
         .integer(
             "limits.dry_run_matches", \.limits.dryRunMatches, in: 1000...10_000_000, unit: "pairs",
-            "pairs of event and webhook explained by one dry run"),
+            "pairs of event and webhook explained by one dry run"
+        ).reloadable,
         .integer(
             "limits.inbound_body_bytes", \.limits.inboundBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body posted to a source"),
-        .integer("limits.page_default", \.limits.pageDefault, in: 1...1000, unit: "items", "a page without limit="),
-        .integer("limits.page_most", \.limits.pageMost, in: 1...1000, unit: "items", "the largest limit="),
+        .integer("limits.page_default", \.limits.pageDefault, in: 1...1000, unit: "items", "a page without limit=")
+            .reloadable,
+        .integer("limits.page_most", \.limits.pageMost, in: 1...1000, unit: "items", "the largest limit=").reloadable,
         .integer(
             "limits.stream_channels", \.limits.streamChannels, in: 1...10_000, unit: "patterns",
-            "channels and patterns of one stream or poll"),
+            "channels and patterns of one stream or poll"
+        ).reloadable,
         .integer(
             "limits.streams", \.limits.streamsInGateway, in: 1...10_000_000, unit: "streams", "live streams in all"),
         .integer(
             "limits.streams_per_app", \.limits.streamsPerApp, in: 0...10_000_000, unit: "streams",
-            "live streams and held polls of one app; 0: no limit"),
+            "live streams and held polls of one app; 0: no limit"
+        ).reloadable,
         .integer(
             "limits.streams_per_key", \.limits.streamsPerKey, in: 0...10_000_000, unit: "streams",
-            "live streams and held polls of one key; 0: no limit"),
+            "live streams and held polls of one key; 0: no limit"
+        ).reloadable,
         .integer(
             "limits.streams_per_user", \.limits.streamsPerUser, in: 0...10_000_000, unit: "streams",
-            "live streams and held polls of one user, as tickets and keys name it; 0: no limit"),
+            "live streams and held polls of one user, as tickets and keys name it; 0: no limit"
+        ).reloadable,
         .integer(
             "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",
             "live streams of one address; 0: no limit"),
         .seconds("limits.heartbeat_seconds", \.limits.heartbeat, in: 1...300, "silence before a stream's heartbeat"),
-        .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty"),
+        .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty")
+            .reloadable,
         .seconds(
             "limits.pubnub_poll_hold_seconds", \.limits.pubnubPollHold, in: 1...305,
-            "how long a PubNub client's poll is held while empty"),
+            "how long a PubNub client's poll is held while empty"
+        ).reloadable,
         .seconds(
             "limits.pubnub_catch_up_seconds", \.limits.pubnubCatchUp, in: 10...86_400,
-            "how far back a PubNub client catches up by an old cursor"),
+            "how far back a PubNub client catches up by an old cursor"
+        ).reloadable,
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
-            "how far a stream may fall behind its feed"),
+            "how far a stream may fall behind its feed"
+        ).reloadable,
         .seconds(
             "limits.passing_seconds", \.limits.passingAge, in: 10...3600, "how long ephemeral events can be caught up"),
         .integer(
@@ -128,7 +148,8 @@ public enum Settings {
             "requests to one webhook at a time"),
         .integer(
             "limits.dead_on_end", \.limits.deadOnEnd, in: 1...10_000_000, unit: "deliveries",
-            "deliveries given up on end after which a webhook is disabled"),
+            "deliveries given up on end after which a webhook is disabled"
+        ).reloadable,
         .integer(
             "limits.deliveries_held", \.limits.deliveriesHeld, in: 100...10_000_000, unit: "deliveries",
             "deliveries held for one disabled webhook"),
@@ -141,16 +162,20 @@ public enum Settings {
         .integer(
             "limits.unread_channels_held", \.limits.unreadChannelsHeld, in: 1000...100_000_000, unit: "entries",
             "channels of users whose unread messages are held in memory"),
-        .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app"),
-        .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app"),
+        .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app")
+            .reloadable,
+        .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app")
+            .reloadable,
         .seconds(
             "limits.presence_seconds", \.limits.presenceAge, in: 2...86_400,
-            "without a sign of life for so long, a user is gone"),
+            "without a sign of life for so long, a user is gone"
+        ).reloadable,
         .seconds(
             "limits.presence_grace_seconds", \.limits.presenceGrace, in: 0...3600,
             "how long a user whose stream broke counts as there"),
         .seconds(
-            "limits.typing_seconds", \.limits.typingAge, in: 1...300, "how long a user types without saying so again"),
+            "limits.typing_seconds", \.limits.typingAge, in: 1...300, "how long a user types without saying so again"
+        ).reloadable,
         .integer(
             "limits.announced_occupants", \.limits.announcedOccupants, in: 0...100_000, unit: "users",
             "past it, coming and going on a channel is told together"),
@@ -159,56 +184,72 @@ public enum Settings {
             "how often it is told together"),
         .integer(
             "limits.presence_state_bytes", \.limits.presenceStateBytes, in: 2...65_536, unit: "bytes",
-            "what a user shows on a channel"),
+            "what a user shows on a channel"
+        ).reloadable,
         .integer(
             "limits.seats", \.limits.seats, in: 1000...100_000_000, unit: "seats",
             "users on channels, inside open ones, and typing, all together"),
         .integer(
-            "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users", "users one message mentions"),
+            "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users", "users one message mentions"
+        ).reloadable,
         .integer(
             "limits.mentions_told", \.limits.mentionsTold, in: 0...100, unit: "users",
-            "of those, how many are told on their own channels"),
+            "of those, how many are told on their own channels"
+        ).reloadable,
         .integer(
             "limits.reactions", \.limits.reactionsPerMessage, in: 1...1000, unit: "reactions",
-            "different reactions to one message"),
+            "different reactions to one message"
+        ).reloadable,
         .integer(
             "limits.actions", \.limits.actionsPerMessage, in: 1...1_000_000, unit: "actions",
-            "actions of one message beside reactions"),
+            "actions of one message beside reactions"
+        ).reloadable,
         .integer(
             "limits.channel_values", \.limits.valuesPerChannel, in: 1...1000, unit: "keys",
-            "texts, and counters, kept with a channel"),
+            "texts, and counters, kept with a channel"
+        ).reloadable,
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
-            "event types an app declares"),
+            "event types an app declares"
+        ).reloadable,
         .integer(
             "limits.schema_bytes", \.limits.schemaBytes, in: 1024...4_194_304, unit: "bytes", "text of one schema"),
         .integer(
             "limits.schema_memory_bytes", \.limits.schemaMemoryBytes, in: 1_048_576...17_179_869_184, unit: "bytes",
-            "memory of an app's compiled schemas, about"),
+            "memory of an app's compiled schemas, about"
+        ).reloadable,
         .integer(
             "limits.schema_versions", \.limits.versionsPerType, in: 1...100_000, unit: "versions",
-            "versions of one event type"),
+            "versions of one event type"
+        ).reloadable,
         .integer(
             "limits.schema_examples", \.limits.schemaExamples, in: 0...10_000, unit: "examples",
-            "examples of one version, and as many counter-examples"),
+            "examples of one version, and as many counter-examples"
+        ).reloadable,
         .seconds(
             "limits.schema_comparison_seconds", \.limits.schemaComparison, in: 1...300,
-            "how long a new version is compared with earlier ones"),
+            "how long a new version is compared with earlier ones"
+        ).reloadable,
         .integer(
             "limits.record_text_bytes", \.limits.recordTextBytes, in: 256...65_536, unit: "bytes",
-            "one text of a user's, channel's or membership's record"),
+            "one text of a user's, channel's or membership's record"
+        ).reloadable,
         .integer(
             "limits.record_value_bytes", \.limits.recordValueBytes, in: 1024...65_536, unit: "bytes",
-            "custom, data or metadata of a record"),
+            "custom, data or metadata of a record"
+        ).reloadable,
         .integer(
             "limits.channel_operators", \.limits.operatorsPerChannel, in: 1...1000, unit: "users",
-            "operators of one channel"),
+            "operators of one channel"
+        ).reloadable,
         .integer(
             "limits.members_per_call", \.limits.membersPerCall, in: 1...1000, unit: "users",
-            "users one call invites or makes members"),
+            "users one call invites or makes members"
+        ).reloadable,
         .integer(
             "limits.group_channels", \.limits.groupChannels, in: 1...10_000, unit: "channels",
-            "channels of one channel group"),
+            "channels of one channel group"
+        ).reloadable,
     ]
 
     private static let listen = Setting(
@@ -226,13 +267,10 @@ public enum Settings {
             $0.listenHost.contains(":") ? "[\($0.listenHost)]:\($0.listenPort)" : "\($0.listenHost):\($0.listenPort)"
         })
 
-    private static let schemas: Setting = {
-        var setting = Setting.text(
-            "schemas", \.schemaDirectory,
-            "directory of event types to declare in the first app, a file TYPE.json each; SIGHUP reads it again")
-        setting.isReloadable = true
-        return setting
-    }()
+    private static let schemas = Setting.text(
+        "schemas", \.schemaDirectory,
+        "directory of event types to declare in the first app, a file TYPE.json each; SIGHUP reads it again"
+    ).reloadable
 
     private static let publicURL = Setting(
         name: "public_url", unit: "URL", summary: "the address the world sees; empty: the address listened on",

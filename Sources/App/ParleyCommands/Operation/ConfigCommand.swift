@@ -5,8 +5,8 @@ import JSON
 /// `parley config`: the gateway's settings, without running it.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Check the gateway's settings, or print them all.",
-        subcommands: [Check.self, Print.self, URL.self])
+        commandName: "config", abstract: "Check the gateway's settings, print or compare them.",
+        subcommands: [Check.self, Print.self, ConfigDiffCommand.self, URL.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(

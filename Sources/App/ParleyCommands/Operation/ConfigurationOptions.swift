@@ -30,10 +30,12 @@ struct ConfigurationOptions: ParsableArguments {
     /// The settings in force.
     ///
     /// - Throws: what is wrong with them, as wrong usage when the flags alone are.
-    func load() throws(CommandFailure) -> LoadedConfiguration {
+    ///
+    /// - Parameter file: to be read in place of the one named.
+    func load(file other: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
         let environment = Surroundings.current.environment
         var file: (name: String, text: String)?
-        if let name = config ?? environment["PARLEY_CONFIG"], !name.isEmpty {
+        if let name = other ?? config ?? environment["PARLEY_CONFIG"], !name.isEmpty {
             file = (name, String(decoding: try InputText.file(name), as: UTF8.self))
         }
         do { return try ConfigurationLoader.load(file: file, environment: environment, flags: flags) } catch {

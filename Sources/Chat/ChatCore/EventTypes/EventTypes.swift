@@ -35,7 +35,8 @@ public final class EventTypes: Sendable {
     let directory: any Directory
     let log: any EventLog
     let keyring: Keyring
-    let limits: Limits
+    private let liveLimits: LiveLimits
+    var limits: Limits { liveLimits.current }
     let clock: WallClock
     let mirror: RecordMirror
     let workshop = Workshop()
@@ -43,11 +44,11 @@ public final class EventTypes: Sendable {
     let violations = ViolationTally()
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
 
-    init(engine: any Engine, keyring: Keyring, limits: Limits, clock: WallClock) {
+    init(engine: any Engine, keyring: Keyring, limits: LiveLimits, clock: WallClock) {
         directory = engine.directory
         log = engine.log
         self.keyring = keyring
-        self.limits = limits
+        liveLimits = limits
         self.clock = clock
         mirror = RecordMirror([.app, .eventType, .setting], of: engine.directory)
     }

@@ -1,3 +1,5 @@
+internal import Locking
+
 /// Decides which URLs and addresses a ``Client`` may connect to, so that a stranger's URL cannot reach into our network.
 ///
 /// Two checks. ``check(_:)`` looks at the URL, when an endpoint is registered and before every transfer.
@@ -8,13 +10,17 @@ public struct AddressGuard: Sendable {
     ///
     /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) needs that one to be permitted as well: listing the
     /// NAT64 prefix of an IPv6-only network does not open 169.254.169.254 through it.
-    public let allowed: [AddressBlock]
+    ///
+    /// One list for all copies of this guard: who replaces it changes what each of them permits from then on, while
+    /// connections that are open stay.
+    public var allowed: [AddressBlock] { list.withLock { $0 } }
+    private let list: Lock<[AddressBlock]>
     /// Whether anything is checked at all.
     public let isEnabled: Bool
 
     /// Permits public addresses over `https`, and everything in `allowed` over `http` too.
     public init(allowing allowed: [AddressBlock] = []) {
-        self.allowed = allowed
+        list = Lock(allowed)
         isEnabled = true
     }
 
@@ -22,9 +28,12 @@ public struct AddressGuard: Sendable {
     public static let disabled = AddressGuard(enabled: false)
 
     private init(enabled: Bool) {
-        allowed = []
+        list = Lock([])
         isEnabled = enabled
     }
+
+    /// Permits these ranges in place of those so far.
+    public func replace(allowed: [AddressBlock]) { list.withLock { $0 = allowed } }
 
     /// Checks what a URL alone can tell, without resolving its host: for refusing an endpoint when it is registered.
     ///

@@ -10,7 +10,7 @@ final class Engine: @unchecked Sendable {
     // thread. Its state is one, its code in five files: life (here), connections, answers, late answers, streams.
 
     let options: ServerOptions
-    let router: Router
+    var router: Router
     let loop: Loop
     /// Where handlers run.
     let tasks: LoopTasks

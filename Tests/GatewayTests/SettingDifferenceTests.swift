@@ -1,0 +1,62 @@
+import ChatModel
+import Testing
+
+@testable import Gateway
+
+@Suite("Two configurations") struct SettingDifferenceTests {
+    @Test("differ in the settings that are shown otherwise, secrets covered")
+    func differences() {
+        var later = Configuration()
+        later.limits.pageMost = 100
+        later.adminKey = "sixteen-letters!"
+        let differences = Configuration().differences(to: later)
+        #expect(differences.map(\.setting.name) == ["admin_key", "limits.page_most"])
+        #expect(differences.map(\.before) == ["", "250"])
+        #expect(differences.map(\.after) == ["••••", "100"])
+        #expect(later.differences(to: later).isEmpty)
+    }
+
+    @Test("become one that runs on with what a reload takes over, and nothing else", arguments: Settings.all)
+    func takingOver(_ setting: Setting) throws {
+        guard let other = Self.others[setting.name] ?? Self.another(setting) else {
+            Issue.record("no second value for \(setting.name): add one to the test")
+            return
+        }
+        var later = Configuration()
+        try setting.read(&later, other)
+        // Some belong together.
+        if setting.name == "limits.page_most" { later.limits.pageDefault = 1 }
+        #expect(setting.show(later) != setting.show(Configuration()))
+        let next = try Configuration().takingOver(later)
+        #expect((setting.show(next) == setting.show(later)) == setting.isReloadable)
+    }
+
+    private static let others = [
+        "listen": "127.0.0.1:9000", "public_url": "https://a.example", "webhook.verification": "echo",
+        "log_level": "error", "webhook.allow": "10.0.0.0/8",
+    ]
+
+    /// A number beside the default one, the other truth, or any text.
+    private static func another(_ setting: Setting) -> String? {
+        let text = setting.show(Configuration())
+        if let number = Int(text) {
+            return [number + 1, number - 1].map(String.init).first { candidate in
+                var configuration = Configuration()
+                // Refused where it is out of range, which is what is asked.
+                return (try? setting.read(&configuration, candidate)) != nil
+            }
+        }
+        if setting.unit == "true|false" { return text == "true" ? "false" : "true" }
+        return setting.unit.isEmpty || setting.unit == "list" ? "other" : nil
+    }
+
+    @Test("are refused where what is taken over and what stays do not go together")
+    func mixed() {
+        var now = Configuration()
+        now.isDevelopment = false
+        var later = now
+        later.limits.pageDefault = 400
+        later.limits.pageMost = 300
+        #expect(throws: SettingError.self) { try now.takingOver(later) }
+    }
+}
