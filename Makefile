@@ -13,7 +13,7 @@ STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check
 STATIC := .build/static/release/parley
 
 .PHONY: run build test check clients crash chaos fuzz format lint bench dependencies clean
-.PHONY: packaging static deb tarball check-packages
+.PHONY: packaging static deb tarball sbom check-packages
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, data in ./parley-data.
 run: build
@@ -67,6 +67,10 @@ deb: static
 ## .build/packages/parley-VERSION-linux-MACHINE.tar.gz, for everything else with a recent glibc.
 tarball: static
 	@packaging/make-tarball $(STATIC)
+
+## What the packages are made of, as CycloneDX.
+sbom: static
+	@packaging/make-sbom $(STATIC)
 
 ## Installs the packages into clean roots and lives with them. As root; takes minutes, so not part of `make check`.
 check-packages: static
