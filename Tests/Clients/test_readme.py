@@ -1,4 +1,4 @@
-"""The README's own lines work as they stand, on whatever port the gateway got."""
+"""What the README's first screen promises; that all its lines work is test_guides.py's."""
 
 import json
 import re
@@ -14,8 +14,7 @@ def run(block, gateway):
     return subprocess.run(["bash", "-ec", script], capture_output=True, text=True, timeout=60)
 
 
-def test_every_line_of_the_readme_works(gateway):
-    assert len(BLOCKS) >= 6
+def test_what_is_said_is_seen_by_who_watches(gateway):
     watch, say = BLOCKS[0], BLOCKS[1]
     watching = subprocess.Popen(
         ["bash", "-ec", "exec " + watch.replace("http://127.0.0.1:8080", gateway.url)], stdout=subprocess.PIPE,
@@ -28,16 +27,6 @@ def test_every_line_of_the_readme_works(gateway):
     assert json.loads(data.removeprefix("data: "))["data"] == {"text": "hello"}
     watching.kill()
     watching.wait()
-
-    for block in BLOCKS[2:]:
-        done = run(block, gateway)
-        streams = "/v1/stream" in block
-        # 28 is curl's own word for "-m ran out", which ends the endless stream of the example.
-        assert done.returncode == (28 if streams else 0), (block, done)
-        answer = json.loads(done.stdout.strip().splitlines()[-1] if streams else done.stdout)
-        assert "status" not in answer or not isinstance(answer["status"], int), (block, answer)
-        if streams:
-            assert answer["type"] == "order.paid"
 
 
 def test_the_greeting_says_what_the_readme_says(gateway):
