@@ -115,7 +115,7 @@ class Shell:
         tools.mkdir()
         (tools / "parley").symlink_to(os.environ["PARLEY_BINARY"])
         work = folder / "work"
-        work.mkdir()
+        work.mkdir(exist_ok=True)
         environment = {**os.environ, "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
                        "PARLEY_URL": gateway.url, "PARLEY_KEY": gateway.key}
         self.errors = (folder / "errors").open("w+")
