@@ -49,7 +49,7 @@ import Testing
             _ = try await SQLiteEngine(settings)
             Issue.record("a newer file was opened")
         } catch {
-            #expect(error.reason == .newerSchema(found: 7, known: 4))
+            #expect(error.reason == .newerSchema(found: 7, known: 5))
             #expect(error.description.contains("start the newer program"))
         }
         let database = try Database(path: folder.database, mode: .readOnly)

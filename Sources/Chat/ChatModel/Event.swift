@@ -48,6 +48,8 @@ public struct EventDraft: Sendable {
     public var expires: Timetoken?
     /// The same (channel, key) within the window returns the first event. 1..255 bytes.
     public var deduplicationKey: String?
+    /// The trace it came of, so that every attempt to deliver it belongs to that; nil for an event that is not traced.
+    public var trace: TraceContext?
 
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,

@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1, version2, version3, version4]
+    static let migrations = [version1, version2, version3, version4, version5]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -118,5 +118,9 @@ enum Schema {
         ALTER TABLE delivery DROP COLUMN attempts;
         CREATE TRIGGER delivery_removed AFTER DELETE ON delivery WHEN old.log IS NOT NULL
             BEGIN DELETE FROM attempt_log WHERE id = old.log; END;
+        """
+
+    private static let version5 = """
+        ALTER TABLE event ADD COLUMN trace TEXT;
         """
 }

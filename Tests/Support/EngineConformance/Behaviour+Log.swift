@@ -13,6 +13,8 @@ extension Behaviour {
             draft.cause = "req-1"
             draft.audience = .rule(.mentioned, subjects: ["ana", "ben"])
             draft.originDevice = "phone"
+            draft.trace = TraceContext(
+                traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", state: "vendor=1")
             draft.wire = trial.json(#""wire""#)
             draft.expires = trial.clock.now.adding(.seconds(60))
             let event = try await trial.append(draft)[0]
@@ -30,6 +32,7 @@ extension Behaviour {
                 #expect(found.customType == "label" && found.draft.schema == draft.schema)
                 #expect(found.draft.cause == "req-1" && found.audience == .rule(.mentioned, subjects: ["ana", "ben"]))
                 #expect(found.draft.originDevice == "phone" && found.draft.expires == draft.expires)
+                #expect(found.draft.trace?.stored == draft.trace?.stored && draft.trace != nil)
                 #expect(found.channel == draft.channel && found.retention == .kept)
             }
             #expect(try await trial.log.event(at: event.timetoken, in: SpaceID("other")) == nil)

@@ -6,9 +6,9 @@ import SQLite
 enum EventRow {
     static let columns = """
         tt, ch, kind, type, sender, body, meta, expires, custom_type, schema_type, schema_version, cause, audience, \
-        origin, wire
+        origin, wire, trace
         """
-    static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
     /// Binds and runs ``insert``. The payload is read where it lies.
     static func write(
@@ -29,6 +29,7 @@ enum EventRow {
         insert.bind(draft.audience.stored, at: 13)
         insert.bind(draft.originDevice, at: 14)
         if let wire = draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
+        insert.bind(draft.trace?.stored, at: 16)
         try draft.data.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
             insert.bindInPlace(bytes: bytes, at: 6)
             try insert.run()
@@ -50,6 +51,7 @@ enum EventRow {
         draft.audience = Audience(stored: row.optionalText(12))
         draft.originDevice = row.optionalText(13)
         draft.wire = row.optionalJSON(14)
+        draft.trace = row.optionalText(15).flatMap { TraceContext(stored: $0) }
         return Event(timetoken: Timetoken(UInt64(row.integer(0))), draft: draft)
     }
 }

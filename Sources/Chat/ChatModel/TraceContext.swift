@@ -1,0 +1,97 @@
+/// A place in a distributed trace (W3C Trace Context): what arrived with a request, is kept with the events that come of it,
+/// and goes out with every attempt to deliver them.
+///
+/// A class, since drafts carry one and nearly always have none.
+public final class TraceContext: Sendable {
+    /// Whoever works on a request finds its place here; nil for one that is not traced.
+    @TaskLocal public static var current: TraceContext?
+
+    public let traceID: TraceID
+    /// The span that whatever follows is a child of.
+    public let spanID: UInt64
+    /// Whether spans of this trace are recorded.
+    public let isSampled: Bool
+    /// The text of `tracestate`, which other vendors' tracers left: passed on as it is.
+    public let state: String?
+
+    public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
+        self.traceID = traceID
+        self.spanID = spanID
+        self.isSampled = isSampled
+        self.state = state
+    }
+
+    /// The most bytes of `tracestate` that are passed on; more is left out, as the specification allows.
+    public static let stateBytes = 512
+
+    /// Reads what a request brought; nil for what is no valid context, which then counts as none.
+    ///
+    /// - Parameters:
+    ///   - traceparent: `00-<32 hex>-<16 hex>-<2 hex>`; of a later version the same parts are read, and what follows is
+    ///     passed over.
+    ///   - state: the text of `tracestate`.
+    public convenience init?(traceparent: String, state: String? = nil) {
+        let parts = traceparent.split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count >= 4, let version = Self.number(parts[0], digits: 2), version != 0xFF,
+            version != 0 || parts.count == 4, parts[1].utf8.count == 32,
+            let high = Self.number(parts[1].prefix(16), digits: 16),
+            let low = Self.number(parts[1].suffix(16), digits: 16),
+            let span = Self.number(parts[2], digits: 16), span != 0,
+            let flags = Self.number(parts[3], digits: 2), high | low != 0
+        else { return nil }
+        let kept = state.flatMap { !$0.isEmpty && $0.utf8.count <= Self.stateBytes && Self.isPlain($0) ? $0 : nil }
+        self.init(traceID: TraceID(high: high, low: low), spanID: span, isSampled: flags & 1 == 1, state: kept)
+    }
+
+    /// The field to send on, where its sender is the parent.
+    public var traceparent: String {
+        "00-\(traceID)-\(TraceID.hex(spanID))-\(isSampled ? "01" : "00")"
+    }
+
+    /// The same trace at another span.
+    public func child(_ span: UInt64) -> TraceContext {
+        TraceContext(traceID: traceID, spanID: span, isSampled: isSampled, state: state)
+    }
+
+    /// Lower-case hexadecimal alone: `UInt64` would read capitals and signs too.
+    private static func number(_ text: Substring, digits: Int) -> UInt64? {
+        guard text.utf8.count == digits,
+            text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
+        return UInt64(text, radix: 16)
+    }
+
+    private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+}
+
+extension TraceContext {
+    /// How engines keep it: one line of `traceparent`, one of `tracestate` if there is any.
+    public var stored: String { state.map { traceparent + "\n" + $0 } ?? traceparent }
+
+    /// Reads what `stored` gave.
+    public convenience init?(stored: String) {
+        let lines = stored.split(separator: "\n", maxSplits: 1)
+        guard let first = lines.first else { return nil }
+        self.init(traceparent: String(first), state: lines.count > 1 ? String(lines[1]) : nil)
+    }
+}
+
+/// The name of a trace: 128 bits, not all of them zero.
+public struct TraceID: Hashable, Sendable, CustomStringConvertible {
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// 32 hexadecimal digits.
+    public var description: String { Self.hex(high) + Self.hex(low) }
+
+    /// 16 hexadecimal digits, as spans are named.
+    public static func hex(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

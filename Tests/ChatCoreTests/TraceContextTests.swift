@@ -1,0 +1,43 @@
+import ChatModel
+import Testing
+
+@Suite("Trace contexts") struct TraceContextTests {
+    private static let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    @Test("reads and prints the field of the specification")
+    func roundTrip() throws {
+        let context = try #require(TraceContext(traceparent: Self.text, state: "a=1,b=2"))
+        #expect(context.isSampled && context.traceparent == Self.text && context.state == "a=1,b=2")
+        let stored = try #require(TraceContext(stored: context.stored))
+        #expect(stored.traceparent == Self.text && stored.state == "a=1,b=2")
+        let child = context.child(255)
+        #expect(child.traceparent == "00-0af7651916cd43dd8448eb211c80319c-00000000000000ff-01")
+    }
+
+    @Test(
+        "takes what is no valid field for none",
+        arguments: [
+            "", "00", "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-1",
+            "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        ])
+    func invalid(text: String) {
+        #expect(TraceContext(traceparent: text) == nil)
+    }
+
+    @Test("reads a later version's first parts")
+    func laterVersion() throws {
+        let context = try #require(TraceContext(traceparent: "01" + Self.text.dropFirst(2) + "-what-follows"))
+        #expect(context.traceparent == Self.text)
+    }
+
+    @Test("leaves out a state that is too long, or could forge a header")
+    func states() {
+        #expect(TraceContext(traceparent: Self.text, state: String(repeating: "a", count: 513))?.state == nil)
+        #expect(TraceContext(traceparent: Self.text, state: "a=1\r\nX: y")?.state == nil)
+    }
+}
