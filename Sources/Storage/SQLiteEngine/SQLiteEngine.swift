@@ -14,6 +14,7 @@ public final class SQLiteEngine: Engine {
     private let memory: Memory
     private let readers: Readers
     private let writing: Writing
+    private let path: String
     private let board: Board
     private let condition: StoreCondition
     private let closing: Closing
@@ -29,6 +30,7 @@ public final class SQLiteEngine: Engine {
     ///
     /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator: the file is in use, of a newer program, or unusable.
     public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
+        path = settings.path
         presence = MemoryPresence(limits: settings.limits, uptime: settings.uptime)
         let intake = Intake(limits: settings.limits)
         let condition = StoreCondition()
@@ -135,6 +137,13 @@ extension SQLiteEngine {
             return .degraded("\(waiting.drafts) events wait for the store")
         }
         return .ready
+    }
+
+    public func figures() async throws(ChatError) -> EngineFigures {
+        var figures = try await readers.run { (reader) throws(SQLiteFailure) in try reader.figures() }
+        figures.waitingEvents = writing.intake.waiting.drafts
+        figures.measureFiles(path)
+        return figures
     }
 
     /// Removes at once what is too old, instead of when its turn comes. For operators and tests.
