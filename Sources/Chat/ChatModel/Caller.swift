@@ -44,6 +44,8 @@ public struct Caller: Sendable, Hashable {
     public var expires: Timetoken?
     /// An `admin` key of the first app: sees `/apps` and operation (`product.md` 5).
     public var isOperator: Bool
+    /// What holds it to its rates; nil where there are none.
+    public var meters: RateMeters?
 
     public init(
         space: SpaceID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],

@@ -92,6 +92,19 @@ public struct Limits: Sendable {
     /// Users on channels, inside open ones, and typing, all together: about 300 bytes each.
     public var seats = 1_000_000
 
+    // Rates; zero: no limit. A key, or an app, may have a policy of its own.
+    /// Requests of one key a second.
+    public var keyRequestsPerSecond = 0
+    /// Requests of all keys of one app a second.
+    public var appRequestsPerSecond = 0
+    /// Events emitted into one app a day.
+    public var appEventsPerDay = 0
+
+    // The audit log.
+    public var auditKept: Duration = .seconds(90 * 24 * 3600)
+    /// Entries of one app; the oldest go first.
+    public var auditEntries = 100_000
+
     // Event types.
     public var typesPerApp = 1000
     /// The text of one schema.

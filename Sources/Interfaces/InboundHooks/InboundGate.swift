@@ -36,6 +36,7 @@ public final class InboundGate: Sendable {
     ///   with the slug `mapping_failed` and a fault for each reference without a value; what `ChatAccess.emit` throws.
     public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
         guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
+        try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
         try checkSize(post)
         var request = begin(post, receiver.source)
         do throws(SignatureRejection) {
@@ -183,6 +184,8 @@ extension InboundGate {
 
     private func emit(_ emissions: [Emission], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
         guard !emissions.isEmpty else { return InboundReceipt() }
+        var caller = caller
+        caller.meters = service.keyring.app(caller.space)?.meters
         do throws(ChatError) {
             return InboundReceipt(events: try await service.chat(for: caller).emit(emissions).events)
         } catch {

@@ -21,8 +21,12 @@ extension Problem {
             status: error.code.status, code: code, title: ProblemCatalogue.title(of: code) ?? error.code.title,
             detail: error.message, isRetryable: error.code.isRetryable || error.retryAfter != nil,
             violations: error.faults.map { Violation($0) },
-            members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers)
+            members: error.members.map { ($0.name, .json($0.value.bytes)) }, headers: error.headers,
+            type: code == "quota_exceeded" ? Self.quotaExceeded : nil)
     }
+
+    /// Registered for all (draft-ietf-httpapi-ratelimit-headers), so that clients know it without knowing us.
+    private static let quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
     /// JSON that cannot be read, with the position as members.
     init(_ error: JSONError) {

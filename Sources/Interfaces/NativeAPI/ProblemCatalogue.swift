@@ -251,6 +251,10 @@ enum ProblemCatalogue {
             code: "too_many_requests", status: 429, title: "Too many",
             meaning: "Ask again after the time Retry-After says."),
         Entry(
+            code: "quota_exceeded", status: 429, title: "Over the rate that was agreed",
+            meaning: "Ask again after the time Retry-After says. RateLimit-Policy has the rates, RateLimit what is "
+                + "left."),
+        Entry(
             code: "too_many_streams", status: 429, title: "Too many streams",
             meaning: "Close some, or follow several channels with one stream."),
         Entry(

@@ -21,6 +21,8 @@ public struct APIKey: Sendable {
     public var types: [NamePattern]
     public var expires: Timetoken?
     public var created: Timetoken
+    /// What it is held to beside its app's rates.
+    public var rates = RatePolicies()
 
     public init(
         id: String, space: SpaceID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
@@ -56,6 +58,7 @@ extension APIKey {
             writer.member("types", types.map(\.description))
             if let expires { writer.member("expires", expires.description) }
             writer.member("created", created.description)
+            rates.printMembers(to: &writer)
             writer.endObject()
         }
     }
@@ -71,6 +74,7 @@ extension APIKey {
             types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
             expires: root["expires"]?.string.flatMap { Timetoken(text: $0) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
+        rates = RatePolicies(root)
     }
 }
 

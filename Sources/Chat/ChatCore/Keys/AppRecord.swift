@@ -20,6 +20,10 @@ public struct AppRecord: Sendable {
     /// PubNub's clients need an access token for whatever they do, or sign it.
     public var demandsTokens = false
     public var created: Timetoken
+    /// What all its callers together are held to.
+    public var rates = RatePolicies()
+    /// The meters of that; nil where there is nothing to hold, and before the key ring has it.
+    public internal(set) var meters: RateMeters?
 
     public init(
         space: SpaceID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
@@ -51,6 +55,7 @@ extension AppRecord {
             if requiresDeclaredTypes { writer.member("require_declared_types", true) }
             if demandsTokens { writer.member("demand_tokens", true) }
             writer.member("created", created.description)
+            rates.printMembers(to: &writer)
             writer.endObject()
         }
     }
@@ -69,5 +74,6 @@ extension AppRecord {
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
         demandsTokens = root["demand_tokens"]?.boolean ?? false
+        rates = RatePolicies(root)
     }
 }

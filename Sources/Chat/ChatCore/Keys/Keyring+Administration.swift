@@ -20,12 +20,12 @@ extension Keyring {
     /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.
     public func issueKey(
         name: String, scopes: Scopes, channels: [NamePattern], types: [NamePattern], expires: Timetoken?,
-        by caller: Caller
+        rates: RatePolicies = RatePolicies(), by caller: Caller
     ) async throws(ChatError) -> IssuedKey {
         let text = SystemRandomSource().token(prefix: "parley_")
         let key = try await addKey(
             name: name, proof: .text(digest: Self.digest(of: text)), scopes: scopes, channels: channels, types: types,
-            expires: expires, by: caller)
+            expires: expires, rates: rates, by: caller)
         return IssuedKey(key: key, text: text)
     }
 
@@ -34,15 +34,16 @@ extension Keyring {
     /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.
     public func addKey(
         name: String, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
-        expires: Timetoken?, by caller: Caller
+        expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
     ) async throws(ChatError) -> APIKey {
         try caller.demand(.admin)
         guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
         let channels = try Selection.narrow(channels, to: caller.channels, what: "channel")
         let types = try Selection.narrow(types, to: caller.types, what: "type")
-        let key = Self.newKey(
+        var key = Self.newKey(
             name: name, in: caller.space, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
             types: types.isEmpty ? [.all] : types, expires: expires, now: clock.now)
+        key.rates = rates
         try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
         return key
     }
@@ -53,6 +54,23 @@ extension Keyring {
         return contents.withLock { contents in
             contents.keys.values.filter { $0.space == caller.space }.sorted { $0.created < $1.created }
         }
+    }
+
+    /// Changes what a key is held to.
+    public func setRates(_ rates: RatePolicies, ofKey id: String, by caller: Caller) async throws(ChatError) {
+        guard var key = try keys(of: caller).first(where: { $0.id == id }) else {
+            throw ChatError(.notFound, "no such key")
+        }
+        key.rates = rates
+        try await write([RecordChange(key.recordKey, body: key.body, demand: .present)])
+    }
+
+    /// Changes what an app is held to. For operators: the app's own admins would lift it.
+    public func setRates(_ rates: RatePolicies, ofApp space: SpaceID, by caller: Caller) async throws(ChatError) {
+        try Self.demandOperator(caller)
+        guard var app = app(space) else { throw ChatError(.notFound, "no such app") }
+        app.rates = rates
+        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
     }
 
     /// Removes a key; what it opened is closed.

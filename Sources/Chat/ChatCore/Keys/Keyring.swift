@@ -14,13 +14,42 @@ public final class Keyring: Sendable {
         var byDigest: [String: RecordKey] = [:]
         /// The keys that sign tokens, by their ids, which are unique in the gateway.
         var signing: [String: RecordKey] = [:]
+        /// What the deployment holds keys and apps to that say nothing themselves.
+        let keyDefaults: RatePolicies
+        let appDefaults: RatePolicies
+
+        var meters: [RecordKey: RateMeters] = [:]
+
+        init(_ limits: Limits) {
+            keyDefaults = RatePolicies(
+                requests: RatePolicy(default: limits.keyRequestsPerSecond, in: .seconds(1)))
+            appDefaults = RatePolicies(
+                requests: RatePolicy(default: limits.appRequestsPerSecond, in: .seconds(1)),
+                events: RatePolicy(default: limits.appEventsPerDay, in: .seconds(24 * 3600)))
+        }
 
         mutating func put(_ app: AppRecord?, for space: SpaceID) {
-            if let old = apps[space], bySubscribeKey[ExactText(old.subscribeKey)] == space {
-                bySubscribeKey[ExactText(old.subscribeKey)] = nil
+            var app = app
+            let former = apps[space]
+            if let former, bySubscribeKey[ExactText(former.subscribeKey)] == space {
+                bySubscribeKey[ExactText(former.subscribeKey)] = nil
+            }
+            if let rates = app?.rates {
+                app?.meters = RateMeters(
+                    rates.completed(by: appDefaults), name: "app", former: former?.meters)
             }
             apps[space] = app
             if let app { bySubscribeKey[ExactText(app.subscribeKey)] = space }
+            if app?.meters != nil || former?.meters != nil {
+                for key in keys.values where key.space == space { meter(key) }
+            }
+        }
+
+        /// Brings the meters of a key in line with its policies and its app's.
+        mutating func meter(_ key: APIKey) {
+            meters[key.recordKey] = RateMeters(
+                key.rates.completed(by: keyDefaults), name: "key", next: apps[key.space]?.meters,
+                former: meters[key.recordKey])
         }
 
         /// Puts a key, or takes it away. Returns what was there.
@@ -37,6 +66,7 @@ public final class Keyring: Sendable {
             case .signature: signing[record.id] = record
             case nil: break
             }
+            if let key { meter(key) } else { meters[record] = nil }
             return old
         }
     }
@@ -45,11 +75,12 @@ public final class Keyring: Sendable {
     let mirror: RecordMirror
     let clock: WallClock
     let vault: Vault
-    let contents = Lock(Contents())
+    let contents: Lock<Contents>
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
     private let appObservers = Lock<[@Sendable (SpaceID) -> Void]>([])
 
-    init(directory: any Directory, clock: WallClock, vault: Vault) {
+    init(directory: any Directory, clock: WallClock, vault: Vault, limits: Limits) {
+        contents = Lock(Contents(limits))
         self.directory = directory
         mirror = RecordMirror([.app, .key], of: directory)
         self.clock = clock
@@ -124,10 +155,13 @@ public final class Keyring: Sendable {
 
     private static func caller(_ key: APIKey, _ contents: Contents, _ now: Timetoken) -> Caller? {
         if let expires = key.expires, expires <= now { return nil }
-        return Caller(
+        var caller = Caller(
             space: key.space, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
             expires: key.expires,
             isOperator: key.scopes.contains(.admin) && contents.apps[key.space]?.isFirst == true)
+        // Looking into an empty table costs nothing.
+        caller.meters = contents.meters[key.recordKey]
+        return caller
     }
 }
 

@@ -58,7 +58,8 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     /// Deleted channels whose members are still to be removed.
     case sweep = 24
     case eventType = 20, schemaVersion = 21
-    case setting = 30, revokedToken = 31
+    /// What was changed by administration, when and by whom.
+    case setting = 30, revokedToken = 31, audit = 32
 }
 
 public struct RecordKey: Hashable, Sendable {

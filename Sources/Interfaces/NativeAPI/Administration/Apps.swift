@@ -57,18 +57,21 @@ extension NativeAPI {
         return .json(body.bytes, headers: [Self.noStore])
     }
 
-    /// `PATCH /v1/apps/{id}`: what an app's own admin decides.
+    /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let space = SpaceID(request.name("id"))
-        guard space == caller.space else { throw ChatError(.notFound, "no such app, or not the credential's own") }
-        try caller.demand(.admin)
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["require_declared_types", "demand_tokens"])
-        if let isRequired = try fields.boolean("require_declared_types") {
-            try await service.chat(for: caller).setRequiresDeclaredTypes(isRequired)
+        guard space == caller.space || caller.isOperator, let former = service.keyring.app(space) else {
+            throw ChatError(.notFound, "no such app, or not the credential's own")
         }
-        if let isDemanded = try fields.boolean("demand_tokens") {
-            try await service.keyring.setDemandsTokens(isDemanded, by: caller)
+        try caller.demand(.admin)
+        let fields = try Fields(
+            request.body.bytes, limits: limits,
+            known: ["require_declared_types", "demand_tokens"] + RatePolicies.memberNames)
+        try await patchOwn(space, fields, caller)
+        if RatePolicies.memberNames.contains(where: fields.has) {
+            let rates = try RatePolicies(fields, former: former.rates)
+            try await service.keyring.setRates(rates, ofApp: space, by: caller)
         }
         guard let app = service.keyring.app(space) else { throw ChatError(.notFound, "no such app") }
         return .json(
@@ -77,6 +80,17 @@ extension NativeAPI {
                 app.printMembers(to: &writer)
                 writer.endObject()
             }.bytes)
+    }
+
+    private func patchOwn(_ space: SpaceID, _ fields: Fields, _ caller: Caller) async throws {
+        let isRequired = try fields.boolean("require_declared_types")
+        let isDemanded = try fields.boolean("demand_tokens")
+        guard isRequired != nil || isDemanded != nil else { return }
+        guard space == caller.space else {
+            throw ChatError(.forbidden, "only the app's own admins decide about its types and tokens")
+        }
+        if let isRequired { try await service.chat(for: caller).setRequiresDeclaredTypes(isRequired) }
+        if let isDemanded { try await service.keyring.setDemandsTokens(isDemanded, by: caller) }
     }
 
     /// `DELETE /v1/apps/{id}`
@@ -105,6 +119,7 @@ extension AppRecord {
         }
         writer.member("require_declared_types", requiresDeclaredTypes)
         writer.member("demand_tokens", demandsTokens)
+        rates.print(to: &writer)
         writer.member("created_at", created.timestamp)
     }
 

@@ -5,7 +5,7 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    private static let keyMembers = ["name", "scopes", "channels", "types", "expires_at", "jwt"]
+    private static let keyMembers = ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames
 
     /// `GET /v1/keys`
     func getKeys(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -24,7 +24,8 @@ extension NativeAPI {
         let key = try await service.keyring.addKey(
             name: try fields.string("name") ?? "", proof: signature ?? .text(digest: Keyring.digest(of: text)),
             scopes: try scopes(fields), channels: try keyPatterns("channels", fields) ?? [.all],
-            types: try keyPatterns("types", fields) ?? [.all], expires: try expiry(fields), by: caller)
+            types: try keyPatterns("types", fields) ?? [.all], expires: try expiry(fields),
+            rates: try RatePolicies(fields), by: caller)
         let body = JSONText { key.print(to: &$0, text: signature == nil ? text : nil) }
         return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + key.id), Self.noStore])
     }
@@ -54,6 +55,22 @@ extension NativeAPI {
             throw ChatError(.notFound, "no such key")
         }
         return .json(JSONText { key.print(to: &$0) }.bytes)
+    }
+
+    /// `PATCH /v1/keys/{id}`: what it is held to. The rest of a key is what it was made with.
+    func patchKey(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let id = request.name("id")
+        func key() throws(ChatError) -> APIKey {
+            guard let key = try service.keyring.keys(of: caller).first(where: { $0.id == id }) else {
+                throw ChatError(.notFound, "no such key")
+            }
+            return key
+        }
+        let fields = try Fields(request.body.bytes, limits: limits, known: RatePolicies.memberNames)
+        try await service.keyring.setRates(
+            try RatePolicies(fields, former: try key().rates), ofKey: id, by: caller)
+        return .json(JSONText { [key = try key()] in key.print(to: &$0) }.bytes)
     }
 
     /// `DELETE /v1/keys/{id}`
@@ -128,6 +145,7 @@ extension APIKey {
         writer.member("channels", channels.map(\.description))
         writer.member("types", types.map(\.description))
         if let expires { writer.member("expires_at", expires.timestamp) } else { writer.nullMember("expires_at") }
+        rates.print(to: &writer)
         writer.member("created_at", created.timestamp)
         writer.endObject()
     }

@@ -64,8 +64,13 @@ extension NativeAPI {
     private func streamCaller(
         of request: Request, _ parameters: Parameters
     ) throws(ChatError) -> (Caller, StreamTicket?) {
-        guard let text = try parameters.text("ticket") else { return (try caller(of: request), nil) }
+        guard let text = try parameters.text("ticket") else {
+            let caller = try caller(of: request)
+            try caller.meters?.admitRequest(at: service.clock.now)
+            return (caller, nil)
+        }
         let (caller, ticket) = try streams.tickets.caller(of: text)
+        try caller.meters?.admitRequest(at: service.clock.now)
         return (caller, ticket)
     }
 

@@ -37,9 +37,11 @@ struct StreamTicket: Sendable, Equatable {
         let selection = Selection(channels: ChannelSet(space: space, patterns: channels), types: types)
         guard selection.isPermitted(to: key) else { return nil }
         let needsAdmin = channels.contains(.exact(ChannelID.systemName))
-        return Caller(
+        var caller = Caller(
             space: space, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
             types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
+        caller.meters = key.meters
+        return caller
     }
 }
 

@@ -11,7 +11,9 @@ struct Keyset: Sendable {
     /// Who comes with the keys: they read, write and delete, as long as no access tokens narrow that. They name no user;
     /// whom a request names is a claim.
     var caller: Caller {
-        Caller(space: space, credential: app.subscribeKey, scopes: [.emit, .read, .manage])
+        var caller = Caller(space: space, credential: app.subscribeKey, scopes: [.emit, .read, .manage])
+        caller.meters = app.meters
+        return caller
     }
 
     /// - Throws: `invalidSubscribeKey`.

@@ -1,0 +1,64 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// What keys and apps are held to: `rate_limit` counts requests, `event_quota` events. Each is a quantity in a window.
+extension RatePolicies {
+    static let memberNames = ["rate_limit", "event_quota"]
+    private static let quantities = 1...1_000_000_000_000
+    private static let windows = 1...31 * 24 * 3600
+
+    /// - Parameter former: what holds where a member is left out; `null` takes a policy away.
+    init(_ fields: Fields, former: RatePolicies = RatePolicies()) throws(ChatError) {
+        self = former
+        if fields.has("rate_limit") { requests = try Self.policy("rate_limit", fields) }
+        if fields.has("event_quota") { events = try Self.policy("event_quota", fields) }
+    }
+
+    private static func policy(_ name: String, _ fields: Fields) throws(ChatError) -> RatePolicy? {
+        guard let policy = try fields.object(name, known: ["quantity", "window_seconds"]) else { return nil }
+        let quantity = try policy.required("quantity", try policy.integer("quantity", in: quantities))
+        let window = try policy.required("window_seconds", try policy.integer("window_seconds", in: windows))
+        return RatePolicy(quantity, in: .seconds(window))
+    }
+
+    func print(to writer: inout JSONWriter) {
+        writer.key("rate_limit")
+        if let requests { writer.raw(requests.text) } else { writer.null() }
+        writer.key("event_quota")
+        if let events { writer.raw(events.text) } else { writer.null() }
+    }
+}
+
+extension NativeAPI {
+    /// Runs `work` if the caller's rates allow another request, and says in the answer what is left of them.
+    ///
+    /// Kept apart from `asCaller`: who is held to nothing pays nothing for it.
+    func held(
+        to meters: RateMeters, _ work: () async throws -> Response
+    ) async throws -> Response {
+        do {
+            try meters.admitRequest(at: service.clock.now)
+            var response = try await work()
+            // A stream's head is its own; what it costs was said by nobody, as it lasts.
+            if case .stream = response.body { return response }
+            response.headers += fields(of: meters)
+            return response
+        } catch {
+            guard var problem = Self.translated(error) as? Problem else { throw error }
+            problem.headers += fields(of: meters)
+            throw problem
+        }
+    }
+
+    /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+    private func fields(of meters: RateMeters) -> [(name: String, value: String)] {
+        let states = meters.states(at: service.clock.now)
+        let policies = states.map { "\"\($0.name)\";q=\($0.policy.quantity);w=\($0.policy.window.components.seconds)" }
+        let left = states.map { "\"\($0.name)\";r=\($0.left);t=\($0.full)" }
+        return [
+            ("RateLimit-Policy", policies.joined(separator: ", ")), ("RateLimit", left.joined(separator: ", ")),
+        ]
+    }
+}

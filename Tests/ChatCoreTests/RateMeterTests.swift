@@ -1,0 +1,56 @@
+import ChatModel
+import Testing
+
+@Suite("Rate meters") struct RateMeterTests {
+    private let now = Timetoken(17_324_123_456_789_012)
+
+    @Test("lets a window's quantity pass at once, then as many as the time gives back")
+    func burstAndRefill() {
+        let meter = RateMeter(RatePolicy(10, in: .seconds(10)))
+        #expect((0..<10).allSatisfy { _ in meter.take(1, at: now) == nil })
+        #expect(meter.take(1, at: now) == .seconds(1))
+        #expect(meter.state(at: now) == (left: 0, full: 10))
+        let later = now.adding(.milliseconds(2500))
+        #expect(meter.state(at: later).left == 2)
+        #expect(meter.take(2, at: later) == nil)
+        #expect(meter.take(1, at: later) == .milliseconds(500))
+    }
+
+    @Test("lets what is larger than the window pass when nothing was taken before")
+    func largerThanTheWindow() {
+        let meter = RateMeter(RatePolicy(5, in: .seconds(10)))
+        #expect(meter.take(500, at: now) == nil)
+        #expect(meter.take(1, at: now) == .seconds(2))
+    }
+
+    @Test("counts as full after the clock was set back")
+    func clockStepsBack() {
+        let meter = RateMeter(RatePolicy(1, in: .seconds(10)))
+        #expect(meter.take(1, at: now) == nil)
+        #expect(meter.take(1, at: now.adding(.seconds(-3600))) == nil)
+        #expect(meter.take(1, at: now.adding(.seconds(-3600))) == .seconds(10))
+    }
+
+    @Test("lets no more pass than there are when many take at once")
+    func concurrentTakers() async {
+        let meter = RateMeter(RatePolicy(1000, in: .seconds(3600)))
+        let passed = await withTaskGroup(of: Int.self) { [now] group in
+            for _ in 0..<8 {
+                group.addTask { (0..<500).count { _ in meter.take(1, at: now) == nil } }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(passed == 1000)
+    }
+
+    @Test("keeps the bucket of a policy that stays the same")
+    func formerMeters() throws {
+        let policies = RatePolicies(requests: RatePolicy(1, in: .seconds(60)))
+        let first = try #require(RateMeters(policies, name: "key"))
+        try first.admitRequest(at: now)
+        let second = try #require(RateMeters(policies, name: "key", former: first))
+        #expect(throws: ChatError.self) { try second.admitRequest(at: now) }
+        let changed = RatePolicies(requests: RatePolicy(2, in: .seconds(60)))
+        try #require(RateMeters(changed, name: "key", former: first)).admitRequest(at: now)
+    }
+}

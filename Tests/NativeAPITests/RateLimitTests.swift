@@ -1,0 +1,117 @@
+import ChatModel
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+@Suite("Rate limits") struct RateLimitTests {
+    private static let event = #"{"type":"order.paid","data":{}}"#
+
+    private static func key(_ api: APIFixture, _ members: String) async throws -> (id: String, text: String) {
+        let made = await api.call(.post, "/v1/keys", #"{"scopes":["emit","read"],\#(members)}"#)
+        #expect(made.status == 201)
+        return (try #require(made["id"]?.string), try #require(made["key"]?.string))
+    }
+
+    @Test("says in every answer what is left, and refuses what is over it with the time to wait")
+    func keyLimit() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""rate_limit":{"quantity":2,"window_seconds":60}"#)
+            let first = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text)
+            #expect(first.status == 201)
+            #expect(first.header("RateLimit-Policy") == #""key";q=2;w=60"#)
+            #expect(first.header("RateLimit") == #""key";r=1;t=30"#)
+            // A refusal costs as much as any request.
+            #expect(await api.call(.get, "/v1/keys", key: key.text).header("RateLimit") == #""key";r=0;t=60"#)
+            let refused = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text)
+            #expect(refused.status == 429 && refused.code == "quota_exceeded")
+            #expect(refused["type"]?.string == "https://iana.org/assignments/http-problem-types#quota-exceeded")
+            #expect(refused["violated-policies"]?.elements?.compactMap(\.string) == ["key"])
+            #expect(refused["retryable"]?.boolean == true)
+            #expect(refused.header("Retry-After") == "30")
+            #expect(refused.header("RateLimit-Policy") == #""key";q=2;w=60"#)
+            api.time.advance(.seconds(30))
+            #expect(await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text).status == 201)
+        }
+    }
+
+    @Test("counts the events of a batch against the quota, and says so to streams and tickets as well")
+    func eventQuota() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""event_quota":{"quantity":3,"window_seconds":86400}"#)
+            let batch =
+                #"{"mode":"atomic","events":[{"channel":"a","type":"x","data":1},{"channel":"a","type":"x","data":2}]}"#
+            #expect(await api.call(.post, "/v1/events/batch", batch, key: key.text).status == 200)
+            let refused = await api.call(.post, "/v1/events/batch", batch, key: key.text)
+            #expect(refused.status == 429)
+            #expect(refused["violated-policies"]?.elements?.compactMap(\.string) == ["key-events"])
+            #expect(await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text).status == 201)
+            #expect(await api.call(.get, "/v1/channels/a/events/count", key: key.text)["count"]?.integer == 3)
+        }
+    }
+
+    @Test("repeats the answer to a repeat although the quota is used up")
+    func repeats() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""event_quota":{"quantity":1,"window_seconds":86400}"#)
+            let header = [(name: "Idempotency-Key", value: "one")]
+            let first = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text, headers: header)
+            let second = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text, headers: header)
+            #expect(second.status == 201 && second["id"]?.string == first["id"]?.string)
+        }
+    }
+
+    @Test("changes and takes away what a key is held to, and leaves its app's limit")
+    func patched() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""rate_limit":{"quantity":1,"window_seconds":60}"#)
+            _ = await api.call(.get, "/v1/channels/a/events", key: key.text)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: key.text).status == 429)
+            let free = await api.call(.patch, "/v1/keys/\(key.id)", #"{"rate_limit":null}"#)
+            #expect(free.status == 200 && free["rate_limit"]?.isNull == true)
+            let answer = await api.call(.get, "/v1/channels/a/events", key: key.text)
+            #expect(answer.status == 200 && answer.header("RateLimit") == nil)
+            let app = await api.call(
+                .patch, "/v1/apps/default", #"{"rate_limit":{"quantity":1,"window_seconds":1}}"#)
+            #expect(app["rate_limit"]?["quantity"]?.integer == 1)
+            let last = await api.call(.get, "/v1/channels/a/events", key: key.text)
+            #expect(last.header("RateLimit") == #""app";r=0;t=1"#)
+            // All keys of the app share it.
+            #expect(await api.call(.get, "/v1/keys").status == 429)
+            api.time.advance(.seconds(1))
+            #expect(await api.call(.patch, "/v1/apps/default", #"{"rate_limit":null}"#).status == 200)
+        }
+    }
+
+    @Test("lets operators alone set an app's rates, of any app")
+    func operatorsOnly() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/apps", #"{"name":"acme"}"#)
+            let (id, own) = (try #require(made["id"]?.string), try #require(made["admin_key"]?.string))
+            let quota = #"{"event_quota":{"quantity":5,"window_seconds":86400}}"#
+            #expect(await api.call(.patch, "/v1/apps/\(id)", quota, key: own).status == 403)
+            #expect(await api.call(.patch, "/v1/apps/\(id)", quota)["event_quota"]?["quantity"]?.integer == 5)
+            #expect(await api.call(.patch, "/v1/apps/\(id)", #"{"demand_tokens":true}"#).status == 403)
+            #expect(await api.call(.patch, "/v1/apps/\(id)", #"{"demand_tokens":true}"#, key: own).status == 200)
+        }
+    }
+
+    @Test("holds every key to the deployment's default")
+    func defaults() async throws {
+        var limits = Limits()
+        limits.keyRequestsPerSecond = 1
+        try await APIFixture.run(limits: limits) { api in
+            #expect(await api.call(.get, "/v1/keys").status == 200)
+            #expect(await api.call(.get, "/v1/keys").status == 429)
+        }
+    }
+
+    @Test("refuses policies that say nothing", arguments: ["{}", #"{"quantity":0,"window_seconds":1}"#, "5"])
+    func malformed(policy: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, "/v1/keys", #"{"scopes":["read"],"rate_limit":\#(policy)}"#)
+            #expect(answer.status == 400)
+        }
+    }
+}
