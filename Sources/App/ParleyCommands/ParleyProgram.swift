@@ -79,6 +79,7 @@ struct ParleyCommand: AsyncParsableCommand {
                     WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
                     SourcesCommand.self,
                     KeysCommand.self,
+                    AuditCommand.self,
                     AppsCommand.self,
                 ]),
             CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),

@@ -78,7 +78,7 @@ public final class RecordMirror: Sendable {
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
         let turn = turns.withLock { $0 }
-        let records = try await directory.write(changes, events: events)
+        let records = try await writeNoted(changes, events)
         let written = zip(changes, records).filter { kinds.contains($0.0.key.kind) }
         let isApplied = take(turn) {
             for (change, record) in written { apply(change.key, change.body == nil ? nil : record) }
@@ -92,6 +92,21 @@ public final class RecordMirror: Sendable {
                 retryAfter: .seconds(1))
         }
         return records
+    }
+
+    /// Writes the entry of the deed under way beside its changes, if there is one.
+    private func writeNoted(
+        _ changes: [RecordChange], _ events: [EventDraft]
+    ) async throws(ChatError) -> [Record] {
+        guard let entry = AuditNote.change(beside: changes) else {
+            return try await directory.write(changes, events: events)
+        }
+        do throws(ChatError) {
+            return Array(try await directory.write(changes + [entry], events: events).prefix(changes.count))
+        } catch {
+            AuditNote.takeBack()
+            throw error
+        }
     }
 
     /// Applies a record as it is now.

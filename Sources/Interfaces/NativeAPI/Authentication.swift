@@ -19,11 +19,18 @@ extension NativeAPI {
         { request in
             do {
                 let caller = try caller(of: request)
-                return try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request, caller) }
+                request.notes?.credential = caller.credential
+                guard let meters = caller.meters else { return try await act(request, caller, action) }
+                return try await held(to: meters) { try await act(request, caller, action) }
             } catch {
+                await noteFailedSignIn(request, error)
                 throw Self.translated(error)
             }
         }
+    }
+
+    private func act(_ request: Request, _ caller: Caller, _ action: CallerAction) async throws -> Response {
+        try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request, caller) }
     }
 
     /// The same for routes that need no API key: probes, and those that bring another proof.

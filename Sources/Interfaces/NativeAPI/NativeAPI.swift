@@ -97,7 +97,7 @@ public struct NativeAPI: Sendable {
 
     private func addReadRoutes(to router: inout Router) {
         router.add(.get, "/v1/channels/{channel}/events", handler: asCaller(getHistory))
-        router.add(.delete, "/v1/channels/{channel}/events", handler: asCaller(deleteHistory))
+        router.add(.delete, "/v1/channels/{channel}/events", handler: asAdministrator("events.delete", deleteHistory))
         router.add(.get, "/v1/channels/{channel}/events/count", handler: asCaller(getCount))
         router.add(.post, "/v1/history", body: smallBody, handler: asCaller(postHistory))
         router.add(.get, "/v1/events/{id}", handler: asCaller(getEvent))
@@ -106,70 +106,95 @@ public struct NativeAPI: Sendable {
 
     private func addAdministrationRoutes(to router: inout Router) {
         router.add(.get, "/v1/keys", handler: asCaller(getKeys))
-        router.add(.post, "/v1/keys", body: smallBody, handler: asCaller(postKey))
+        router.add(.post, "/v1/keys", body: smallBody, handler: asAdministrator("key.create", postKey))
         router.add(.get, "/v1/keys/{id}", handler: asCaller(getKey))
-        router.add(.delete, "/v1/keys/{id}", handler: asCaller(deleteKey))
-        router.add(.post, "/v1/tokens", body: smallBody, handler: asCaller(postToken))
+        router.add(.patch, "/v1/keys/{id}", body: smallBody, handler: asAdministrator("key.update", patchKey))
+        router.add(.delete, "/v1/keys/{id}", handler: asAdministrator("key.delete", deleteKey))
+        router.add(.post, "/v1/tokens", body: smallBody, handler: asAdministrator("token.create", postToken))
         router.add(.get, "/v1/apps", handler: asCaller(getApps))
-        router.add(.post, "/v1/apps", body: smallBody, handler: asCaller(postApp))
+        router.add(.post, "/v1/apps", body: smallBody, handler: asAdministrator("app.create", postApp))
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
-        router.add(.patch, "/v1/apps/{id}", body: smallBody, handler: asCaller(patchApp))
-        router.add(.delete, "/v1/apps/{id}", handler: asCaller(deleteApp))
+        router.add(.patch, "/v1/apps/{id}", body: smallBody, handler: asAdministrator("app.update", patchApp))
+        router.add(.delete, "/v1/apps/{id}", handler: asAdministrator("app.delete", deleteApp))
+        router.add(.get, "/v1/audit", handler: asCaller(getAudit))
     }
 
     private func addWebhookRoutes(to router: inout Router) {
         router.add(.get, "/v1/webhooks", handler: asCaller(getWebhooks))
-        router.add(.post, "/v1/webhooks", body: smallBody, handler: asCaller(postWebhook))
+        router.add(.post, "/v1/webhooks", body: smallBody, handler: asAdministrator("webhook.create", postWebhook))
         router.add(.get, "/v1/webhooks/{id}", handler: asCaller(getWebhook))
-        router.add(.patch, "/v1/webhooks/{id}", body: smallBody, handler: asCaller(patchWebhook))
-        router.add(.delete, "/v1/webhooks/{id}", handler: asCaller(deleteWebhook))
-        router.add(.post, "/v1/webhooks/{id}/enable", body: smallBody, handler: asCaller(enableWebhook))
-        router.add(.post, "/v1/webhooks/{id}/disable", body: smallBody, handler: asCaller(disableWebhook))
-        router.add(.post, "/v1/webhooks/{id}/rotate-secret", body: smallBody, handler: asCaller(rotateSecret))
+        router.add(
+            .patch, "/v1/webhooks/{id}", body: smallBody, handler: asAdministrator("webhook.update", patchWebhook))
+        router.add(.delete, "/v1/webhooks/{id}", handler: asAdministrator("webhook.delete", deleteWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/enable", body: smallBody,
+            handler: asAdministrator("webhook.enable", enableWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/disable", body: smallBody,
+            handler: asAdministrator("webhook.disable", disableWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/rotate-secret", body: smallBody,
+            handler: asAdministrator("webhook.rotate_secret", rotateSecret))
         router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))
         router.add(.post, "/v1/webhooks/{id}/preview", body: smallBody, handler: asCaller(previewWebhook))
-        router.add(.post, "/v1/webhooks/{id}/verify", body: smallBody, handler: asCaller(verifyWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/verify", body: smallBody,
+            handler: asAdministrator("webhook.verify", verifyWebhook))
         router.add(.get, "/.well-known/jwks.json", handler: asAnybody(getKeySet))
-        router.add(.post, "/v1/webhooks/{id}/replay", body: smallBody, handler: asCaller(replayWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/replay", body: smallBody,
+            handler: asAdministrator("webhook.replay", replayWebhook))
         router.add(.get, "/v1/webhooks/{id}/stats", handler: asCaller(getWebhookStats))
         router.add(.get, "/v1/deliveries", handler: asCaller(getDeliveries))
         router.add(.get, "/v1/deliveries/{id}", handler: asCaller(getDelivery))
-        router.add(.post, "/v1/deliveries/{id}/retry", body: smallBody, handler: asCaller(retryDelivery))
-        router.add(.post, "/v1/deliveries/redrive", body: smallBody, handler: asCaller(redriveDeliveries))
-        router.add(.post, "/v1/deliveries/purge", body: smallBody, handler: asCaller(purgeDeliveries))
+        router.add(
+            .post, "/v1/deliveries/{id}/retry", body: smallBody,
+            handler: asAdministrator("delivery.retry", retryDelivery))
+        router.add(
+            .post, "/v1/deliveries/redrive", body: smallBody,
+            handler: asAdministrator("delivery.redrive", redriveDeliveries))
+        router.add(
+            .post, "/v1/deliveries/purge", body: smallBody, handler: asAdministrator("delivery.purge", purgeDeliveries))
         router.add(.get, "/v1/jobs", handler: asCaller(getJobs))
         router.add(.get, "/v1/jobs/{id}", handler: asCaller(getJob))
-        router.add(.post, "/v1/jobs/{id}/pause", body: smallBody, handler: asCaller(pauseJob))
-        router.add(.post, "/v1/jobs/{id}/resume", body: smallBody, handler: asCaller(resumeJob))
-        router.add(.post, "/v1/jobs/{id}/cancel", body: smallBody, handler: asCaller(cancelJob))
+        router.add(.post, "/v1/jobs/{id}/pause", body: smallBody, handler: asAdministrator("job.pause", pauseJob))
+        router.add(.post, "/v1/jobs/{id}/resume", body: smallBody, handler: asAdministrator("job.resume", resumeJob))
+        router.add(.post, "/v1/jobs/{id}/cancel", body: smallBody, handler: asAdministrator("job.cancel", cancelJob))
     }
 
     private func addSubscriptionRoutes(to router: inout Router) {
         router.add(.get, "/v1/subscriptions", handler: asCaller(getSubscriptions))
-        router.add(.post, "/v1/subscriptions", body: smallBody, handler: asCaller(postSubscription))
+        router.add(
+            .post, "/v1/subscriptions", body: smallBody,
+            handler: asAdministrator("subscription.create", postSubscription))
         router.add(.get, "/v1/subscriptions/{id}", handler: asCaller(getSubscription))
-        router.add(.patch, "/v1/subscriptions/{id}", body: smallBody, handler: asCaller(patchSubscription))
-        router.add(.delete, "/v1/subscriptions/{id}", handler: asCaller(deleteSubscription))
+        router.add(
+            .patch, "/v1/subscriptions/{id}", body: smallBody,
+            handler: asAdministrator("subscription.update", patchSubscription))
+        router.add(
+            .delete, "/v1/subscriptions/{id}", handler: asAdministrator("subscription.delete", deleteSubscription))
         router.add(.post, "/v1/subscriptions/{id}/pull", body: smallBody, handler: asCaller(pullSubscription))
         router.add(.post, "/v1/subscriptions/{id}/ack", body: smallBody, handler: asCaller(acknowledge))
         router.add(.post, "/v1/subscriptions/{id}/nack", body: smallBody, handler: asCaller(refuseDeliveries))
         router.add(.post, "/v1/subscriptions/{id}/extend", body: smallBody, handler: asCaller(extendDeliveries))
-        router.add(.post, "/v1/subscriptions/{id}/seek", body: smallBody, handler: asCaller(seekSubscription))
+        router.add(
+            .post, "/v1/subscriptions/{id}/seek", body: smallBody,
+            handler: asAdministrator("subscription.seek", seekSubscription))
     }
 
     private func addSourceRoutes(to router: inout Router) {
         let inboundBody = BodyPolicy.collected(limit: inbound.gate.bodyLimitBytes)
         router.add(.get, "/v1/sources", handler: asCaller(getSources))
         router.add(.get, "/v1/sources/{id}", handler: asCaller(getSource))
-        router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asCaller(putSource))
-        router.add(.delete, "/v1/sources/{id}", handler: asCaller(deleteSource))
+        router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asAdministrator("source.put", putSource))
+        router.add(.delete, "/v1/sources/{id}", handler: asAdministrator("source.delete", deleteSource))
         router.add(.post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource))
         router.add(.get, "/v1/sources/{id}/mappings", handler: asCaller(getSourceMappings))
         router.add(.get, "/v1/sources/{id}/requests", handler: asCaller(getSourceRequests))
         router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
         router.add(
             .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
-            handler: asCaller(replaySourceRequest))
+            handler: asAdministrator("source.replay", replaySourceRequest))
         router.add(.post, "/in/{source}", body: inboundBody, handler: asAnybody(postInbound))
         router.add(.get, "/in/{source}", handler: asAnybody(greetInbound))
         router.add(.options, "/in/{source}", handler: asAnybody(greetInbound))
@@ -180,18 +205,25 @@ public struct NativeAPI: Sendable {
         let schemaBody = BodyPolicy.collected(limit: limits.schemaBytes + limits.batchBodyBytes)
         router.add(.get, "/v1/event-types", handler: asCaller(getEventTypes))
         router.add(.get, "/v1/event-types/{type}", handler: asCaller(getEventType))
-        router.add(.put, "/v1/event-types/{type}", body: smallBody, handler: asCaller(putEventType))
-        router.add(.delete, "/v1/event-types/{type}", handler: asCaller(deleteEventType))
+        router.add(
+            .put, "/v1/event-types/{type}", body: smallBody, handler: asAdministrator("event_type.put", putEventType))
+        router.add(.delete, "/v1/event-types/{type}", handler: asAdministrator("event_type.delete", deleteEventType))
         router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(getSchemaVersions))
-        router.add(.post, "/v1/event-types/{type}/versions", body: schemaBody, handler: asCaller(postSchemaVersion))
+        router.add(
+            .post, "/v1/event-types/{type}/versions", body: schemaBody,
+            handler: asAdministrator("schema.create", postSchemaVersion))
         router.add(.get, "/v1/event-types/{type}/versions/{version}", handler: asCaller(getSchemaVersion))
         router.add(.post, "/v1/event-types/{type}/validate", body: smallBody, handler: asCaller(postTypeValidation))
         router.add(.post, "/v1/event-types/{type}/infer", body: smallBody, handler: asCaller(postInference))
         router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(getCandidate))
-        router.add(.put, "/v1/event-types/{type}/candidate", body: schemaBody, handler: asCaller(putCandidate))
-        router.add(.delete, "/v1/event-types/{type}/candidate", handler: asCaller(deleteCandidate))
         router.add(
-            .post, "/v1/event-types/{type}/candidate/promote", body: smallBody, handler: asCaller(promoteCandidate))
+            .put, "/v1/event-types/{type}/candidate", body: schemaBody,
+            handler: asAdministrator("candidate.put", putCandidate))
+        router.add(
+            .delete, "/v1/event-types/{type}/candidate", handler: asAdministrator("candidate.delete", deleteCandidate))
+        router.add(
+            .post, "/v1/event-types/{type}/candidate/promote", body: smallBody,
+            handler: asAdministrator("candidate.promote", promoteCandidate))
         router.add(.get, "/v1/asyncapi.json", handler: asCaller(getAsyncAPI))
     }
 

@@ -5,7 +5,8 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    private static let keyMembers = ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames
+    private static let keyMembers =
+        ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames
 
     /// `GET /v1/keys`
     func getKeys(_ request: Request, _ caller: Caller) async throws -> Response {

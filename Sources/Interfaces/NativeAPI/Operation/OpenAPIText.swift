@@ -1376,6 +1376,22 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
+            patch:
+              operationId: patchKey
+              tags: [keys]
+              summary: Change what an API key is held to
+              description: The rest of a key is what it was made with. Needs the scope `admin`.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Rates'}}}}
+              responses:
+                '200':
+                  description: The key
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Key'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '404': {$ref: '#/components/responses/NotFound'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
             delete:
               operationId: deleteKey
               tags: [keys]
@@ -1468,7 +1484,9 @@ enum OpenAPIText {
               operationId: patchApp
               tags: [keys]
               summary: Change an app
-              description: Needs an `admin` key of the app itself.
+              description: |
+                Needs an `admin` key of the app itself; `rate_limit` and `event_quota`, to which all its callers together are held,
+                one of the first app.
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/AppPatch'}}}}
               responses:
                 '200':
@@ -1493,6 +1511,44 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/NotFound'}
                 '409': {$ref: '#/components/responses/Conflict'}
                 '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/audit:
+            get:
+              operationId: getAudit
+              tags: [keys]
+              summary: Read the audit log
+              description: |
+                What was changed by administration: who did what to which resource, when and from where; and what was refused for
+                want of a right. Without bodies and secrets. Sign-ins with credentials that do not hold (`sign_in`) stand among the
+                entries of the first app, as far as they are not too many to be kept. Entries stay for 90 days unless the gateway is
+                set otherwise. Needs the scope `admin`.
+              parameters:
+                - name: actor
+                  in: query
+                  description: The id of a credential.
+                  schema: {type: string}
+                - name: action
+                  in: query
+                  description: An action, or all of a subject, `key.*`.
+                  schema: {type: string}
+                - {name: resource, in: query, schema: {type: string}}
+                - {name: result, in: query, schema: {enum: [done, refused]}}
+                - {$ref: '#/components/parameters/after'}
+                - {$ref: '#/components/parameters/before'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/pageCursor'}
+              responses:
+                '200':
+                  description: A page of entries, newest first
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Listing'}]
+                        properties: {data: {type: array, items: {$ref: '#/components/schemas/AuditEntry'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
 
           /v1/webhooks:
             get:
@@ -4984,6 +5040,8 @@ enum OpenAPIText {
                 channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
                 types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, default: ['*']}
                 expires_at: {type: [string, 'null'], format: date-time}
+                rate_limit: {$ref: '#/components/schemas/RateLimit'}
+                event_quota: {$ref: '#/components/schemas/EventQuota'}
                 jwt: {$ref: '#/components/schemas/SigningKey'}
 
             SigningKey:
@@ -5012,6 +5070,32 @@ enum OpenAPIText {
               properties:
                 token: {type: string}
                 expires_at: {type: string, format: date-time}
+
+            RatePolicy:
+              type: object
+              required: [quantity, window_seconds]
+              additionalProperties: false
+              properties:
+                quantity: {type: integer, minimum: 1, maximum: 1000000000000}
+                window_seconds: {type: integer, minimum: 1, maximum: 2678400}
+
+            RateLimit:
+              description: |
+                How many requests a window allows, at once or spread over it; past it 429 `quota_exceeded`. Null: the gateway's
+                default, which is none unless it is set. What is left is said by `RateLimit` in every answer, and begins anew when
+                the gateway does.
+              oneOf: [{$ref: '#/components/schemas/RatePolicy'}, {type: 'null'}]
+
+            EventQuota:
+              description: The same for events emitted, each of a batch counted.
+              oneOf: [{$ref: '#/components/schemas/RatePolicy'}, {type: 'null'}]
+
+            Rates:
+              type: object
+              additionalProperties: false
+              properties:
+                rate_limit: {$ref: '#/components/schemas/RateLimit'}
+                event_quota: {$ref: '#/components/schemas/EventQuota'}
 
             ByWhom:
               type: object
@@ -5076,7 +5160,7 @@ enum OpenAPIText {
 
             Key:
               type: object
-              required: [id, name, scopes, channels, types, expires_at, created_at]
+              required: [id, name, scopes, channels, types, expires_at, rate_limit, event_quota, created_at]
               properties:
                 id: {type: string}
                 name: {type: string}
@@ -5084,12 +5168,30 @@ enum OpenAPIText {
                 channels: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
                 types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
                 expires_at: {type: [string, 'null'], format: date-time}
+                rate_limit: {$ref: '#/components/schemas/RateLimit'}
+                event_quota: {$ref: '#/components/schemas/EventQuota'}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 jwt: {$ref: '#/components/schemas/SigningKey'}
 
             IssuedKey:
               allOf: [{$ref: '#/components/schemas/Key'}]
               properties: {key: {type: string, description: 'Shown once; not there for a key with `jwt`.'}}
+
+            AuditEntry:
+              type: object
+              required: [id, at, timetoken, action, actor, user, address, resource, code, request_id, result]
+              properties:
+                id: {type: string}
+                at: {$ref: '#/components/schemas/Timestamp'}
+                timetoken: {$ref: '#/components/schemas/Timetoken'}
+                action: {type: string, description: 'A subject, a dot, a verb: `key.create`. Or `sign_in`.'}
+                actor: {type: [string, 'null'], description: 'The id of the credential; null for one that does not hold.'}
+                user: {type: [string, 'null'], description: The user the credential speaks for.}
+                address: {type: [string, 'null'], description: Where the request came from. Behind a proxy this is the proxy.}
+                resource: {type: [string, 'null']}
+                code: {type: [string, 'null'], description: Why it was refused.}
+                request_id: {type: [string, 'null']}
+                result: {enum: [done, refused]}
 
             NewApp:
               type: object
@@ -5101,13 +5203,15 @@ enum OpenAPIText {
 
             App:
               type: object
-              required: [id, name, retention_hours, require_declared_types, demand_tokens, created_at]
+              required: [id, name, retention_hours, require_declared_types, demand_tokens, rate_limit, event_quota, created_at]
               properties:
                 id: {type: string}
                 name: {type: string}
                 retention_hours: {type: [integer, 'null']}
                 require_declared_types: {type: boolean, description: Events of types that are not declared are refused.}
                 demand_tokens: {type: boolean, description: PubNub's clients need an access token or a signature.}
+                rate_limit: {$ref: '#/components/schemas/RateLimit'}
+                event_quota: {$ref: '#/components/schemas/EventQuota'}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
 
             AppPatch:
@@ -5120,6 +5224,8 @@ enum OpenAPIText {
                 demand_tokens:
                   type: boolean
                   description: Have PubNub's clients show an access token, or sign, for whatever they do.
+                rate_limit: {$ref: '#/components/schemas/RateLimit'}
+                event_quota: {$ref: '#/components/schemas/EventQuota'}
 
             AppWithKeys:
               allOf: [{$ref: '#/components/schemas/App'}]
@@ -5160,6 +5266,10 @@ enum OpenAPIText {
                 line: {type: integer, description: Where JSON could not be read.}
                 column: {type: integer}
                 limit_bytes: {type: integer}
+                violated-policies:
+                  type: array
+                  items: {type: string}
+                  description: Which rates were exceeded, by their names in `RateLimit-Policy`.
                 event_type: {type: string, description: 'The event type whose schema is spoken of.'}
                 schema_version: {type: integer, description: The version the payload was held against.}
                 compatibility: {type: string, description: What the new version had to be.}

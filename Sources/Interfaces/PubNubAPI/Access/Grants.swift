@@ -20,6 +20,7 @@ extension PubNubAPI {
         let grant = try Grant(payload)
         let token = AccessToken.text(
             grant.members(at: service.clock.now), secret: Secret(text: keyset.app.secretKey))
+        await note("token.grant", request, keyset)
         return Self.success { $0.member("token", token) }
     }
 
@@ -32,7 +33,16 @@ extension PubNubAPI {
         }
         guard token.expires > service.clock.now else { throw WireError.invalidToken("Token is expired.") }
         try await chat(keyset, for: request).revoke(token: text.bareToken, until: token.expires)
+        await note("token.revoke", request, keyset)
         return Self.success { _ in }
+    }
+
+    /// Who signs has the app's secret key, which names nobody.
+    private func note(_ action: String, _ request: WireRequest, _ keyset: Keyset) async {
+        let deed = AuditDeed(
+            action: action, actor: keyset.app.subscribeKey, address: request.request.remoteAddress.description,
+            request: request.request.id)
+        await service.audit.write(deed, in: keyset.space)
     }
 
     private static func success(_ data: (inout JSONWriter) -> Void) -> Response {

@@ -1,0 +1,125 @@
+public import ChatModel
+import Synchronization
+
+/// What was changed by administration, in every app: when, by whom, from where.
+public final class AuditLog: Sendable {
+    /// Refusals of all strangers and callers together: they are to be seen, not to fill the store.
+    private static let refusals = RatePolicy(1000, in: .seconds(3600))
+
+    private let directory: any Directory
+    private let clock: WallClock
+    private let limits: Limits
+    private let meter = RateMeter(AuditLog.refusals)
+    /// Tells entries of one moment apart; begins anywhere, so that two nodes seldom meet.
+    private let number = Atomic<UInt64>(.random(in: 0..<1_000_000_000))
+    private let lost = Atomic<UInt64>(0)
+
+    init(directory: any Directory, clock: WallClock, limits: Limits) {
+        self.directory = directory
+        self.clock = clock
+        self.limits = limits
+    }
+
+    /// Entries that are missing: refusals beyond what is kept of them, and what the store did not take.
+    public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
+
+    /// A deed that is about to be done; bind it with `AuditNote.$current` while it is, then conclude it.
+    public func begin(_ deed: AuditDeed, in space: SpaceID) -> AuditNote { AuditNote(self, deed, in: space) }
+
+    func change(
+        _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
+    ) -> RecordChange {
+        let entry = AuditEntry(
+            deed, at: clock.now, number: number.add(1, ordering: .relaxed).newValue,
+            resource: deed.resource ?? resource, refusal: refusal)
+        return RecordChange(RecordKey(.audit, entry.id, in: space), body: entry.body)
+    }
+
+    /// Writes an entry by itself. What was done is done, so a failure is only counted.
+    public func write(
+        _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
+    ) async {
+        if refusal != nil, meter.take(1, at: clock.now) != nil {
+            lost.add(1, ordering: .relaxed)
+            return
+        }
+        do throws(ChatError) {
+            _ = try await directory.write([change(deed, in: space, resource: resource, refusal: refusal)])
+        } catch {
+            lost.add(1, ordering: .relaxed)
+        }
+    }
+}
+
+extension AuditLog {
+    /// Which entries to list, the newest first.
+    public struct Query: Sendable {
+        public var actor: String?
+        /// An action, or all of a subject: `key.*`.
+        public var action: String?
+        public var resource: String?
+        /// `done` or `refused`.
+        public var result: String?
+        /// Both exclusive.
+        public var after: Timetoken?
+        public var before: Timetoken?
+        public var limit: Int
+        public var cursor: String?
+
+        public init(limit: Int) { self.limit = limit }
+    }
+
+    /// A page of an app's entries; for its admins.
+    public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
+        try caller.demand(.admin)
+        var records = RecordQuery(.audit, in: caller.space, limit: query.limit)
+        records.sort = [(.id, false)]
+        records.cursor = query.cursor
+        records.filter = query.filter
+        let page = try await directory.list(records)
+        return Page(
+            items: page.items.compactMap { AuditEntry($0) }, hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    /// Removes what is too old or too much, a page in each step.
+    func sweep(_ space: SpaceID) async throws(ChatError) {
+        let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
+        while !Task.isCancelled {
+            var query = RecordQuery(.audit, in: space, limit: limits.pageMost)
+            query.wantsTotal = true
+            let page = try await directory.list(query)
+            let surplus = max(0, (page.total ?? 0) - limits.auditEntries)
+            let doomed = page.items.enumerated().filter { index, record in index < surplus || record.key.id < edge }
+            guard !doomed.isEmpty else { return }
+            _ = try await directory.write(doomed.map { RecordChange($0.element.key, body: nil) })
+            guard doomed.count == page.items.count, page.hasMore else { return }
+        }
+    }
+}
+
+extension AuditLog.Query {
+    fileprivate var filter: RecordFilter? {
+        var parts: [RecordFilter] = []
+        if let actor { parts.append(.compare(field: "actor", .equal, .string(actor))) }
+        if let resource { parts.append(.compare(field: "resource", .equal, .string(resource))) }
+        if let result { parts.append(.compare(field: "result", .equal, .string(result))) }
+        if let action {
+            parts.append(.compare(field: "action", action.hasSuffix(".*") ? .like : .equal, .string(action)))
+        }
+        // Ids begin with their moment: whatever follows its dash is of that moment.
+        if let after { parts.append(.compare(field: "@id", .greater, .string(AuditEntry.id(after) + "~"))) }
+        if let before { parts.append(.compare(field: "@id", .less, .string(AuditEntry.id(before)))) }
+        return parts.isEmpty ? nil : .and(parts)
+    }
+}
+
+extension ChatService {
+    /// Keeps every app's audit log within its bounds, looking once an hour, until cancelled.
+    func keepAudit() async {
+        while !Task.isCancelled {
+            // What cannot be reached now is left for the next time.
+            for app in keyring.apps { try? await audit.sweep(app.space) }
+            try? await Task.sleep(for: .seconds(3600))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    /// As `asCaller`, for what changes the administration of an app: leaves an entry in its audit log, in the commit of the
+    /// change where that is one of records. Of failures those are noted that a right was missing for.
+    func asAdministrator(_ action: String, _ act: @escaping CallerAction) -> Router.Handler {
+        asCaller { request, caller in
+            let note = service.audit.begin(AuditDeed(action, request, caller), in: caller.space)
+            do {
+                let response = try await AuditNote.$current.withValue(note) { try await act(request, caller) }
+                await note.conclude(resource: response.createdName)
+                return response
+            } catch let error as ChatError where error.code == .forbidden {
+                await note.conclude(resource: nil, refusal: error.slug ?? error.code.slug)
+                throw error
+            }
+        }
+    }
+
+    /// Notes that somebody came with a credential that does not hold. Among the operator's entries: it belongs to no app.
+    func noteFailedSignIn(_ request: Request, _ error: any Error) async {
+        guard let error = error as? ChatError, error.slug == "credential_invalid",
+            let app = service.keyring.apps.first(where: \.isFirst)
+        else { return }
+        var deed = AuditDeed("sign_in", request, nil)
+        deed.resource = nil
+        await service.audit.write(deed, in: app.space, refusal: "credential_invalid")
+    }
+
+    /// `GET /v1/audit`
+    func getAudit(_ request: Request, _ caller: Caller) async throws -> Response {
+        let filters = ["actor", "action", "resource", "result", "after", "before"]
+        let parameters = try Parameters(request.query, known: filters + Listing.parameterNames)
+        let listing = try Listing(parameters, of: request, limits: limits)
+        var query = AuditLog.Query(limit: listing.limit)
+        query.cursor = listing.cursor
+        query.actor = try parameters.text("actor")
+        query.action = try parameters.text("action")
+        query.resource = try parameters.text("resource")
+        query.result = try parameters.text("result")
+        if let result = query.result, !["done", "refused"].contains(result) {
+            throw Parameters.bad("result", "must be 'done' or 'refused'")
+        }
+        (query.after, query.before) = (try parameters.timetoken("after"), try parameters.timetoken("before"))
+        let page = try await service.audit.entries(query, by: caller)
+        return Listing.response(page, to: request) { entry, writer in
+            writer.beginObject()
+            writer.member("id", entry.id)
+            writer.member("at", entry.at.timestamp)
+            entry.printMembers(to: &writer)
+            writer.endObject()
+        }
+    }
+}
+
+extension AuditDeed {
+    fileprivate init(_ action: String, _ request: Request, _ caller: Caller?) {
+        let names = ["id", "type", "channel", "job"]
+        self.init(
+            action: action, actor: caller?.credential, user: caller?.user,
+            address: request.remoteAddress.description, request: request.id,
+            resource: names.lazy.compactMap { request.parameters[$0] }.first)
+    }
+}
+
+extension Response {
+    /// The last part of where a creation says that its result is.
+    fileprivate var createdName: String? {
+        headers.first { $0.name == "Location" }.flatMap { $0.value.split(separator: "/").last.map(String.init) }
+    }
+}
