@@ -26,14 +26,17 @@ struct Assembly: Sendable {
     let polls: HeldPolls
     let api: NativeAPI
     let server: Server
+    /// Sends spans to the operator's collector; nil: there is none.
+    let exporter: TraceExporter?
 
     init(_ configuration: Configuration, engine: any Engine, loop: Loop, logger: Logger) throws {
         self.configuration = configuration
         inForce = Lock(configuration)
         self.loop = loop
+        exporter = try configuration.traceExporter()
         service = ChatService(
             engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: loop,
-            tasks: LoopTasks(loop))
+            tasks: LoopTasks(loop), tracer: exporter?.tracer)
         service.eventTypes.observeUnusable { version in
             logger.error(
                 "schema cannot be used: its event type is not checked, or refused",
@@ -55,6 +58,7 @@ struct Assembly: Sendable {
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
         var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)
+        router.door = RequestDoor(tracer: service.tracer, logger: Logger(label: "requests")).pass
         api.addRoutes(to: &router)
         PubNubAPI(service: service, polls: polls).addRoutes(to: &router)
         Dashboard.addRoutes(to: &router)

@@ -77,6 +77,7 @@ public struct GatewayServer: Sendable {
         let (chat, app, sources, hooks) = (StartGate(), StartGate(), StartGate(), StartGate())
         try await withThrowingTaskGroup(of: Void.self) { parts in
             parts.addTask { try await house.service.run(whenReady: chat.open) }
+            if let exporter = house.exporter { parts.addTask { await exporter.run() } }
             parts.addTask {
                 try await app.wait()
                 try await house.inbound.run(whenReady: sources.open)
@@ -132,13 +133,17 @@ public struct GatewayServer: Sendable {
     /// ids.
     private func finishDeliveries(of house: Assembly) async {
         await withTaskGroup { group in
-            group.addTask { await house.webhooks.drain() }
+            group.addTask {
+                await house.webhooks.drain()
+                await house.exporter?.flush()
+            }
             // Cut short when the attempts have ended, which is no news.
             group.addTask { try? await Task.sleep(for: configuration.limits.drain) }
             await group.next()
             group.cancelAll()
         }
         await house.client.shutdown()
+        await house.exporter?.client.shutdown()
     }
 
     private func establishFirstApp(_ house: Assembly) async throws {

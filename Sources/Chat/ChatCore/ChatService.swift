@@ -15,6 +15,8 @@ public final class ChatService: Sendable {
     public let hub: Hub
     /// Where tasks that follow the log run; nil: on the pool of the process.
     public let tasks: (any TaskExecutor)?
+    /// What is traced; nil: nothing.
+    public let tracer: Tracer?
     /// Apps and API keys, readable without waiting.
     public let keyring: Keyring
     /// The event types of all apps, and the gate their payloads pass.
@@ -23,6 +25,8 @@ public final class ChatService: Sendable {
     public let standings: Standings
     /// Who is where: presence, participants of open channels, who types.
     public let presence: PresenceTracker
+    /// What was changed by administration.
+    public let audit: AuditLog
     let restrictionEnds: RestrictionEnds
     let unread: UnreadBoard
     let sweeps: Sweeps
@@ -32,21 +36,23 @@ public final class ChatService: Sendable {
     /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
     public init(
         engine: any Engine, limits: Limits = Limits(), clock: WallClock = .system, vault: Vault = Vault(),
-        executor: any SerialExecutor, tasks: (any TaskExecutor)? = nil
+        executor: any SerialExecutor, tasks: (any TaskExecutor)? = nil, tracer: Tracer? = nil
     ) {
+        self.tracer = tracer
         self.engine = engine
         liveLimits = LiveLimits(limits)
         self.clock = clock
         self.vault = vault
         hub = Hub(log: engine.log, executor: executor)
         self.tasks = tasks
-        keyring = Keyring(directory: engine.directory, clock: clock, vault: vault)
+        keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)
         sweeps = Sweeps(directory: engine.directory)
         unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits)
         restrictionEnds = RestrictionEnds(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
+        audit = AuditLog(directory: engine.directory, clock: clock, limits: limits)
         presence = PresenceTracker(engine: engine, standings: standings, limits: limits, clock: clock)
     }
 
@@ -92,6 +98,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.sweeps.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
+            group.addTask { await self.keepAudit() }
             let standingsRevision = try await standings.load()
             group.addTask { await self.standings.follow(from: standingsRevision) }
             group.addTask { await self.presence.run() }
@@ -110,7 +117,12 @@ public final class ChatService: Sendable {
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        let decided = try await engine.directory.decide(keys, body)
+        let decided =
+            if let tracer {
+                try await tracer.traced("store commit") { () async throws(ChatError) in
+                    try await engine.directory.decide(keys, body)
+                }
+            } else { try await engine.directory.decide(keys, body) }
         sweeps.note(decided.changes)
         let keys = decided.changes.map(\.key)
         standings.forget(keys)

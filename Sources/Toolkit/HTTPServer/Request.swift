@@ -39,6 +39,9 @@ public struct Request: Sendable {
     /// The body: collected already, or arriving, as the route's ``BodyPolicy`` says.
     public var body: RequestBody
 
+    /// Where those who answer it note what they learn; nil when nobody will report on it.
+    public var notes: RequestNotes?
+
     /// A request made by hand, for calling a ``Router`` without a socket.
     ///
     /// - Parameter target: a path with an optional `?query`, as it would stand in a request line. A query that

@@ -25,6 +25,7 @@ extension Configuration {
         _ = try firstAppKeys()
         _ = try allowedNetworks()
         _ = try vault()
+        _ = try otlpFields()
     }
 
     /// Whoever guesses the key owns the gateway. Dev mode has a key of its own, and is reached from this machine only.

@@ -27,6 +27,12 @@ public struct Configuration: Sendable {
     public var secretsKey = ""
     /// The path of a file that holds them instead.
     public var secretsKeyFile = ""
+    /// The collector that spans are sent to; empty: nothing is traced.
+    public var otlpEndpoint = ""
+    /// `name=value` of fields that its posts carry.
+    public var otlpHeaders: [String] = []
+    /// Of requests without a trace of their own, how many begin one.
+    public var otlpSampleRatio = 1.0
     public var logLevel = "info"
     /// Open connections, streams not counted.
     public var connections = 10_000

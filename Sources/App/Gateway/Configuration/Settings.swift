@@ -37,6 +37,9 @@ public enum Settings {
         ).reloadable,
         .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
         .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
+        otlpEndpoint,
+        secret(.list("otlp.headers", \.otlpHeaders, "fields for the collector: name=value, several by commas")),
+        otlpSampleRatio,
         logLevel,
         .integer(
             "connections", \.connections, in: 1...1_000_000, unit: "connections",
@@ -209,6 +212,20 @@ public enum Settings {
             "texts, and counters, kept with a channel"
         ).reloadable,
         .integer(
+            "limits.key_requests_per_second", \.limits.keyRequestsPerSecond, in: 0...1_000_000, unit: "requests",
+            "requests of one key a second, unless it has a limit of its own; 0: no limit"),
+        .integer(
+            "limits.app_requests_per_second", \.limits.appRequestsPerSecond, in: 0...10_000_000, unit: "requests",
+            "requests of all keys of one app a second, unless it has a limit of its own; 0: no limit"),
+        .integer(
+            "limits.app_events_per_day", \.limits.appEventsPerDay, in: 0...1_000_000_000_000, unit: "events",
+            "events emitted into one app a day, unless it has a limit of its own; 0: no limit"),
+        .seconds(
+            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long the audit log goes back"),
+        .integer(
+            "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
+            "entries of one app's audit log; past it the oldest go"),
+        .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
             "event types an app declares"
         ).reloadable,
@@ -296,6 +313,28 @@ public enum Settings {
             },
             show: { $0.webhookVerification })
     }()
+
+    private static let otlpEndpoint = Setting(
+        name: "otlp.endpoint", unit: "URL",
+        summary: "collector of traces (OTLP over HTTP), like http://127.0.0.1:4318; empty: nothing is traced",
+        read: { (configuration, text) throws(SettingError) in
+            guard text.isEmpty || text.hasPrefix("https://") || text.hasPrefix("http://") else {
+                throw SettingError("otlp.endpoint must begin with https:// or http://, not '\(text)'")
+            }
+            configuration.otlpEndpoint = text
+        },
+        show: { $0.otlpEndpoint })
+
+    private static let otlpSampleRatio = Setting(
+        name: "otlp.sample_ratio", unit: "0...1",
+        summary: "of requests that bring no trace, how many begin one; those that do are recorded as they say",
+        read: { (configuration, text) throws(SettingError) in
+            guard let ratio = Double(text), (0...1).contains(ratio) else {
+                throw SettingError("otlp.sample_ratio must be a number from 0 to 1, not '\(text)'")
+            }
+            configuration.otlpSampleRatio = ratio
+        },
+        show: { String($0.otlpSampleRatio) })
 
     private static let logLevel: Setting = {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]

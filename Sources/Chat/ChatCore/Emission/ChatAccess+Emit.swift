@@ -23,7 +23,14 @@ extension ChatAccess {
 
     /// The same for drafts that `admit(_:)` gave.
     public func emit(admitted drafts: [EventDraft], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
-        service.eventTypes.seen(try await log.append(drafts, claim: claim))
+        if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
+        guard let tracer = service.tracer else {
+            return service.eventTypes.seen(try await log.append(drafts, claim: claim))
+        }
+        return service.eventTypes.seen(
+            try await tracer.traced("store commit") { () async throws(ChatError) in
+                try await log.append(drafts, claim: claim)
+            })
     }
 
     /// What an emit with this claim stored; see `EventLog.earlier(_:)`.
@@ -101,10 +108,18 @@ extension ChatAccess {
         draft.wire = emission.wire
         draft.audience = emission.audience
         draft.originDevice = device
+        draft.trace = TraceContext.current
         draft.deduplicationKey = emission.deduplicationKey
-        draft.schema = try service.eventTypes.admit(emission, in: space)
+        draft.schema = try judged(emission)
         if let life = emission.timeToLive { draft.expires = service.clock.now.adding(life) }
         return draft
+    }
+
+    private func judged(_ emission: Emission) throws(ChatError) -> SchemaReference? {
+        guard let tracer = service.tracer else { return try service.eventTypes.admit(emission, in: space) }
+        return try tracer.traced("schema gate") { () throws(ChatError) in
+            try service.eventTypes.admit(emission, in: space)
+        }
     }
 
     /// A credential of a user speaks for that user only; any other may name whom it likes, or nobody.
@@ -140,8 +155,8 @@ extension ChatError {
     /// Whether the event itself was refused, before the log was asked.
     fileprivate var isRefusal: Bool {
         switch code {
-        case .malformed, .forbidden, .tooLarge, .invalid: true
-        case .unauthorized, .notFound, .conflict, .gone, .stale, .tooMany, .overloaded, .unavailable, .outcomeUnknown,
+        case .malformed, .forbidden, .tooLarge, .invalid, .tooMany: true
+        case .unauthorized, .notFound, .conflict, .gone, .stale, .overloaded, .unavailable, .outcomeUnknown,
             .storageFull:
             false
         }

@@ -10,9 +10,12 @@ extension PubNubAPI {
     /// - Throws: `WireError` with the status 403.
     func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
         // An unknown key is refused by the call itself, in its words.
-        guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }),
-            app.demandsTokens
-        else { return nil }
+        guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
+            return nil
+        }
+        request.request.notes?.credential = app.space.name
+        try app.meters?.admitRequest(at: service.clock.now)
+        guard app.demandsTokens else { return nil }
         if let isRight = RequestSignature.check(request, of: app, at: service.clock.now) {
             guard isRight else { throw WireError.denied }
             return nil

@@ -20,6 +20,8 @@ public struct PostContent: Sendable, Equatable {
     public var headers: [HeaderField]
     /// UTF-8: several verifiers of signatures break on anything else.
     public var body: [UInt8]
+    /// Where the event stands in a trace, as it is kept (`TraceContext.stored`).
+    var trace: String?
 
     public init(contentType: String = Self.json, headers: [HeaderField] = [], body: [UInt8]) {
         self.contentType = contentType
@@ -34,7 +36,7 @@ extension PostContent {
     var stored: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 64 + headers.count * 48)
-        for field in [HeaderField("content-type", contentType)] + headers {
+        for field in [HeaderField("content-type", contentType)] + headers + traceFields {
             bytes += field.name.utf8
             bytes += ": ".utf8
             bytes += field.value.utf8
@@ -42,6 +44,14 @@ extension PostContent {
         }
         bytes += "\r\n".utf8
         return bytes + body
+    }
+
+    private static let traceNames = ["traceparent", "tracestate"]
+
+    /// The lines of `trace`, each under its name.
+    private var traceFields: [HeaderField] {
+        let lines = trace?.split(separator: "\n").map(String.init) ?? []
+        return zip(Self.traceNames, lines).map { HeaderField($0, $1) }
     }
 
     /// Whether bytes are a plain envelope, and not what `stored` made.
@@ -57,7 +67,11 @@ extension PostContent {
             if line.isEmpty {
                 guard let first = fields.first, first.name == "content-type" else { return nil }
                 self.init(
-                    contentType: first.value, headers: Array(fields.dropFirst()), body: Array(stored[start...]))
+                    contentType: first.value,
+                    headers: fields.dropFirst().filter { !Self.traceNames.contains($0.name) },
+                    body: Array(stored[start...]))
+                let traced = Self.traceNames.compactMap { name in fields.first { $0.name == name }?.value }
+                trace = traced.isEmpty ? nil : traced.joined(separator: "\n")
                 return
             }
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }

@@ -145,7 +145,7 @@ final class Planner: Sendable {
         matcher.visit(event) { webhook in
             if body == nil {
                 let printed = event.envelope.bytes
-                recent.insert(printed, at: event.timetoken)
+                recent.insert(printed, trace: event.draft.trace?.stored, at: event.timetoken)
                 body = printed
             }
             items.append(PlannedDelivery(event, to: webhook, printed: body))

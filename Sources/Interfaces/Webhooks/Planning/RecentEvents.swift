@@ -6,8 +6,14 @@ import Locking
 ///
 /// Bounded by bytes; the oldest goes first. What is not here is read from the log.
 final class RecentEvents: Sendable {
+    /// An event as it is sent, and where it stands in a trace.
+    struct Entry {
+        let body: [UInt8]
+        let trace: String?
+    }
+
     private struct State {
-        var bodies: [Timetoken: [UInt8]] = [:]
+        var entries: [Timetoken: Entry] = [:]
         /// In the order they came; `first` is the oldest still held.
         var order: [Timetoken] = []
         var first = 0
@@ -22,15 +28,17 @@ final class RecentEvents: Sendable {
 
     init(capacityBytes: Int = 16 * 1024 * 1024) { capacity = capacityBytes }
 
-    func insert(_ body: [UInt8], at timetoken: Timetoken) {
+    func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken) {
         state.withLock { state in
-            guard state.bodies.updateValue(body, forKey: timetoken) == nil else { return }
+            guard state.entries.updateValue(Entry(body: body, trace: trace), forKey: timetoken) == nil else { return }
             state.order.append(timetoken)
             state.bytes += body.count + Self.overhead
             while state.bytes > capacity, state.first < state.order.count {
                 let oldest = state.order[state.first]
                 state.first += 1
-                if let gone = state.bodies.removeValue(forKey: oldest) { state.bytes -= gone.count + Self.overhead }
+                if let gone = state.entries.removeValue(forKey: oldest) {
+                    state.bytes -= gone.body.count + Self.overhead
+                }
             }
             if state.first > 1024, state.first * 2 > state.order.count {
                 state.order.removeFirst(state.first)
@@ -39,5 +47,5 @@ final class RecentEvents: Sendable {
         }
     }
 
-    func body(at timetoken: Timetoken) -> [UInt8]? { state.withLock { $0.bodies[timetoken] } }
+    func entry(at timetoken: Timetoken) -> Entry? { state.withLock { $0.entries[timetoken] } }
 }

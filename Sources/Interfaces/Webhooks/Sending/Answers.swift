@@ -9,8 +9,11 @@ final class Sent: Sendable {
     let body: [UInt8]
     /// What it has become; nil when it could not be composed.
     let content: PostContent?
+    /// Where the event stands in a trace, if that is known beside the body.
+    let trace: String?
 
-    init(lease: Lease, body: [UInt8], content: PostContent? = nil) {
+    init(lease: Lease, body: [UInt8], content: PostContent? = nil, trace: String? = nil) {
+        self.trace = trace
         self.lease = lease
         self.body = body
         self.content = content

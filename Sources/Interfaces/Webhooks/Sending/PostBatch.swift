@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import HTTPClient
 import Signing
@@ -42,7 +43,9 @@ struct PostBatch {
         do throws(StandardSigningError) {
             let request = try plan.request(
                 content, id: Self.id(of: batch), attempt: (deliveries.map(\.attempts).max() ?? 0) + 1,
-                event: plan.isArray ? nil : (first.type, first.channel), at: start)
+                event: plan.isArray ? nil : (first.type, first.channel), at: start,
+                // An attempt is a span of its own. One that carries several events stands in the first one's trace.
+                trace: batch.lazy.compactMap(\.context).first?.child(Tracer.spanID()))
             requests.append(request)
             sent.append(batch)
         } catch {

@@ -18,7 +18,8 @@ struct PostComposition {
         // What comes after one that cannot be sent waits, as it does behind one that fails.
         if keepsOrder, !failed.isEmpty { return false }
         do throws(FormatObstacle) {
-            let content = try plan.content(of: one)
+            var content = try plan.content(of: one)
+            if content.trace == nil { content.trace = one.trace }
             guard composed.isEmpty || hasPlace(for: content) else { return false }
             composed.append((Sent(lease: one.lease, body: one.body, content: content), content))
             bytes += content.body.count + 1

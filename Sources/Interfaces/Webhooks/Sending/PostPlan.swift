@@ -60,7 +60,8 @@ final class PostPlan: Sendable {
     ///   - id: the same over all attempts.
     ///   - event: what the fields of one event say; nil for several.
     func request(
-        _ content: PostContent, id: String, attempt: Int, event: (type: String, channel: String)?, at now: Timetoken
+        _ content: PostContent, id: String, attempt: Int, event: (type: String, channel: String)?, at now: Timetoken,
+        trace: TraceContext? = nil
     ) throws(StandardSigningError) -> OutboundRequest {
         let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
         let url = webhook.settings.url
@@ -72,6 +73,10 @@ final class PostPlan: Sendable {
         if let event {
             headers.append(("webhook-event-type", event.type))
             headers.append(("webhook-channel", Percent.headerValue(event.channel)))
+        }
+        if let trace {
+            headers.append(("traceparent", trace.traceparent))
+            if let state = trace.state { headers.append(("tracestate", state)) }
         }
         for field in content.headers { headers.append((field.name, field.value)) }
         headers += fixed

@@ -103,6 +103,9 @@ struct Recorder: Sendable {
 
     private func record(_ answered: [Answered], _ attempts: [[Ended]]) async throws(ChatError) {
         for (attempt, ended) in zip(answered, attempts) {
+            if let tracer = service.tracer, let span = Span(attempt, ended[0].decision.errorClass) {
+                tracer.record(span)
+            }
             for one in ended {
                 meters.addAttempt(one.decision.errorClass ?? "delivered")
                 log(one, attempt.result)

@@ -123,9 +123,9 @@ final class Sender: Sendable {
             let webhook = registry.snapshot.withLock { $0.isUnreadable(endpoint) ? nil : $0[endpoint] }
             let isCostly = webhook?.settings.template != nil
             if attempt.count == 1, !isCostly, let webhook, webhook.status == .enabled, !webhook.settings.needsToken,
-                let body = lease.body ?? recent.body(at: lease.delivery.event)
+                let sent = atHand(lease)
             {
-                batch.add(Sent(lease: lease, body: body), to: webhook)
+                batch.add(sent, to: webhook)
             } else {
                 // A template may take long, and a batch has many: others come first.
                 rest.append((attempt, isCostly ? .low : nil))
@@ -235,7 +235,12 @@ final class Sender: Sendable {
     /// What to send of a lease; nil when nothing is to be sent.
     private func look(up lease: Lease) async -> Sent? {
         do throws(ChatError) {
-            if let body = try await body(of: lease) { return Sent(lease: lease, body: body) }
+            if let sent = atHand(lease) { return sent }
+            if let event = try await service.engine.log.event(
+                at: lease.delivery.event, in: lease.delivery.endpoint.space)
+            {
+                return Sent(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
+            }
             try await bury(lease, DeliveryState.eventGone)
         } catch {
             // The lease runs out and the attempt is made again.
@@ -245,10 +250,10 @@ final class Sender: Sendable {
         return nil
     }
 
-    private func body(of lease: Lease) async throws(ChatError) -> [UInt8]? {
-        if let body = lease.body ?? recent.body(at: lease.delivery.event) { return body }
-        let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.endpoint.space)
-        return event?.envelope.bytes
+    /// The same without asking the log.
+    private func atHand(_ lease: Lease) -> Sent? {
+        let recent = recent.entry(at: lease.delivery.event)
+        return (lease.body ?? recent?.body).map { Sent(lease: lease, body: $0, trace: recent?.trace) }
     }
 
     /// Gives a delivery up that cannot be attempted.

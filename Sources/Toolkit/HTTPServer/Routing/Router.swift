@@ -6,6 +6,9 @@ public struct Router: Sendable {
     /// takes longer than about a millisecond belongs elsewhere. Cancelled when the client goes.
     public typealias Handler = @Sendable (Request) async throws -> Response
 
+    /// What comes between the server and a handler, and calls it.
+    public typealias Door = @Sendable (Request, RoutePattern, Handler) async throws -> Response
+
     /// One entry of the routing table.
     public struct Route: Sendable {
         public let method: HTTPMethod
@@ -33,6 +36,8 @@ public struct Router: Sendable {
     public var cors: CORSPolicy
     /// Answers paths that no route knows; the default is a 404 problem.
     public var notFound: Handler
+    /// Stands before the handlers of all routes that are added after it was set: for what concerns every request alike.
+    public var door: Door?
     /// Told about every answer.
     public var observer: (@Sendable (Outcome) -> Void)?
     /// Every route in the order of addition.
@@ -53,6 +58,8 @@ public struct Router: Sendable {
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
         manners: RouteManners = RouteManners(), handler: @escaping Handler
     ) {
+        var handler = handler
+        if let door { handler = { [inner = handler] in try await door($0, pattern, inner) } }
         let route = Route(method: method, pattern: pattern, body: body, manners: manners, handler: handler)
         routes.append(route)
         tree.insert(route)

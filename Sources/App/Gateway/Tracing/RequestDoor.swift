@@ -1,0 +1,68 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import Logging
+
+/// What is done about every request, whatever its language: it gets its place in a trace, and a line in the log at the level
+/// `debug`.
+struct RequestDoor: Sendable {
+    let tracer: Tracer?
+    let logger: Logger
+
+    /// Asked every few seconds by whoever watches: no trace begins with them.
+    private static let probes: Set = ["/livez", "/readyz", "/metrics"]
+
+    func pass(_ request: Request, _ pattern: RoutePattern, _ handler: Router.Handler) async throws -> Response {
+        let incoming = request.headers["traceparent"].flatMap {
+            TraceContext(traceparent: $0, state: request.headers["tracestate"])
+        }
+        let isLogged = logger.logLevel <= .debug
+        guard isLogged || incoming != nil || tracer != nil else { return try await handler(request) }
+        var request = request
+        if isLogged { request.notes = RequestNotes() }
+        let tracer = incoming == nil && Self.probes.contains(pattern.description) ? nil : tracer
+        let context = tracer.map { $0.context(following: incoming) } ?? incoming
+        let start = tracer?.now
+        do {
+            let response = try await TraceContext.$current.withValue(context) { [request] in
+                try await handler(request)
+            }
+            finish(request, pattern, response.status, context, incoming, start)
+            return response
+        } catch {
+            finish(request, pattern, (error as? Problem)?.status ?? 500, context, incoming, start)
+            throw error
+        }
+    }
+
+    private func finish(
+        _ request: Request, _ pattern: RoutePattern, _ status: Int, _ context: TraceContext?,
+        _ incoming: TraceContext?, _ start: Timetoken?
+    ) {
+        if let notes = request.notes { log(request, pattern, status, notes, context) }
+        guard let tracer, let start, let context, context.isSampled else { return }
+        let name = "\(request.method.rawValue) \(pattern.description)"
+        var span = Span(name, .server, at: context, in: incoming?.spanID, from: start, to: tracer.now)
+        span.attributes = [
+            ("http.request.method", .text(request.method.rawValue)), ("http.route", .text(pattern.description)),
+            ("http.response.status_code", .integer(status)), ("parley.request_id", .text(request.id)),
+        ]
+        // A server's span fails by what is the server's fault.
+        if status >= 500 { span.failure = "\(status)" }
+        tracer.record(span)
+    }
+
+    /// The route, never the path: names of channels and users belong to their owners.
+    private func log(
+        _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestNotes, _ context: TraceContext?
+    ) {
+        let elapsed = (ContinuousClock.now - request.receivedAt) / .milliseconds(1)
+        var fields: Logger.Metadata = [
+            "method": "\(request.method.rawValue)", "route": "\(pattern.description)", "status": "\(status)",
+            "duration_ms": "\((elapsed * 1000).rounded() / 1000)", "request": "\(request.id)",
+        ]
+        if let credential = notes.credential { fields["key"] = "\(credential)" }
+        if let context { fields["trace"] = "\(context.traceID)" }
+        logger.debug("request", metadata: fields)
+    }
+}

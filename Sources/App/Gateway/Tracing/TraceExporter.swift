@@ -1,0 +1,60 @@
+import ChatCore
+import HTTPClient
+import JSON
+import Logging
+
+/// Sends finished spans to a collector, by OTLP over HTTP in JSON.
+///
+/// Whatever becomes of them, nobody waits: what the collector does not take is dropped and counted.
+struct TraceExporter: Sendable {
+    private static let spansPerPost = 512
+    /// What is finished within this goes together.
+    private static let linger: Duration = .seconds(1)
+    private static let attempts = 3
+
+    let tracer: Tracer
+    let client: Client
+    /// With its path: `http://collector:4318/v1/traces`.
+    let url: String
+    let headers: [OutboundRequest.Field]
+    let logger: Logger
+
+    /// Sends until cancelled.
+    func run() async {
+        while await tracer.hasSpans() {
+            // Cancellation shows at the loop's head.
+            try? await Task.sleep(for: Self.linger)
+            await flush()
+        }
+    }
+
+    /// Sends what waits.
+    func flush() async {
+        while true {
+            let spans = tracer.take(Self.spansPerPost)
+            guard !spans.isEmpty else { return }
+            await send(spans)
+        }
+    }
+
+    private func send(_ spans: [Span]) async {
+        let request = OutboundRequest(
+            method: "POST", url: url, headers: [("content-type", "application/json")] + headers,
+            body: OTLPText.request(spans, version: GatewayServer.version).bytes)
+        var cause = ""
+        for attempt in 1...Self.attempts {
+            let result = await client.send(request)
+            if let status = result.status, (200..<300).contains(status) { return }
+            cause = result.status.map { "status \($0)" } ?? result.failure.map { "\($0.reason)" } ?? "no answer"
+            guard isPassing(result), attempt < Self.attempts, !Task.isCancelled else { break }
+            try? await Task.sleep(for: .seconds(attempt))
+        }
+        tracer.noteDropped(spans.count)
+        logger.warning("spans not exported", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
+    }
+
+    /// What OTLP lets a client send again.
+    private func isPassing(_ result: OutboundResult) -> Bool {
+        result.status.map { [429, 502, 503, 504].contains($0) } ?? true
+    }
+}
