@@ -1,6 +1,6 @@
 public import ChatModel
 import Locking
-public import Signing
+import Signing
 
 /// A new key's text. Shown once, never stored.
 public struct IssuedKey: Sendable {
