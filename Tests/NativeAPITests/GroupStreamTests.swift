@@ -129,7 +129,8 @@ import Testing
             _ = try await gateway.call("POST", "/v1/channels/a/events", #"{"type":"wave","data":{"n":1}}"#)
             let next = try await gateway.call(
                 "GET", "/v1/poll?channel=a&user=ana&device=phone&presence=true&cursor=\(cursor)")
-            #expect(next.json?["data"]?.count == 1)
+            // What comes behind it may be that the user is present now.
+            #expect(next.json?["data"]?[0]?["type"]?.string == "wave")
             #expect(await watcher.next()?.type == "presence.joined")
             #expect(try await gateway.call("GET", "/v1/channels/a/presence").json?["data"]?.count == 1)
             #expect(try await gateway.call("GET", "/v1/poll?channel=a&presence=true").status == 400)

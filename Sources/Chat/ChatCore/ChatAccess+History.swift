@@ -5,7 +5,13 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel, `.malformed` for a limit out of range.
     public func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
-        try await log.history(try await readable(requests))
+        let pages = try await log.history(try await readable(requests))
+        guard let user = caller.user else { return pages }
+        return pages.map { page in
+            var page = page
+            page.items.removeAll { !$0.isReadable(by: user) }
+            return page
+        }
     }
 
     /// How many kept events a history request would give in all.
@@ -21,8 +27,9 @@ extension ChatAccess {
         guard let event = try await log.event(at: timetoken, in: space), caller.reaches(channel: event.channel.name),
             caller.types.match(event.type)
         else { throw Self.noEvent }
-        if let user = caller.user, try await obstacle(to: .hearing, of: user, in: event.channel.name) != nil {
-            throw Self.noEvent
+        if let user = caller.user {
+            let obstacle = try await obstacle(to: .hearing, of: user, in: event.channel.name)
+            guard obstacle == nil, event.isReadable(by: user) else { throw Self.noEvent }
         }
         return event
     }

@@ -4,6 +4,8 @@
 public enum Audience: Hashable, Sendable {
     /// Everyone allowed on the channel.
     case subscribers
+    /// What `subscribers` are on a channel that is for its members: those who have joined it.
+    case insiders
     /// No stream, poll or listener; webhooks do (fire).
     case webhooks
     /// - Parameter subjects: the users the rule speaks of beside the members: who joined, who is mentioned.

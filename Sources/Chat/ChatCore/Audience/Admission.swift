@@ -19,7 +19,7 @@ struct Admission {
         }
         return switch event.audience {
         case .webhooks: false
-        case .subscribers: isAmongThem
+        case .subscribers, .insiders: isAmongThem
         case .rule(let rule, let subjects):
             admits(rule, isSubject: subjects.contains { ExactText($0) == ExactText(viewer.user) }, event)
         }

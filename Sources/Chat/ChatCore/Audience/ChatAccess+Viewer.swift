@@ -5,7 +5,8 @@ extension ChatAccess {
     ///
     /// Names among its channels subscribe to these channels as well; patterns pick among those in which the user has a
     /// place. Ask for it before the selection is attached to the hub: it needs to know where the user stands.
-    /// - Throws: `.forbidden` when the credential speaks for somebody else; what the store throws.
+    /// - Throws: `.forbidden` when the credential speaks for somebody else, and where a user's own names reports that are
+    ///   for operators; what the store throws.
     public func selection(
         _ selection: Selection, heardBy user: String, on device: String?
     ) async throws(ChatError) -> Selection {
@@ -13,6 +14,9 @@ extension ChatAccess {
         if let device { try Names.check(device: device) }
         try caller.demand(self: user)
         try caller.demand(.read)
+        for name in selection.channels.names where Self.channel(moderatedOn: name.text) != nil {
+            try await demand(.hearing, of: caller.user, in: name.text)
+        }
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: space), on: device, naming: selection.channels.names, reading: service.engine,
             sweeps: service.sweeps, now: service.clock.now)

@@ -75,7 +75,7 @@ extension ChatAccess {
     }
 
     /// A record makes whoever asked for it the channel's operator, and may close it to everybody else. So a name under which
-    /// something was said, or that is another user's, is an app's to give a record.
+    /// something was said, or that is another user's, or where reports go, is an app's to give a record.
     ///
     /// - Throws: `.forbidden`, slug `name_in_use`.
     private func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
@@ -86,8 +86,9 @@ extension ChatAccess {
         // One that has a record already is refused for that.
         guard records[0] == nil else { return }
         let isOthers = records[1] != nil && actor.user.map { ExactText($0) != ExactText(channel.id) } ?? true
+        let isModerators = Self.channel(moderatedOn: channel.id) != nil
         let said = try await log.history([HistoryRequest(channel: self.channel(channel.id), limit: 1)])[0].items
-        guard isOthers || !said.isEmpty else { return }
+        guard isOthers || isModerators || !said.isEmpty else { return }
         throw ChatError(
             .forbidden, "channel '\(channel.id)' is in use: only a credential with the scope 'manage' makes its record",
             slug: "name_in_use")

@@ -63,8 +63,12 @@ extension ChatAccess {
         {
             throw obstacle
         }
-        guard draft.type == BuiltInTypes.messageCreated, draft.audience == .subscribers else { return }
-        draft.audience = footing.channel.kind.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
+        guard draft.audience == .subscribers else { return }
+        if draft.type == BuiltInTypes.messageCreated {
+            draft.audience = footing.channel.kind.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
+        } else if footing.channel.isPrivate {
+            draft.audience = .insiders
+        }
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and

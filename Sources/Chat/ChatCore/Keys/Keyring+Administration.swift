@@ -125,17 +125,31 @@ extension Keyring {
 
     /// Changes whether an app takes events of declared types only (`product.md` 6).
     func setRequiresDeclaredTypes(_ isRequired: Bool, of space: SpaceID) async throws(ChatError) {
-        guard var app = app(space) else { throw ChatError(.notFound, "no such app") }
-        app.requiresDeclaredTypes = isRequired
-        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
+        try await change(space) { $0.requiresDeclaredTypes = isRequired }
     }
 
     /// Changes whether PubNub's clients need access tokens. For the app's admins.
     public func setDemandsTokens(_ isDemanded: Bool, by caller: Caller) async throws(ChatError) {
         try caller.demand(.admin)
-        guard var app = app(caller.space) else { throw ChatError(.notFound, "no such app") }
-        app.demandsTokens = isDemanded
-        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
+        try await change(caller.space) { $0.demandsTokens = isDemanded }
+    }
+
+    /// Changes an app as the store has it, so that of two changes at once neither takes the other back.
+    private func change(_ space: SpaceID, _ edit: (inout AppRecord) -> Void) async throws(ChatError) {
+        while true {
+            guard let known = app(space), let record = try await directory.read(known.recordKey),
+                var app = AppRecord(record, vault)
+            else { throw ChatError(.notFound, "no such app") }
+            edit(&app)
+            do throws(ChatError) {
+                return try await write([
+                    RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
+                ])
+            } catch  where error.code == .stale {
+                // Somebody else's change came between; there is one less of those each time.
+                continue
+            }
+        }
     }
 
     /// Stores an app and its first admin key; the gateway's own way at first start.

@@ -71,7 +71,7 @@ public final class Keyring: Sendable {
         }
     }
 
-    private let directory: any Directory
+    let directory: any Directory
     let mirror: RecordMirror
     let clock: WallClock
     let vault: Vault

@@ -34,7 +34,8 @@ extension ChatAccess {
         return Message(scene.event, decided)
     }
 
-    /// Takes an edit back, or a soft deletion: the message says again what it did before.
+    /// Takes an edit back, or a soft deletion: the message says again what it did before. For who did it, and who moderates
+    /// the channel.
     ///
     /// - Parameter deed: the timetoken of the edit or the deletion.
     /// - Throws: `.notFound` when nothing was done to the message then, or something was since.
@@ -48,19 +49,27 @@ extension ChatAccess {
             var record = scene.record(situation)
             var thread: MessageRecord?
             let undone: (type: BuiltInAction, value: String)
+            let doer: String?
             if let deletion = record.deletion, deletion.at == deed, !deletion.isHard {
+                doer = deletion.by
                 record.deletion = nil
                 undone = (.deleted, BuiltInAction.deleted.rawValue)
                 thread = root.flatMap { situation[$0] }.flatMap { MessageRecord($0) }
                 let last = thread?.thread.last ?? .zero
                 thread?.thread.add(by: scene.event.user, at: max(last, timetoken))
             } else if let edit = record.edit, edit.at == deed {
+                doer = edit.by
                 record.edit = nil
                 undone = (.edited, edit.text)
             } else {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
-            try scene.demandAuthority(in: channel)
+            // Over who did it, not over the message's author: what a moderator took away is no author's to give back.
+            if let doer {
+                try scene.actor.demand(over: doer, in: channel)
+            } else {
+                try scene.actor.demandOperator(of: channel)
+            }
             let data = record.edit?.data ?? scene.event.data
             let event = self.updated(scene, saying: .data(data), in: channel) { writer in
                 writer.key("undone")

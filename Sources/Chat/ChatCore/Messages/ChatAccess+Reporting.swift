@@ -7,7 +7,9 @@ extension ChatAccess {
 
     /// The channel whose reports go to this one; nil for any other channel.
     static func channel(moderatedOn name: String) -> String? {
-        name.hasPrefix(moderationPrefix) ? String(name.dropFirst(moderationPrefix.count)) : nil
+        // By bytes: a mark that combines with what it follows would hide the prefix from a comparison of characters.
+        guard name.utf8.starts(with: moderationPrefix.utf8) else { return nil }
+        return String(decoding: name.utf8.dropFirst(moderationPrefix.utf8.count), as: UTF8.self)
     }
 
     private static let moderationPrefix = "PUBNUB_INTERNAL_MODERATION_"

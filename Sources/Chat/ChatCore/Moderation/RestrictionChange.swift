@@ -142,7 +142,8 @@ extension RestrictionChange {
     /// Of an open channel, who is inside hears of it; elsewhere, who has joined. Who is banned or unbanned is in neither,
     /// and is told of it too; in open channels of the ban alone (`sendbird.md` 1.3, 1.4).
     private func audience(of type: String) -> Audience {
-        guard let record else { return .subscribers }
+        // A rule, since streams take none but those for a change of who hears what.
+        guard let record else { return .rule(.channelList, subjects: [user]) }
         let concernsBan = type == "user.banned" || type == "user.unbanned" && record.kind.hasMembers
         switch (record.kind.hasMembers, concernsBan) {
         case (true, true): return .rule(.joinedAndSubjects, subjects: [user])

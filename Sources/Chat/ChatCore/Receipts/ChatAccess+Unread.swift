@@ -26,6 +26,7 @@ extension ChatAccess {
         try caller.demand(.read)
         try Names.check(user: user)
         try caller.demand(self: user)
+        if caller.user == nil { try caller.demand(channel: user) }
     }
 }
 

@@ -42,7 +42,9 @@ extension ChatAccess {
         }
         if wish == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
         let isIn = own.state == .joined || (wish == .knowing && own.state != nil)
-        return channel.isPrivate && caller.user != nil && !isIn ? .notMember(user, of: name) : nil
+        // Whatever somebody makes of a channel named as a user, that user stays at home there.
+        let isHome = ExactText(user) == ExactText(name)
+        return channel.isPrivate && caller.user != nil && !isIn && !isHome ? .notMember(user, of: name) : nil
     }
 }
 

@@ -11,19 +11,22 @@ public struct Selection: Sendable {
         let types: [NamePattern]
         let filter: Filter?
         let viewer: Viewer?
+        let isOfUser: Bool
         /// Hashed once: there may be hundreds of channels, and a table asks each time it grows.
         let hash: Int
 
-        init(_ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?, _ viewer: Viewer?) {
+        init(_ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?, _ viewer: Viewer?, _ isOfUser: Bool) {
             self.channels = channels
             self.types = types
             self.filter = filter
             self.viewer = viewer
+            self.isOfUser = isOfUser
             var hasher = Hasher()
             hasher.combine(channels)
             hasher.combine(types)
             hasher.combine(filter)
             hasher.combine(viewer)
+            hasher.combine(isOfUser)
             hash = hasher.finalize()
         }
     }
@@ -38,13 +41,18 @@ public struct Selection: Sendable {
     public var filter: Filter? { parts.filter }
     /// As whom the subscriber listens: it hears what the audience of each event allows, and nothing else. Nil: everything.
     public var viewer: Viewer? { parts.viewer }
+    /// Whether some user's own credential asked for it, though it listens as nobody: patterns bring what everybody may
+    /// hear, names what those in the channel do, and neither what is for one user alone.
+    public var isOfUser: Bool { parts.isOfUser }
 
     /// - Parameter types: empty means every type.
     public init(
-        channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil
+        channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil,
+        isOfUser: Bool = false
     ) {
-        // A viewer's names subscribe and its patterns do not, so neither covers the other.
-        parts = Parts(viewer == nil ? channels.normalized : channels, Self.normalized(types), filter, viewer)
+        // Where names bring more than patterns do, neither covers the other.
+        let isExact = viewer != nil || isOfUser
+        parts = Parts(isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser)
     }
 
     /// The same, as somebody hears it.
@@ -60,7 +68,15 @@ public struct Selection: Sendable {
     /// The same, for a caller that found the selection by the event's channel.
     func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
         guard subject.event.audience != .webhooks, types.match(subject.event.type) else { return false }
+        guard !isOfUser || isOpen(subject.event) else { return false }
         return filter?.accepts(subject) ?? true
+    }
+
+    /// Whether any user may hear it here: on a channel that is named, who asked was asked for it.
+    private func isOpen(_ event: Event) -> Bool {
+        if channels.names.contains(ExactText(event.channel.name)) { return !event.audience.isPersonal }
+        return event.audience.isOpen && event.kind != .presence
+            && ChatAccess.channel(moderatedOn: event.channel.name) == nil
     }
 
     private static func normalized(_ types: [NamePattern]) -> [NamePattern] {
@@ -76,7 +92,7 @@ extension Selection: Hashable {
         let (left, right) = (left.parts, right.parts)
         if left === right { return true }
         return left.hash == right.hash && left.channels == right.channels && left.types == right.types
-            && left.filter == right.filter && left.viewer == right.viewer
+            && left.filter == right.filter && left.viewer == right.viewer && left.isOfUser == right.isOfUser
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
@@ -130,7 +146,7 @@ extension ChatAccess {
         try caller.demand(.read)
         return Selection(
             channels: ChannelSet(space: space, patterns: try channelPatterns(channels)),
-            types: try typePatterns(types), filter: filter)
+            types: try typePatterns(types), filter: filter, isOfUser: caller.user != nil)
     }
 
     /// A selection with other channels or types; what is nil stays as it is. The same rules as for a new one.
@@ -143,7 +159,8 @@ extension ChatAccess {
         }
         let types = try types.map { texts throws(ChatError) in try typePatterns(texts) }
         return Selection(
-            channels: channels ?? old.channels, types: types ?? old.types, filter: old.filter, viewer: old.viewer)
+            channels: channels ?? old.channels, types: types ?? old.types, filter: old.filter, viewer: old.viewer,
+            isOfUser: old.isOfUser)
     }
 
     private func channelPatterns(_ texts: [String]) throws(ChatError) -> [NamePattern] {

@@ -31,6 +31,7 @@ extension ChatAccess {
         try Names.check(user: user)
         try caller.demand(.read)
         try caller.demand(self: user)
+        if caller.user == nil { try caller.demand(channel: user) }
         var query = RecordQuery(.block, in: space, limit: limit)
         query.parent = user
         query.cursor = cursor

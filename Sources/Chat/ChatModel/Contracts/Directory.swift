@@ -95,22 +95,27 @@ public struct RecordKey: Hashable, Sendable {
 
     /// The user and the channel of a key made of both: of a membership, or a restriction; nil for any other.
     public var userAndChannel: (user: UserID, channel: ChannelID)? {
-        guard let slash = id.firstIndex(of: "/") else { return nil }
-        let channel = String(id[id.index(after: slash)...])
+        // By bytes: a name may begin with a mark that combines with what stands before it.
+        guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        let channel = String(id[id.utf8.index(after: slash)...])
         return (UserID(Self.part(id[..<slash]), in: space), ChannelID(channel, in: space))
     }
 
     /// A part of a compound id as it was before it was escaped.
     public static func part(_ escaped: some StringProtocol) -> String {
-        var part = ""
-        var rest = escaped[...]
-        while let sign = rest.firstIndex(of: "%") {
+        var part: [UInt8] = []
+        var rest = Array(escaped.utf8)[...]
+        while let sign = rest.firstIndex(of: UInt8(ascii: "%")) {
             part += rest[..<sign]
             let code = rest[sign...].prefix(3)
-            part += code == "%2F" ? "/" : code == "%25" ? "%" : String(code)
+            switch String(decoding: code, as: UTF8.self) {
+            case "%2F": part.append(UInt8(ascii: "/"))
+            case "%25": part.append(UInt8(ascii: "%"))
+            default: part += code
+            }
             rest = rest[sign...].dropFirst(3)
         }
-        return part + String(rest)
+        return String(decoding: part + rest, as: UTF8.self)
     }
 }
 

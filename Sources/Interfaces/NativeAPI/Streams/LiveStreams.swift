@@ -164,6 +164,7 @@ extension LiveStreams {
         }
         guard stream.connection.send(first) else { return }
         follow(stream)
+        askAgain(of: stream)
         // A group may have changed since it was looked up.
         if let groups = stream.groups, groups.version != polls.groups.assumeIsolated({ $0.changes }) {
             Task { await self.followGroups(of: stream) }

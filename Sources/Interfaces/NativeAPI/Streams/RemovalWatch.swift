@@ -15,23 +15,41 @@ actor RemovalWatch: FeedSink {
     init(_ streams: LiveStreams, _ space: SpaceID) {
         self.streams = streams
         selection = Selection(
-            channels: ChannelSet(space: space, isAll: true), types: [.exact("user.banned"), .exact("member.left")])
+            channels: ChannelSet(space: space, isAll: true),
+            types: ["user.banned", "member.left", "channel.created", "channel.updated"].map { .exact($0) })
     }
 
     nonisolated func take(_ events: [Event]) {
         for event in events {
             // What clients publish in the same words has no such audience.
-            guard case .rule = event.audience, let user = Self.removed(by: event) else { continue }
+            guard case .rule = event.audience else { continue }
+            let user = Self.removed(by: event)
+            guard user != nil || Self.hasBecomePrivate(event) else { continue }
             // Behind this turn of the hub: until then not every feed has what it brings.
             streams.loop.post { [streams] in
-                streams.assumeIsolated { $0.expel(UserID(user, in: event.channel.space), from: event.channel.name) }
+                streams.assumeIsolated { streams in
+                    if let user {
+                        streams.expel(UserID(user, in: event.channel.space), from: event.channel.name)
+                    } else {
+                        streams.askAgain(onChannel: event.channel)
+                    }
+                }
             }
         }
+    }
+
+    private static func hasBecomePrivate(_ event: Event) -> Bool {
+        guard event.type.hasPrefix("channel."), let data = try? JSONDocument(event.data).root,
+            data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))?.isPrivate ?? false
+        else { return false }
+        return event.type == "channel.created"
+            || data["changes"]?.elements?.contains { $0["key"]?.string == "type" } ?? false
     }
 
     /// Nil for who may follow the channel as before.
     private static func removed(by event: Event) -> String? {
         guard let data = try? JSONDocument(event.data).root else { return nil }
+        guard !event.type.hasPrefix("channel.") else { return nil }
         if event.type == "user.banned" { return data["user_id"]?.string }
         let kind = data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))
         return kind?.isPrivate ?? false ? data["user"]?["user_id"]?.string : nil
@@ -62,6 +80,36 @@ extension LiveStreams {
         }
     }
 
+    /// The channel is for its members from now on: each who has named it is asked for again.
+    fileprivate func askAgain(onChannel channel: ChannelID) {
+        polls.assumeIsolated { polls in
+            polls.finish { order in
+                order.caller.user.map { user in
+                    Self.isConcerned(order.caller, order.selection, UserID(user, in: channel.space), channel.name)
+                } ?? false
+            }
+        }
+        for user in userStreams.keys where user.space == channel.space {
+            for stream in streams(of: user)
+            where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel.name) {
+                askAgain(of: stream)
+            }
+        }
+    }
+
+    /// Asks whether the user may hear what a stream has named, now that it hangs on the hub: what was so before may have
+    /// changed on the way there.
+    func askAgain(of stream: LiveStream) {
+        guard stream.feed.selection.isOfUser, !stream.feed.selection.channels.names.isEmpty else { return }
+        Task { [self] in
+            do throws(ChatError) {
+                try await service.chat(for: stream.owner.caller).demandHearing(stream.feed.selection)
+            } catch {
+                close(stream, error.code == .forbidden ? .unauthorized : .storeUnavailable)
+            }
+        }
+    }
+
     private static func isConcerned(
         _ caller: Caller, _ selection: Selection, _ user: UserID, _ channel: String
     ) -> Bool {
@@ -76,6 +124,6 @@ extension Selection {
         var rest = channels
         rest.names.remove(ExactText(channel))
         guard rest.isAll || !rest.names.isEmpty || !rest.prefixes.isEmpty else { return nil }
-        return Selection(channels: rest, types: types, filter: filter, viewer: viewer)
+        return Selection(channels: rest, types: types, filter: filter, viewer: viewer, isOfUser: isOfUser)
     }
 }

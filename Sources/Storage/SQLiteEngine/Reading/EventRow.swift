@@ -61,11 +61,14 @@ extension Statement {
 }
 
 extension Audience {
+    private static let storedInsiders = "insiders"
+
     /// NULL for everyone; a rule's name behind a colon, so that no rule can be taken for a word of ours, and its subjects,
     /// each on a line of its own (names have no line ends).
     fileprivate var stored: String? {
         switch self {
         case .subscribers: nil
+        case .insiders: Self.storedInsiders
         case .webhooks: "webhooks"
         case .rule(let rule, let subjects): ([":" + rule.rawValue] + subjects).joined(separator: "\n")
         }
@@ -75,6 +78,10 @@ extension Audience {
     fileprivate init(stored: String?) {
         guard let stored else {
             self = .subscribers
+            return
+        }
+        guard stored != Self.storedInsiders else {
+            self = .insiders
             return
         }
         let lines = stored.split(separator: "\n", omittingEmptySubsequences: false)

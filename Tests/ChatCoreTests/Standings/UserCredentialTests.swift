@@ -1,0 +1,133 @@
+import ChatModel
+import JSON
+import TestHouse
+import Testing
+
+@testable import ChatCore
+
+/// What comes to a credential of one user that listens or reads as nobody in particular.
+@Suite("A user's own credential") struct UserCredentialTests {
+    private func slug(_ body: () async throws -> Void) async -> String? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? ChatError)?.slug ?? "\(error)"
+        }
+    }
+
+    /// Channels and types of all that a selection brings from the beginning.
+    private func heard(_ room: Room, by user: String, _ channels: [String]) async throws -> [String] {
+        let chat = room.chat(of: user)
+        let selection = try chat.selection(channels: channels)
+        var catchUp = chat.catchUp(selection, after: .zero, upTo: try await chat.watermark())
+        return try await catchUp.nextPage(limit: 250).map { "\($0.channel.name) \($0.type)" }
+    }
+
+    private func tell(_ room: Room, _ channel: String, _ type: String, _ audience: Audience) async throws {
+        var draft = EventDraft(channel: ChannelID(channel, in: ChatHouse.space), type: type, data: .emptyObject)
+        draft.audience = audience
+        _ = try await room.service.engine.log.append([draft], claim: nil)
+    }
+
+    @Test("hears by patterns what everybody may, and of a private channel what it names as a member")
+    func patterns() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .group, members: ["ana"], operators: ["ana"])
+            try await room.establish("hall", .open)
+            let said = try await room.say("hi", in: "crew", by: "ana")
+            try await room.chat.emit(
+                Emission(channel: "crew", type: "order.paid", data: .emptyObject, user: nil, meta: nil))
+            _ = try await room.chat.report(said.timetoken, in: "crew", for: "rude", by: "ana")
+            try await room.say("hi", in: "hall", by: "ana")
+            try await room.say("hi", in: "plaza", by: "ana")
+            try await tell(room, "ben", "user.mentioned", .rule(.mentioned, subjects: ["ben"]))
+            try await tell(room, "crew", "member.left", .rule(.joined))
+            #expect(try await heard(room, by: "ben", ["*"]) == ["hall message.created", "plaza message.created"])
+            #expect(
+                try await heard(room, by: "ana", ["crew"]) == [
+                    "crew message.created", "crew order.paid", "crew member.left",
+                ])
+        }
+    }
+
+    @Test("reads of a user's channel only what is not for another")
+    func personal() async throws {
+        try await Room.open { room in
+            try await tell(room, "bob", "user.mentioned", .rule(.mentioned, subjects: ["bob"]))
+            try await tell(room, "bob", "user.updated", .subscribers)
+            let request = HistoryRequest(channel: ChannelID("bob", in: ChatHouse.space), limit: 9)
+            for (user, types) in [("mallory", ["user.updated"]), ("bob", ["user.mentioned", "user.updated"])] {
+                let page = try await room.chat(of: user).history([request])[0]
+                #expect(Set(page.items.map(\.type)) == Set(types))
+            }
+            let mention = try await room.chat.history([request])[0].items.first { $0.type == "user.mentioned" }
+            let place = try #require(mention).timetoken
+            #expect(try await room.chat(of: "bob").event(place).type == "user.mentioned")
+            try await expect(.notFound) { _ = try await room.chat(of: "mallory").event(place) }
+        }
+    }
+
+    @Test("stays at home in the channel named as its user, whatever others make of that")
+    func home() async throws {
+        try await Room.open { room in
+            try await room.establish("ben", .group, members: ["mallory"], operators: ["mallory"])
+            #expect(try await room.mayHear("ben", in: "ben"))
+        }
+    }
+
+    @Test("follows reports as an operator alone, also as a device, and makes no record where they go")
+    func reports() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .group, members: ["ana", "ben"], operators: ["ana"])
+            let name = ChatAccess.moderationChannel(of: "crew")
+            func follow(_ user: String) async throws {
+                let chat = room.chat(of: user)
+                _ = try await chat.selection(try chat.selection(channels: [name]), heardBy: user, on: nil)
+            }
+            #expect(await slug { try await follow("ben") } == "not_operator")
+            #expect(await slug { try await follow("ana") } == nil)
+            let made = await slug { _ = try await room.chat(of: "ben").make(NewChannel(kind: .group, id: name)) }
+            #expect(made == "name_in_use")
+        }
+    }
+
+    @Test("takes back its own deletion, not a moderator's")
+    func undoing() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .group, members: ["ana", "ben"], operators: ["ana"])
+            let said = try await room.say("hi", in: "crew", by: "ben").timetoken
+            for (deleter, isOwn) in [("ana", false), ("ben", true)] {
+                let chat = room.chat(of: deleter)
+                try await chat.delete(said, in: "crew", isHard: false, by: nil)
+                let deed = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
+                let undone = await slug {
+                    _ = try await room.chat(of: "ben").undo(deed, to: said, in: "crew", by: nil)
+                }
+                #expect(undone == (isOwn ? nil : "not_operator"))
+                if !isOwn { _ = try await room.chat(of: "ana").undo(deed, to: said, in: "crew", by: nil) }
+            }
+        }
+    }
+
+    @Test("is told of a ban where the channel has no record, and hears no more of it")
+    func bans() async throws {
+        try await Room.open { room in
+            let chat = room.chat(of: "ana")
+            let selection = try await chat.selection(
+                try chat.selection(channels: ["lobby"]), heardBy: "ana", on: "phone")
+            #expect(await room.service.hub.channels(heardBy: selection) == ["lobby"])
+            _ = try await room.chat.restrict("ana", in: "lobby", Sanction(isBan: true))
+            _ = await room.service.hub.reach(try await chat.watermark())
+            #expect(await room.service.hub.channels(heardBy: selection) == [])
+        }
+    }
+
+    @Test("is known by records whose names begin with marks that combine with what stands before them")
+    func combiningMarks() {
+        let key = MembershipRecord.key("ana%", "\u{301}x/y", in: ChatHouse.space)
+        #expect(key.userAndChannel?.user.name == "ana%")
+        #expect(key.userAndChannel?.channel.name == "\u{301}x/y")
+        #expect(ChatAccess.channel(moderatedOn: ChatAccess.moderationChannel(of: "\u{301}x")) == "\u{301}x")
+    }
+}
