@@ -8,6 +8,7 @@ COPY Package.swift ./
 RUN swift package resolve
 COPY Sources Sources
 COPY Tests Tests
+COPY Examples Examples
 RUN swift build -c release --static-swift-stdlib --product parley && strip .build/release/parley
 
 FROM debian:bookworm-slim
