@@ -42,3 +42,11 @@ def test_a_delivery_arrives_and_is_ours(gateway, printed, tmp_path):
     # The last event of the page, the only one that was emitted after the webhook was there.
     line = lines.get(timeout=30)
     assert line.startswith("ours: ") and '"amount": 4200' in line
+
+
+def test_a_second_gateway_at_the_same_address_says_what_to_do(gateway, tmp_path):
+    done = subprocess.run(
+        [os.environ["PARLEY_BINARY"], "serve", "--dev", "--listen", gateway.address, "--data", tmp_path / "other"],
+        capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert "another program listens on this address already" in done.stderr.splitlines()[-1]

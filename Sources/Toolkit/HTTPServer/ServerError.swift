@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why a server or a loop could not start.
 public enum ServerError: Error, Sendable, CustomStringConvertible {
     /// A system call failed with this `errno`.
@@ -11,6 +13,8 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
+        case .system("bind", EADDRINUSE):
+            "another program listens on this address already; stop it, or choose another address"
         case .system(let call, let code): "\(call) failed: \(Self.text(of: code))"
         case .unknownHost(let host): "'\(host)' is neither an IP address nor 'localhost'"
         case .unreadableFile(let path, let code): "\(path) cannot be read: \(Self.text(of: code))"

@@ -116,7 +116,8 @@ public struct URLRefusal: Error, Sendable, Equatable {
         case .fragment: "The URL must not contain a fragment (#)"
         case .host: "The host must be a name or an address in its usual spelling"
         case .port: "The port must be 443, 80 or above 1023, and not one of a database, mail or remote shell service"
-        case .address: "The address is in a range that must not be connected to"
+        case .address:
+            "The address is in a range that must not be connected to, unless the operator allows it (webhook.allow)"
         }
     }
 }
