@@ -29,10 +29,11 @@ import Testing
         }
     }
 
-    @Test("needs a key on every route under /v1 but the stream's, which has tickets")
+    @Test("needs a key on every route under /v1 but those that sign in and out")
     func everywhere() async throws {
         try await APIFixture.run { api in
-            for route in api.router.routes where route.pattern.description.hasPrefix("/v1/") {
+            for route in api.router.routes
+            where route.pattern.description.hasPrefix("/v1/") && route.pattern != "/v1/session" {
                 let target = route.pattern.description.replacing("{channel}", with: "a").replacing("{id}", with: "x")
                 let answer = await api.call(route.method, target, key: nil)
                 #expect(answer.status == 401, "\(route.method) \(route.pattern)")

@@ -47,6 +47,14 @@ import Testing
             // The witness is what the refusal says it is.
             let witness = try #require(refused.raw("witness"))
             #expect(await api.emit(witness.description).status == 201)
+            let tried = await api.call(
+                .post, "/v1/event-types/order.paid/versions?dry_run=true", #"{"schema":\#(narrower)}"#)
+            #expect(tried.code == "incompatible_schema")
+            let would = await api.call(
+                .post, "/v1/event-types/order.paid/versions?dry_run=true", #"{"schema":\#(narrower),"force":"x"}"#)
+            #expect(would.status == 200 && would["version"]?.integer == 2)
+            #expect(await api.call(.get, "/v1/event-types/order.paid")["latest_version"]?.integer == 1)
+            #expect(await api.emit(witness.description).status == 201)
             let forced = await api.addVersion(narrower, #""force":"all shops send it since May""#)
             #expect(forced.status == 201 && forced["version"]?.integer == 2)
             #expect(forced["forced"]?.string == "all shops send it since May")

@@ -52,21 +52,24 @@ extension NativeAPI {
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
     }
 
-    /// Who asks, by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1).
+    /// Who asks, by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1), or by the cookie of a page that has
+    /// signed in.
     ///
     /// The keyring is in memory: nothing waits, and nothing about the credential is kept but its digest.
     /// - Throws: `.unauthorized` without a credential or with one that does not hold, for a key in the same words for every
-    ///   reason; `.malformed` for one in the URL, where logs and histories would keep it.
+    ///   reason; `.malformed` for one in the URL, where logs and histories would keep it; `.forbidden` for a cookie that
+    ///   another site's page has sent along.
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
-        guard let key = try Self.bearer(request.headers) else {
-            throw ChatError(
-                .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
+        if let key = try Self.bearer(request.headers) {
+            let digest = Keyring.digest(of: key)
+            if let caller = service.keyring.caller(digest: digest) { return caller }
+            if let caller = try tokens.caller(of: key, digest: digest) { return caller }
+            throw UserTokens.unknown
         }
-        let digest = Keyring.digest(of: key)
-        if let caller = service.keyring.caller(digest: digest) { return caller }
-        if let caller = try tokens.caller(of: key, digest: digest) { return caller }
-        throw UserTokens.unknown
+        if let caller = try signedInCaller(of: request) { return caller }
+        throw ChatError(
+            .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
     }
 
     /// The text after `Bearer`, nil without the field.

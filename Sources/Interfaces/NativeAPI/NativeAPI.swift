@@ -56,6 +56,7 @@ public struct NativeAPI: Sendable {
     public func addRoutes(to router: inout Router) {
         router.observer = metrics.requests.record
         router.notFound = { throw Problem.unknownPath($0.path) }
+        addSignInRoutes(to: &router)
         addEmitRoutes(to: &router)
         addReadRoutes(to: &router)
         addMessageRoutes(to: &router)

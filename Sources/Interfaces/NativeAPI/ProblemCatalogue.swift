@@ -83,6 +83,13 @@ enum ProblemCatalogue {
             code: "expectation_failed", status: 417, title: "The expectation cannot be met",
             meaning: "Only 'Expect: 100-continue' is known."),
         Entry(
+            code: "session_ended", status: 401, title: "The page has to sign in again",
+            meaning: "Its session has expired, or the key it was made with was removed. POST /v1/session with a key."),
+        Entry(
+            code: "foreign_origin", status: 403, title: "The request comes from a page of another site",
+            meaning: "A cookie counts only for pages of the gateway itself: others send an API key or a ticket. Behind "
+                + "a proxy that changes the Host header, set public_url to the address that browsers see."),
+        Entry(
             code: "unauthorized", status: 401, title: "A valid credential is needed",
             meaning: "The request brings none, or one that does not hold."),
         Entry(

@@ -39,25 +39,27 @@ extension ChatAccess {
     /// Makes a schema the newest version of a type. Emits are held against it when this returns; on other nodes within a
     /// second.
     ///
+    /// - Parameter isTrial: every check is made and nothing is changed; the version is the one that would be made.
     /// - Returns: the version, and whether it is new: the newest one is given back when it has this very schema.
     /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
     ///   slugs `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, the breaking places
     ///   as faults and a `witness` among the members.
     public func addVersion(
-        _ proposal: SchemaProposal, to name: String
+        _ proposal: SchemaProposal, to name: String, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         try demandManaging(name)
-        return try await add(proposal, to: name)
+        return try await add(proposal, to: name, isTrial: isTrial)
     }
 
     /// - Parameter candidate: ends in the same commit, if it is still there.
     func add(
-        _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil
+        _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         if let reason = proposal.forced { try Self.check(reason: reason) }
         return try await types.settling(ifMatch: nil, in: space) { [types, space] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
             let proposed = try await types.proposing(proposal, for: old, from: old, in: space)
+            guard !isTrial else { return try await settled(proposed.version, of: old) }
             var records = proposed.change.records
             if let candidate { records += try await types.ending(candidate, of: name, in: space) }
             do throws(ChatError) {
@@ -66,12 +68,19 @@ extension ChatAccess {
                 // The type or the candidate went since it was read: another look.
                 throw error.code == .notFound ? EventTypes.stale : error
             }
-            if let version = proposed.version { return (version, true) }
-            guard let newest = try await types.version(old.latestVersion, of: name, in: space) else {
-                throw EventTypes.unknownVersion
-            }
-            return (newest, false)
+            return try await settled(proposed.version, of: old)
         }
+    }
+
+    /// The version that was made, or the newest one where it has the proposed schema already.
+    private func settled(
+        _ proposed: SchemaVersion?, of type: EventType
+    ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
+        if let proposed { return (proposed, true) }
+        guard let newest = try await types.version(type.latestVersion, of: type.name, in: space) else {
+            throw EventTypes.unknownVersion
+        }
+        return (newest, false)
     }
 
     private static func check(reason: String) throws(ChatError) {

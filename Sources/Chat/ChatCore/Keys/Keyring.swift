@@ -125,6 +125,11 @@ public final class Keyring: Sendable {
         }
     }
 
+    /// The key with an id, whether or not it still holds.
+    public func key(_ id: String, in space: SpaceID) -> APIKey? {
+        contents.withLock { $0.keys[RecordKey(.key, id, in: space)] }
+    }
+
     public func app(_ space: SpaceID) -> AppRecord? { contents.withLock { $0.apps[space] } }
 
     /// The app that a subscribe key names.

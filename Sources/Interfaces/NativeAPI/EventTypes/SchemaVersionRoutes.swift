@@ -17,7 +17,7 @@ extension NativeAPI {
 
     /// `POST /v1/event-types/{type}/versions`
     func postSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
+        let isTrial = try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
         try caller.demand(.manage)
         let fields = try schemaFields(request, known: Self.versionMembers)
         var proposal = SchemaProposal(schema: try fields.required("schema", fields.raw("schema")))
@@ -25,7 +25,10 @@ extension NativeAPI {
         proposal.counterExamples = try Self.examples("counter_examples", fields)
         proposal.compatibility = try Self.compatibility(fields)
         proposal.forced = try fields.string("force")
-        let added = try await service.chat(for: caller).addVersion(proposal, to: request.name("type"))
+        var added = try await service.chat(for: caller)
+            .addVersion(proposal, to: request.name("type"), isTrial: isTrial)
+        // What a trial would make is nowhere yet.
+        if isTrial { added.isNew = false }
         return Self.shown(added, location: request.path + "/\(added.version.number)")
     }
 

@@ -22,6 +22,7 @@ enum OpenAPIText {
           - {url: /, description: this gateway}
         security:
           - apiKey: []
+          - session: []
         tags:
           - {name: emit, description: Put events into channels. An answer comes after the event is durable.}
           - {name: read, description: Read what was emitted.}
@@ -1322,6 +1323,43 @@ enum OpenAPIText {
                 '401': {$ref: '#/components/responses/Unauthorized'}
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '503': {$ref: '#/components/responses/Unavailable'}
+
+          /v1/session:
+            get:
+              operationId: getSignIn
+              tags: [keys]
+              summary: Say who is signed in
+              description: Whom the cookie, or the `Authorization` header, stands for.
+              responses:
+                '200': {$ref: '#/components/responses/Session'}
+                '204': {description: Nobody is signed in}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+            post:
+              operationId: signIn
+              tags: [keys]
+              summary: Sign a page in
+              description: |
+                Exchanges an API key for a cookie that no script can read and that no other site's page can use. It counts
+                wherever a key does, for twelve hours or as long as its key.
+              security: []
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewSession'}}}}
+              responses:
+                '200': {$ref: '#/components/responses/Session'}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+            delete:
+              operationId: signOut
+              tags: [keys]
+              summary: Sign a page out
+              security: []
+              responses:
+                '204': {description: The cookie is removed}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '403': {$ref: '#/components/responses/Forbidden'}
 
           /v1/keys:
             get:
@@ -2662,7 +2700,9 @@ enum OpenAPIText {
                 schema), accept every example and refuse every counter-example (422 `example_invalid`), and be to the earlier
                 versions what the type's `compatibility` says (409 `incompatible_schema`). What cannot be decided counts as
                 incompatible.
-                The newest version's very schema once more is no new version and answers 200. Needs the scope `manage`.
+                The newest version's very schema once more is no new version and answers 200; so does a dry run, with the version
+                that would be made. Needs the scope `manage`.
+              parameters: [{$ref: '#/components/parameters/dryRun'}]
               requestBody:
                 required: true
                 content:
@@ -3957,6 +3997,13 @@ enum OpenAPIText {
               description: |
                 An API key: `Authorization: Bearer parley_…`. Scopes: `emit`, `read`, `manage` (the app's resources), `admin`
                 (all of it, and the app's keys). Or a token of a user (`POST /v1/tokens`), in the same place. Never in a URL.
+            session:
+              type: apiKey
+              in: cookie
+              name: parley
+              description: |
+                From `POST /v1/session`, for pages of this gateway: `__Host-parley` where the way is encrypted. Whatever changes
+                something has to come from such a page (403 `foreign_origin`).
             ticket:
               type: apiKey
               in: query
@@ -4121,6 +4168,10 @@ enum OpenAPIText {
             IdempotencyReplayed: {description: 'There, and `true`, when this is an earlier answer.', schema: {type: string}}
 
           responses:
+            Session:
+              description: Who is signed in
+              headers: {Set-Cookie: {description: 'When signing in.', schema: {type: string}}}
+              content: {application/json: {schema: {$ref: '#/components/schemas/Session'}}}
             User:
               description: The user
               headers:
@@ -5157,6 +5208,29 @@ enum OpenAPIText {
               properties:
                 channels: {type: [array, 'null'], minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/ChannelName'}}
                 by: {type: [string, 'null'], description: 'Who does this, where the credential may name somebody.'}
+
+            NewSession:
+              type: object
+              required: [key]
+              additionalProperties: false
+              properties: {key: {type: string, description: An API key.}}
+
+            Session:
+              type: object
+              required: [app, credential, name, scopes, channels, types, user, operator, expires_at]
+              properties:
+                app:
+                  type: object
+                  required: [id, name]
+                  properties: {id: {type: string}, name: {type: string}}
+                credential: {type: string, description: The id of the API key.}
+                name: {type: [string, 'null'], description: What the key is called.}
+                scopes: {type: array, items: {$ref: '#/components/schemas/Scope'}}
+                channels: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                types: {type: array, items: {$ref: '#/components/schemas/Pattern'}}
+                user: {type: [string, 'null'], description: Whose credential it is; null for one that is no user's own.}
+                operator: {type: boolean, description: Whether it sees all apps.}
+                expires_at: {type: [string, 'null'], format: date-time}
 
             Key:
               type: object

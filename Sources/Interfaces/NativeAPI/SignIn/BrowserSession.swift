@@ -1,0 +1,85 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+import Signing
+
+/// What a page shows after it has signed in with an API key, in place of that key: a cookie no script can read.
+///
+/// Everything is in its text, signed with the app's secret key: nothing is stored, a restart ends no session. Its key is
+/// looked up with every request, so that a session ends with it.
+struct BrowserSession: Sendable {
+    /// A working day; an old cookie that was stolen is worth nothing on the next.
+    static let lifetime: Duration = .seconds(12 * 3600)
+
+    var space: SpaceID
+    /// The id of the API key it was made with.
+    var key: String
+    var expires: Timetoken
+}
+
+// MARK: - Text
+
+extension BrowserSession {
+    private static let text = SignedText(purpose: "parley browser session 1\n", bytesMost: 1024)
+
+    func text(secret: Secret) -> String {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("app", space.name)
+            writer.member("key", key)
+            writer.member("exp", expires.description)
+            writer.endObject()
+        }
+        return Self.text.seal(body.bytes, secret: secret)
+    }
+
+    /// Reads a session; nil for anything but one of ours. Says nothing about time.
+    init?(text: String, secret: (SpaceID) -> Secret?) {
+        guard let session = Self.text.open(text, read: Self.init(json:), secret: { secret($0.space) }) else {
+            return nil
+        }
+        self = session
+    }
+
+    private init?(json: [UInt8]) {
+        // What cannot be read is no session, whatever the reason.
+        guard let root = try? JSONDocument(json).root, let space = root["app"]?.string, let key = root["key"]?.string,
+            let expires = root["exp"]?.string.flatMap({ Timetoken(text: $0) })
+        else { return nil }
+        self.init(space: SpaceID(space), key: key, expires: expires)
+    }
+}
+
+// MARK: - Cookie
+
+extension BrowserSession {
+    /// With encryption the name makes browsers refuse one that another host of the domain has set (RFC 6265bis, 4.1.3.2).
+    private static func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-parley" : "parley" }
+
+    /// The value of a request's session cookie.
+    static func cookie(in headers: Headers) -> String? {
+        for isSecure in [true, false] {
+            let prefix = cookieName(isSecure: isSecure) + "="
+            for field in headers[all: "Cookie"] {
+                for pair in field.split(separator: ";") {
+                    let pair = pair.drop(while: { $0 == " " })
+                    if pair.hasPrefix(prefix) { return String(pair.dropFirst(prefix.count)) }
+                }
+            }
+        }
+        return nil
+    }
+
+    /// The field that sets the cookie, or removes it.
+    ///
+    /// - Parameter text: nil to remove it.
+    static func setCookie(_ text: String?, isSecure: Bool) -> (name: String, value: String) {
+        let age = text == nil ? 0 : lifetime.components.seconds
+        return (
+            "Set-Cookie",
+            "\(cookieName(isSecure: isSecure))=\(text ?? ""); Path=/; Max-Age=\(age); HttpOnly; SameSite=Strict"
+                + (isSecure ? "; Secure" : "")
+        )
+    }
+}

@@ -1,0 +1,123 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+import Signing
+
+/// Signing a page in: an API key is exchanged for a cookie, so that no script has to keep the key.
+extension NativeAPI {
+    func addSignInRoutes(to router: inout Router) {
+        router.add(.get, "/v1/session", handler: asAnybody(getSession))
+        router.add(.post, "/v1/session", body: .collected(limit: limits.emitBodyBytes), handler: asAnybody(postSession))
+        router.add(.delete, "/v1/session", handler: asAnybody(deleteSession))
+    }
+
+    /// `POST /v1/session`
+    func postSession(_ request: Request) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try refuseForeign(request)
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["key"])
+        let digest = Keyring.digest(of: try fields.required("key", try fields.string("key")))
+        guard let caller = service.keyring.caller(digest: digest), let app = service.keyring.app(caller.space) else {
+            throw ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+        }
+        let latest = service.clock.now.adding(BrowserSession.lifetime)
+        let session = BrowserSession(
+            space: caller.space, key: caller.credential, expires: min(latest, caller.expires ?? latest))
+        let text = session.text(secret: Secret(text: app.secretKey))
+        let cookie = BrowserSession.setCookie(text, isSecure: isSeenEncrypted(request))
+        return .json(print(caller, until: session.expires), headers: [Self.noStore, cookie])
+    }
+
+    /// `GET /v1/session`
+    func getSession(_ request: Request) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        // Nobody signed in is no failure: a page asks whether somebody is.
+        let nobody = Response.empty(headers: [Self.noStore])
+        guard request.headers.contains("Authorization") || BrowserSession.cookie(in: request.headers) != nil else {
+            return nobody
+        }
+        let caller: Caller
+        do {
+            caller = try self.caller(of: request)
+        } catch {
+            guard error.slug == "session_ended" else { throw error }
+            return nobody
+        }
+        return .json(print(caller, until: caller.expires), headers: [Self.noStore])
+    }
+
+    /// `DELETE /v1/session`
+    func deleteSession(_ request: Request) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try refuseForeign(request)
+        return .empty(headers: [true, false].map { BrowserSession.setCookie(nil, isSecure: $0) })
+    }
+
+    /// Browsers send `Origin` with every request that changes something, and know better than a gateway behind a proxy
+    /// whether the way is encrypted.
+    private func isSeenEncrypted(_ request: Request) -> Bool {
+        if request.isSecure { return true }
+        guard let origin = request.headers["Origin"] else { return publicURL.hasPrefix("https://") }
+        return origin.hasPrefix("https://")
+    }
+
+    /// Otherwise any site could sign a visitor in as somebody, or out.
+    private func refuseForeign(_ request: Request) throws(ChatError) {
+        guard RequestOrigin(request, publicURL: publicURL) != .foreign else { throw Self.foreignOrigin }
+    }
+
+    private static let foreignOrigin = ChatError(
+        .forbidden, "a page of another site sent this with the gateway's cookie", slug: "foreign_origin")
+
+    private func print(_ caller: Caller, until expires: Timetoken?) -> [UInt8] {
+        JSONText { writer in
+            writer.beginObject()
+            writer.key("app")
+            writer.beginObject()
+            writer.member("id", caller.space.name)
+            writer.member("name", service.keyring.app(caller.space)?.name ?? "")
+            writer.endObject()
+            writer.member("credential", caller.credential)
+            if let key = service.keyring.key(caller.credential, in: caller.space) {
+                writer.member("name", key.name)
+            } else {
+                writer.nullMember("name")
+            }
+            writer.member("scopes", caller.scopes.names)
+            writer.member("channels", caller.channels.map(\.description))
+            writer.member("types", caller.types.map(\.description))
+            if let user = caller.user { writer.member("user", user) } else { writer.nullMember("user") }
+            writer.member("operator", caller.isOperator)
+            if let expires { writer.member("expires_at", expires.timestamp) } else { writer.nullMember("expires_at") }
+            writer.endObject()
+        }.bytes
+    }
+}
+
+// MARK: - Requests with the cookie
+
+extension NativeAPI {
+    /// Who asks by the cookie; nil without one.
+    ///
+    /// Pages of other origins get no answer to read from this gateway, for it never says that credentials are allowed
+    /// (CORS); but without this look they could still send something that is obeyed: `SameSite` takes other ports of this
+    /// machine, and other hosts of the domain, for the same site.
+    func signedInCaller(of request: Request) throws(ChatError) -> Caller? {
+        guard let text = BrowserSession.cookie(in: request.headers) else { return nil }
+        switch RequestOrigin(request, publicURL: publicURL) {
+        case .own: break
+        case .nobody where request.isSafe: break
+        case .nobody, .foreign: throw Self.foreignOrigin
+        }
+        let session = BrowserSession(text: text) { [service] space in
+            service.keyring.app(space).map { Secret(text: $0.secretKey) }
+        }
+        guard let session, service.clock.now < session.expires,
+            var caller = service.keyring.caller(key: session.key, in: session.space)
+        else { throw ChatError(.unauthorized, "the session has ended; sign in again", slug: "session_ended") }
+        // What it has opened ends with it.
+        caller.expires = min(session.expires, caller.expires ?? session.expires)
+        return caller
+    }
+}
