@@ -65,7 +65,9 @@ private struct SourceFile {
                 !["public", "internal", "private", "package"].contains($0)
             }
             let bare = words.first == "@testable" || words.first == "@preconcurrency" ? Array(words.dropFirst()) : words
-            return bare.count >= 2 && bare[0] == "import" ? String(bare[1].split(separator: ".")[0]) : nil
+            // Scripts of the site import in braces.
+            return bare.count >= 2 && bare[0] == "import" && bare[1] != "{"
+                ? String(bare[1].split(separator: ".")[0]) : nil
         }
     }
 }

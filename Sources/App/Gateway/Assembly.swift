@@ -61,7 +61,7 @@ struct Assembly: Sendable {
         router.door = RequestDoor(tracer: service.tracer, logger: Logger(label: "requests")).pass
         api.addRoutes(to: &router)
         PubNubAPI(service: service, polls: polls).addRoutes(to: &router)
-        Dashboard.addRoutes(to: &router)
+        Dashboard.addRoutes(to: &router, isDevelopment: configuration.isDevelopment)
         server = Server(
             options: configuration.serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
     }

@@ -3,25 +3,54 @@ public import HTTPServer
 /// The pages a person sees in a browser. They speak the public native API and nothing else; the server only hands them
 /// out.
 public enum Dashboard {
-    /// Adds `/` and the files its page loads.
-    public static func addRoutes(to router: inout Router) {
-        router.add(.get, "/") { _ in file("text/html; charset=utf-8", LivePage.html) }
-        router.add(.get, "/dashboard/live.css") { _ in file("text/css; charset=utf-8", LivePage.css) }
-        router.add(.get, "/dashboard/live.js") { _ in file("text/javascript; charset=utf-8", LivePage.script) }
+    /// Adds `/`, `/docs`, `/parley.js` and the files that these load.
+    ///
+    /// - Parameter isDevelopment: the page may sign in by itself with the well-known key.
+    public static func addRoutes(to router: inout Router, isDevelopment: Bool = false) {
+        for file in SiteFile.all {
+            let answer =
+                isDevelopment && file.name == "index.html" ? developmentPage(file) : Answer(file.tag, .fixed(file.text))
+            // Pages of other sites may take the library from here. It holds nothing of anybody's.
+            let manners = RouteManners(cors: file.name.hasPrefix("parley") ? CORSPolicy(origins: .any) : nil)
+            router.add(.get, RoutePattern(stringLiteral: file.path), manners: manners) { request in
+                answer.response(to: request, contentType: file.contentType)
+            }
+        }
     }
 
-    private static func file(_ contentType: String, _ text: StaticString) -> Response {
-        Response(
-            status: 200,
-            headers: [
-                ("Content-Type", contentType), ("Cache-Control", "no-cache"),
-                // The pages load nothing from elsewhere, run no inline script, and are framed by nobody.
-                (
-                    "Content-Security-Policy",
-                    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-                        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-                ),
-                ("Referrer-Policy", "no-referrer"),
-            ], body: .fixed(text))
+    private struct Answer {
+        let tag: String
+        let body: ResponseBody
+
+        init(_ tag: String, _ body: ResponseBody) {
+            self.tag = "\"\(tag)\""
+            self.body = body
+        }
+
+        func response(to request: Request, contentType: String) -> Response {
+            let isKnown = request.headers["If-None-Match"]?.contains(tag) == true
+            let headers = [("Content-Type", contentType), ("ETag", tag)] + Dashboard.headers
+            // A 304 goes out without the body, but has to know its length.
+            return Response(status: isKnown ? 304 : 200, headers: headers, body: body)
+        }
     }
+
+    private static func developmentPage(_ file: SiteFile) -> Answer {
+        let html = file.text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+        let marked = html.replacing("<html ", with: "<html data-mode=\"dev\" ", maxReplacements: 1)
+        return Answer(file.tag + "-dev", .bytes(Array(marked.utf8)))
+    }
+
+    private static let headers: [(name: String, value: String)] = [
+        ("Cache-Control", "no-cache"),
+        // The pages load nothing from elsewhere, run no inline script, make no markup of texts, and are framed by nobody.
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+                + "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+                + "require-trusted-types-for 'script'; trusted-types parley"
+        ),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Referrer-Policy", "no-referrer"),
+    ]
 }

@@ -1,0 +1,465 @@
+"""The dashboard as a person uses it: every page, what hangs together on them, what anybody can see and reach."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import axe_core_python
+import pytest
+import yaml
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / ".build/artefacts"
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+SCHEMA = {
+    "type": "object", "required": ["amount", "currency"],
+    "properties": {"amount": {"type": "integer", "minimum": 1}, "currency": {"enum": ["EUR", "USD"]}}}
+
+
+class Moody:
+    """A receiver of webhooks that refuses until it is told otherwise."""
+
+    def __init__(self):
+        self.status, self.bodies = 500, []
+        moody = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                moody.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(moody.status)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def moody():
+    moody = Moody()
+    yield moody
+    moody.server.shutdown()
+    moody.server.server_close()
+
+
+class Pages:
+    """The dashboard in a browser."""
+
+    def __init__(self, browser, gateway):
+        self.browser, self.gateway = browser, gateway
+        # Pages are filled anew while a test looks at them.
+        self.wait = WebDriverWait(browser, 20, 0.05, [NoSuchElementException, StaleElementReferenceException])
+
+    def open(self, hash=""):
+        self.browser.get("about:blank")
+        self.browser.get(self.gateway.url + "/#/" + hash)
+        return self.titled()
+
+    def titled(self, text=None):
+        def is_there(page):
+            titles = page.find_elements(By.CSS_SELECTOR, "main h1")
+            return titles and page.title.endswith("Parley") and page.title != "Parley" and (
+                text is None or titles[0].text == text) and titles[0].text
+        return self.wait.until(is_there)
+
+    def find(self, selector):
+        return self.wait.until(lambda page: page.find_element(By.CSS_SELECTOR, selector))
+
+    def text(self, text, selector="main"):
+        self.wait.until(lambda page: text in page.find_element(By.CSS_SELECTOR, selector).text)
+
+    def button(self, text, selector="main"):
+        def one(page):
+            return next((each for each in page.find_elements(By.CSS_SELECTOR, f"{selector} button, {selector} summary")
+                         if each.text == text and each.is_displayed()), None)
+        return self.wait.until(one)
+
+    def press(self, text, selector="main"):
+        def pressed(page):
+            button = self.button(text, selector)
+            page.execute_script("arguments[0].scrollIntoView({ block: 'center' })", button)
+            button.click()
+            return True
+        self.wait.until(pressed)
+
+    def type(self, name, value, selector="main"):
+        field = self.find(f"{selector} [name='{name}']")
+        field.clear()
+        field.send_keys(value)
+
+    def follow(self, text):
+        self.wait.until(lambda page: page.find_element(By.LINK_TEXT, text)).click()
+
+    def complaints(self):
+        """What the browser itself has to say; a 404 is how the API says that there is no record."""
+        return [entry["message"] for entry in self.browser.get_log("browser")
+                if entry["level"] == "SEVERE" and "status of 404" not in entry["message"]]
+
+
+@pytest.fixture
+def pages(gateway, browser):
+    browser.get_log("browser")
+    pages = Pages(browser, gateway)
+    yield pages
+    assert pages.complaints() == []
+
+
+def furnish(gateway, url):
+    """Something on every page."""
+    gateway.call("PUT", "/v1/users/ana", {"name": "Ana Lee", "custom": {"floor": 3}})
+    gateway.call("PUT", "/v1/channels/crew", {"kind": "group", "by": "ana", "name": "The crew"})
+    gateway.call("PUT", "/v1/channels/crew/presence/ana", {"state": {"mood": "fine"}})
+    gateway.call("PUT", "/v1/event-types/order.paid", {"description": "An order was paid", "owner": "payments"})
+    gateway.call("POST", "/v1/event-types/order.paid/versions", {
+        "schema": SCHEMA, "examples": [{"amount": 4200, "currency": "EUR"}]})
+    hook = gateway.call("POST", "/v1/webhooks", {
+        "url": url, "types": ["order.*"], "retry": {"delays_seconds": []}}).json()["id"]
+    gateway.call("PUT", "/v1/sources/shop", {
+        "scheme": "none",
+        "mapping": {"channel": "orders.{body/country}", "type": "order.paid", "data": {"$": "body/order"}}})
+    gateway.call("POST", "/in/shop", {"country": "us", "order": {"amount": 9, "currency": "USD"}})
+    gateway.call("POST", "/in/shop", {"country": "us"})
+    gateway.call("POST", "/v1/channels/crew/messages", {"text": "lunch?", "user": "ana"})
+    event = gateway.emit("orders.eu", {"amount": 1, "currency": "EUR"}, user="ana")
+    return hook, event["id"]
+
+
+def test_emit_see_it_break_a_webhook_replay_and_trace(pages, gateway, moody):
+    gateway.call("PUT", "/v1/event-types/order.paid", {})
+    gateway.call("POST", "/v1/event-types/order.paid/versions", {
+        "schema": SCHEMA, "examples": [{"amount": 4200, "currency": "EUR"}]})
+
+    pages.open("webhooks/new")
+    pages.type("url", moody.url)
+    pages.type("types", "order.*")
+    pages.press("Register")
+    assert pages.find("#secret").text.startswith("whsec_")
+    pages.press("Done", "dialog")
+    pages.titled(moody.url)
+    hook = pages.browser.current_url.split("/")[-1]
+    gateway.call("PATCH", f"/v1/webhooks/{hook}", {"retry": {"delays_seconds": [0]}})
+
+    # A form made of the schema; what it would do, and what it does, in another tab than the one that watches.
+    pages.open()
+    pages.text("live", "#state")
+    watching = pages.browser.current_window_handle
+    pages.browser.switch_to.new_window("tab")
+    pages.open("emit?type=order.paid")
+    amount = pages.find("#emit-form input[type=number]")
+    assert amount.get_attribute("value") == "4200"
+    amount.clear()
+    amount.send_keys("0")
+    pages.press("Try it out")
+    pages.text("refused")
+    pages.text("#/amount")
+    amount.clear()
+    amount.send_keys("7")
+    pages.press("Emit")
+    pages.text("Accepted as")
+    event = pages.find("#emit-form p a").text
+    pages.browser.close()
+    pages.browser.switch_to.window(watching)
+    pages.text("order.paid", "#events")
+    pages.text('{"amount":7,"currency":"EUR"}', "#events")
+
+    pages.open(f"webhooks/{hook}")
+    def is_dead(_):
+        pages.press("Reload")
+        return "dead" in pages.find("main .split").text
+    pages.wait.until(is_dead)
+    assert len(moody.bodies) == 2
+
+    moody.status = 200
+    pages.open(f"webhooks/{hook}")
+    Select(pages.find("#replay select")).select_by_value("dead")
+    pages.press("Only count")
+    pages.text("1 to send.")
+    pages.press("Replay")
+    pages.wait.until(lambda _: len(moody.bodies) == 3)
+    assert moody.bodies[2]["id"] == event
+
+    def is_told(_):
+        pages.open(f"events/{event}")
+        return "delivered" in pages.find("#receivers").text
+    pages.wait.until(is_told)
+    pages.text("Accepted by version 1 of order.paid.")
+    pages.text("type by 'order.*'", "#receivers")
+    assert len(pages.browser.find_elements(By.CSS_SELECTOR, "main .badge.bad")) == 2, "the two attempts that failed"
+
+
+def test_the_live_page_pauses_filters_and_finds(pages, gateway):
+    pages.open()
+    pages.text("live", "#state")
+    for number in range(3):
+        gateway.emit("orders.eu", {"number": number})
+    pages.wait.until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "#events > li")) == 3)
+    pages.press("Pause")
+    gateway.emit("orders.eu", {"number": 3})
+    pages.text("1 waiting", "#count")
+    assert len(pages.browser.find_elements(By.CSS_SELECTOR, "#events > li")) == 3
+    pages.press("Continue")
+    pages.wait.until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "#events > li")) == 4)
+    pages.type("needle", '"number":2')
+    pages.wait.until(lambda page: [each.text for each in page.find_elements(By.CSS_SELECTOR, "#events > li")
+                                   if each.is_displayed()].__len__() == 1)
+    pages.type("needle", Keys.BACKSPACE)
+    pages.press("Clear")
+    pages.type("channels", "news")
+    pages.type("filter", "data.loud == true")
+    pages.press("Watch")
+    pages.wait.until(lambda _: [stream["channels"] for stream in gateway.call("GET", "/v1/streams").json()["data"]] == [["news"]])
+    gateway.emit("orders.eu", {"loud": True})
+    gateway.emit("news", {"loud": False})
+    gateway.emit("news", {"loud": True, "text": "read all about it"})
+    pages.text("read all about it", "#events")
+    assert len(pages.browser.find_elements(By.CSS_SELECTOR, "#events > li")) == 1
+    pages.find("#events summary").click()
+    pages.text('"loud": true', "#events")
+    pages.type("filter", " >")
+    pages.press("Watch")
+    pages.text("column")
+    pages.browser.get_log("browser")  # the refusal
+
+
+def test_what_others_wrote_is_text(pages, gateway):
+    evil = "<img src=x onerror=\"document.title='caught'\">"
+    pages.open()
+    pages.text("live", "#state")
+    gateway.call("POST", "/v1/channels/crew/messages", {"text": evil, "user": evil})
+    pages.text(evil, "#events")
+    gateway.call("PUT", "/v1/users/ana", {"name": evil, "custom": {evil: evil}})
+    gateway.call("PUT", "/v1/channels/crew", {"kind": "public", "name": evil})
+    for hash in ("users", "users/ana", "channels", "channels/crew"):
+        pages.open(hash)
+        pages.text("onerror")
+        assert pages.browser.title != "caught"
+        assert not pages.browser.find_elements(By.CSS_SELECTOR, "main img")
+
+
+def test_signing_in_and_out(gateway, browser):
+    pages = Pages(browser, gateway)
+    pages.open()
+    pages.find("#sign-out").click()
+    pages.titled("Sign in")
+    pages.type("key", "wrong")
+    pages.press("Sign in")
+    pages.text("unknown or has expired")
+    pages.type("key", "dev")
+    pages.press("Sign in")
+    pages.titled("Live")
+    assert browser.execute_script("return document.cookie + JSON.stringify({ ...localStorage })").find("dev") == -1
+
+    # A key that goes takes its session with it.
+    made = gateway.call("POST", "/v1/keys", {"scopes": ["read"]}).json()
+    pages.find("#sign-out").click()
+    pages.titled("Sign in")
+    pages.type("key", made["key"])
+    pages.press("Sign in")
+    pages.titled("Live")
+    pages.follow("Keys")
+    pages.text("lacks the scope 'admin'")
+    gateway.call("DELETE", f"/v1/keys/{made['id']}")
+    pages.follow("Streams")
+    pages.titled("Sign in")
+    browser.get_log("browser")  # the refusals above
+
+
+def test_a_restart_ends_no_session(pages, gateway):
+    pages.open()
+    pages.text("live", "#state")
+    gateway.stop()
+    gateway.start()
+    gateway.emit("orders.eu", {"after": "the restart"})
+    pages.text("the restart", "#events")
+    pages.browser.get_log("browser")  # that it was away
+
+
+def test_types_and_keys_are_made_and_a_schema_is_checked_before_it_is_added(pages, gateway):
+    pages.open("types/new")
+    pages.type("type", "order.paid")
+    pages.type("description", "An order was paid")
+    pages.press("Declare")
+    pages.titled("order.paid")
+    area = pages.find("#propose textarea")
+    pages.browser.execute_script("arguments[0].value = arguments[1]", area, json.dumps(SCHEMA))
+    pages.press("Add this version")
+    pages.text("Version 1")
+    narrower = json.dumps({**SCHEMA, "required": ["amount", "currency", "shop"]})
+    area = pages.find("#propose textarea")
+    pages.browser.execute_script("arguments[0].value = arguments[1]", area, narrower)
+    pages.press("Check it")
+    pages.text("would not be backward compatible")
+    pages.type("force", "all shops send it")
+    pages.press("Check it")
+    pages.text("It would be version 2.")
+    assert gateway.call("GET", "/v1/event-types/order.paid").json()["latest_version"] == 1
+    pages.browser.get_log("browser")  # the refusal
+
+    pages.open("keys")
+    pages.type("name", "reader")
+    pages.press("Make")
+    key = pages.find("#secret").text
+    pages.press("Done", "dialog")
+    pages.text("reader")
+    assert gateway.call("GET", "/v1/streams", key=key).status_code == 200
+
+
+def test_a_source_is_tried_out(pages, gateway, moody):
+    furnish(gateway, moody.url)
+    pages.open("sources/shop")
+    pages.text("rejected")
+    pages.press("Look")
+    pages.text("has no value")
+    body = pages.find("#try [name=body]")
+    body.clear()
+    body.send_keys('{"country": "fr", "order": {"amount": 5, "currency": "EUR"}}')
+    pages.press("Try it")
+    pages.text("orders.fr")
+    assert gateway.call("GET", "/v1/channels/orders.fr/events").json()["data"] == []
+
+
+PAGES = ["", "channels", "channels/crew", "users", "users/ana", "emit?type=order.paid", "types", "types/order.paid", "types/new", "sources",
+         "sources/shop", "sources/new", "webhooks", "webhooks/HOOK", "webhooks/new", "deliveries", "events/EVENT", "streams", "keys"]
+
+
+def complaints(browser):
+    """What axe, at WCAG 2.1 AA, has against what is shown, and whether it is too wide."""
+    browser.execute_script(AXE)
+    found = browser.execute_async_script("""
+        const done = arguments[arguments.length - 1];
+        axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then(
+          result => done(result.violations.map(one => [one.id, one.nodes.slice(0, 3).map(node => node.html)])), error => done([String(error)]));""")
+    if not browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"):
+        found.append("wider than the window")
+    return found
+
+
+def shoot(browser, name):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    browser.save_screenshot(str(PICTURES / f"{name}.png"))
+
+
+@pytest.fixture
+def shape(browser):
+    """The browser's window and colours, as they were afterwards."""
+
+    def set(width, scheme):
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500})
+
+    # axe writes into the page's document to measure colours, which the pages' policy would forbid it.
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    yield set
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (1280, "dark"), (360, "light")])
+def test_every_page_can_be_read_by_everybody(pages, gateway, moody, shape, width, scheme):
+    shape(width, scheme)
+    hook, event = furnish(gateway, moody.url)
+    found = {}
+    for page in PAGES:
+        hash = page.replace("HOOK", hook).replace("EVENT", event)
+        pages.open(hash)
+        name = f"dashboard-{page.split('?')[0].replace('/', '-').lower() or 'live'}-{width}-{scheme}"
+        shoot(pages.browser, name)
+        pages.browser.execute_script("document.querySelectorAll('main details').forEach(each => { each.open = true; })")
+        found[name] = complaints(pages.browser) + pages.complaints()
+    assert {name: each for name, each in found.items() if each} == {}
+
+
+def test_pages_are_reached_by_the_keyboard(pages):
+    pages.open()
+    first = "const first = document.querySelector('a[href], button, input, [tabindex]'); first.focus(); return first.textContent"
+    assert pages.browser.execute_script(first) == "Skip to content"
+    names = []
+    for _ in range(16):
+        names.append(pages.browser.switch_to.active_element.text)
+        pages.browser.switch_to.active_element.send_keys(Keys.TAB)
+    assert [name for name in names if name in ("Live", "Channels", "Webhooks", "Keys")] == ["Live", "Channels", "Webhooks", "Keys"]
+    link = next(each for each in pages.browser.find_elements(By.CSS_SELECTOR, "#menu a") if each.text == "Streams")
+    link.send_keys(Keys.ENTER)
+    pages.titled("Streams")
+    assert pages.browser.switch_to.active_element.text == "Streams", "the heading has the focus"
+    assert pages.find("#menu [aria-current]").text == "Streams"
+
+
+class Reference(Pages):
+    def open(self, hash=""):
+        self.browser.get("about:blank")
+        self.browser.get(self.gateway.url + "/docs" + hash)
+        self.wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, "main section"))
+
+
+@pytest.fixture
+def reference(gateway, browser):
+    browser.get_log("browser")
+    reference = Reference(browser, gateway)
+    yield reference
+    assert reference.complaints() == []
+
+
+def test_the_reference_has_every_operation_and_schema(reference):
+    described = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+    reference.open()
+    shown = reference.browser.execute_script("return [...document.querySelectorAll('main details')].map(each => each.id)")
+    operations = {operation["operationId"] for item in described["paths"].values() for method, operation in item.items() if method != "parameters"}
+    assert operations | {"schema-" + name for name in described["components"]["schemas"]} == set(shown)
+    # Written out, each of them.
+    assert reference.browser.execute_async_script("""
+        const done = arguments[0], all = [...document.querySelectorAll("main section > details")];
+        all.forEach(each => { each.open = true; });
+        setTimeout(() => done(all.filter(each => each.children.length < 2).map(each => each.id)));""") == []
+
+
+def test_the_reference_is_searched_and_linked_to(reference):
+    reference.open("#getStream")
+    opened = reference.find("#getStream")
+    assert opened.get_attribute("open") and "Last-Event-ID" in opened.text and "curl" in opened.text
+    box = reference.find("#find")
+    box.send_keys("rotate secret")
+    reference.wait.until(lambda page: [each.get_attribute("id") for each in page.find_elements(By.CSS_SELECTOR, ".operation") if each.is_displayed()] == ["rotateSecret"])
+    box.send_keys(" nonsense")
+    reference.text("Nothing of that name.")
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (1280, "dark"), (360, "light")])
+def test_the_reference_can_be_read_by_everybody(reference, shape, width, scheme):
+    shape(width, scheme)
+    reference.open("#postWebhook")
+    shoot(reference.browser, f"docs-{width}-{scheme}")
+    assert complaints(reference.browser) == []
+
+
+def test_the_description_is_read_as_a_full_parser_reads_it(gateway, browser):
+    class Plain(yaml.SafeLoader):
+        yaml_implicit_resolvers = {
+            first: [(tag, form) for tag, form in forms if not tag.endswith(":timestamp")]
+            for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+
+    browser.get(gateway.url + "/livez")
+    read = browser.execute_async_script("""
+        const done = arguments[0];
+        import("/dashboard/yaml.js").then(async ({ parseYAML }) =>
+          done(JSON.stringify(parseYAML(await (await fetch("/openapi.yaml")).text())))).catch(error => done(String(error)));""")
+    assert json.loads(read) == json.loads(json.dumps(yaml.load((ROOT / "openapi.yaml").read_text(), Plain)))
+
+
+def test_nothing_is_fetched_from_elsewhere(gateway, browser):
+    pages = Pages(browser, gateway)
+    for page in ("/", "/docs"):
+        browser.get(gateway.url + page)
+        pages.wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, "main h1"))
+        names = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
+        assert names and all(name.startswith(gateway.url) for name in names)
