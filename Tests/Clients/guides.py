@@ -7,7 +7,7 @@ The language of a block says what it is:
   stand for the newest of their kind that the gateway has. No answer may be a problem, unless it is shown to be one.
 - `json` after `sh` is what that block answers last; `…` in it stands for anything. Elsewhere it has to be JSON.
 - `yaml`, `python`, `js`, `go`, `java`, `php`, `ruby` have to be well-formed; `swift` is for those who compile it.
-- `text` is shown only.
+- `text` is shown only; `html` is opened by a test of its own.
 """
 
 import json
@@ -21,7 +21,7 @@ from pathlib import Path
 HOUSE = Path(__file__).parents[2]
 PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
-SHOWN = {"text", "swift"}
+SHOWN = {"text", "swift", "html"}
 # What is run, and what tells that it was well-formed.
 CHECKS = {
     "js": (["node", "--input-type=module", "--check"], "node"),

@@ -327,7 +327,7 @@ def test_a_source_is_tried_out(pages, gateway, moody):
 
 
 PAGES = ["", "channels", "channels/crew", "users", "users/ana", "emit?type=order.paid", "types", "types/order.paid", "types/new", "sources",
-         "sources/shop", "sources/new", "webhooks", "webhooks/HOOK", "webhooks/new", "deliveries", "events/EVENT", "streams", "keys"]
+         "sources/shop", "sources/new", "webhooks", "webhooks/HOOK", "webhooks/new", "deliveries", "events/EVENT", "streams", "keys", "activity"]
 
 
 def complaints(browser):

@@ -53,7 +53,10 @@ import Testing
         try await APIFixture.run { api in
             #expect(await api.call(.get, "/v1/session", key: nil).status == 204)
             #expect(await api.call(.post, "/v1/session", #"{"key":"dev"}"#, key: nil).code == "credential_invalid")
+            let failed = await api.call(.get, "/v1/audit?action=sign_in")
+            #expect(failed["data"]?[0]?["result"]?.string == "refused")
             let (cookie, _) = try await signIn(api)
+            #expect(await api.call(.get, "/v1/audit?action=session.*")["data"]?[0]?["result"]?.string == "done")
             let forged = ("Cookie", String(cookie.value.dropLast(3)) + "AAA")
             #expect(await api.call(.get, "/v1/session", key: nil, headers: [forged]).status == 204)
             #expect(await api.call(.get, "/v1/keys", key: nil, headers: [forged]).code == "session_ended")

@@ -53,7 +53,7 @@ extension SiteFile {
             export const found = promise => promise.catch(error => { if (error.status === 404) return null; throw error; });
 
             """#),
-        SiteFile("app.js", tag: "ed41112b24f0269d", text: #"""
+        SiteFile("app.js", tag: "40f3f75c71256533", text: #"""
             // The dashboard: who is signed in, which page is shown.
             import { call, get, post, remove } from "./api.js";
             import { blank, fault, field, fill, form, h, head, input, notice } from "./ui.js";
@@ -63,7 +63,7 @@ extension SiteFile {
               ["Watch", [["", "Live", "live"], ["channels", "Channels", "channels"], ["users", "Users", "users"], ["emit", "Emit", "emit"]]],
               ["Ways in", [["types", "Event types", "types"], ["sources", "Sources", "sources"]]],
               ["Ways out", [["webhooks", "Webhooks", "webhooks"], ["deliveries", "Deliveries", "deliveries"], ["streams", "Streams", "streams"]]],
-              ["App", [["keys", "Keys", "keys"], ["events", null, "event"]]],
+              ["App", [["keys", "Keys", "keys"], ["activity", "Activity", "activity"], ["events", null, "event"]]],
             ];
             const routes = new Map(pages.flatMap(([, items]) => items.map(([path, title, file]) => [path, { title, file }])));
             const $ = id => document.getElementById(id);
@@ -525,6 +525,25 @@ extension SiteFile {
             }
 
             """#),
+        SiteFile("pages/activity.js", tag: "6bc50e246ec8aff6", text: #"""
+            // Who changed what, and what was refused.
+            import { get, query } from "../api.js";
+            import { badge, choice, field, fill, form, h, head, input, pages, table, time } from "../ui.js";
+
+            export default async function activity() {
+              const list = h("div");
+              const load = async ({ action, actor, result }) => fill(list, await pages(cursor => get("/v1/audit" + query({ action, actor, result, cursor })), rows => table([
+                ["When", row => time(row.at)], ["What", row => h("code", {}, row.action)], ["Of", row => row.resource ?? "–"], ["By", row => [row.actor ?? "nobody known", row.user && ` for ${row.user}`]],
+                ["From", row => row.address ?? "–"], ["Result", row => [badge(row.result, row.result === "done" ? "good" : "bad"), " ", row.code]],
+              ], rows, { label: "Activity", empty: "Nothing of the kind." })));
+              await load({});
+              return [
+                head("Activity"),
+                form([field("Action", input("action", { placeholder: "all; or key.*" })), field("Credential", input("actor", { placeholder: "key_…" })), field("Result", choice("result", [["", "all"], "done", "refused"], ""))], { submit: "Show", kind: "row", action: load }), list,
+              ];
+            }
+
+            """#),
         SiteFile("pages/channels.js", tag: "26fd13a2dba9e97a", text: #"""
             // Channels as the app keeps them; of one: its members, who is there now, and what was said.
             import { found, get, patch, path, post, put, query, remove } from "../api.js";
@@ -828,7 +847,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/live.js", tag: "885351be0cdc5021", text: #"""
+        SiteFile("pages/live.js", tag: "2f77d3cf5bcd51a7", text: #"""
             // What happens, as it happens; how much and how fast.
             import { path, post } from "../api.js";
             import { chart } from "../chart.js";
@@ -887,7 +906,7 @@ extension SiteFile {
                 field("Channels", input("channels", { placeholder: "all; or orders.*, demo" })),
                 field("Types", input("types", { placeholder: "all; or message.*" })),
                 field("Filter", input("filter", { placeholder: "data.amount > 100" })),
-                h("button", {}, "Watch"), field("Find in what is shown", needle));
+                h("button", {}, "Watch"), field("Find", needle));
               const answer = h("div");
               filters.addEventListener("submit", event => {
                 event.preventDefault();
@@ -1964,7 +1983,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("style.css", tag: "1bae8d6bee9e4f47", text: #"""
+        SiteFile("style.css", tag: "5bc489ed29d1c8ca", text: #"""
             /* Colours have at least 4.5:1 against the surface they stand on, in both schemes. */
             :root {
               color-scheme: light dark;
@@ -2073,10 +2092,12 @@ extension SiteFile {
             thead th { border-top: 0; color: var(--quiet); font-size: .857rem; font-weight: 600; white-space: nowrap; }
             tbody tr:hover { background: var(--raised); }
             td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-            td { overflow-wrap: anywhere; min-width: 5rem; }
+            td { overflow-wrap: anywhere; min-width: 6.5rem; }
+            td.number { min-width: 0; }
+            td time { white-space: nowrap; }
             dl.facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: 0; }
             dl.facts dt { color: var(--quiet); } dl.facts dd { margin: 0; overflow-wrap: anywhere; }
-            @media (max-width: 30rem) { dl.facts { grid-template-columns: minmax(0, 1fr); gap: 0; } dl.facts dd { margin-bottom: .35rem; } }
+            @media (max-width: 30rem) { dl.facts { grid-template-columns: 6.5rem minmax(0, 1fr); } }
 
             .badge { display: inline-block; padding: 0 .45rem; border-radius: 1rem; font-size: .857rem; background: var(--raised);
               color: var(--quiet); white-space: nowrap; }

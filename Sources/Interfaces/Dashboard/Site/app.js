@@ -7,7 +7,7 @@ const pages = [
   ["Watch", [["", "Live", "live"], ["channels", "Channels", "channels"], ["users", "Users", "users"], ["emit", "Emit", "emit"]]],
   ["Ways in", [["types", "Event types", "types"], ["sources", "Sources", "sources"]]],
   ["Ways out", [["webhooks", "Webhooks", "webhooks"], ["deliveries", "Deliveries", "deliveries"], ["streams", "Streams", "streams"]]],
-  ["App", [["keys", "Keys", "keys"], ["events", null, "event"]]],
+  ["App", [["keys", "Keys", "keys"], ["activity", "Activity", "activity"], ["events", null, "event"]]],
 ];
 const routes = new Map(pages.flatMap(([, items]) => items.map(([path, title, file]) => [path, { title, file }])));
 const $ = id => document.getElementById(id);

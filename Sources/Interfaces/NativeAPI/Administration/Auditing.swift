@@ -57,7 +57,7 @@ extension NativeAPI {
 }
 
 extension AuditDeed {
-    fileprivate init(_ action: String, _ request: Request, _ caller: Caller?) {
+    init(_ action: String, _ request: Request, _ caller: Caller?) {
         let names = ["id", "type", "channel", "job"]
         self.init(
             action: action, actor: caller?.credential, user: caller?.user,

@@ -19,11 +19,14 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["key"])
         let digest = Keyring.digest(of: try fields.required("key", try fields.string("key")))
         guard let caller = service.keyring.caller(digest: digest), let app = service.keyring.app(caller.space) else {
-            throw ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+            let refusal = ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+            await noteFailedSignIn(request, refusal)
+            throw refusal
         }
         let latest = service.clock.now.adding(BrowserSession.lifetime)
         let session = BrowserSession(
             space: caller.space, key: caller.credential, expires: min(latest, caller.expires ?? latest))
+        await service.audit.write(AuditDeed("session.create", request, caller), in: caller.space)
         let text = session.text(secret: Secret(text: app.secretKey))
         let cookie = BrowserSession.setCookie(text, isSecure: isSeenEncrypted(request))
         return .json(print(caller, until: session.expires), headers: [Self.noStore, cookie])

@@ -56,7 +56,7 @@ export default function live({ follow, who, signal }) {
     field("Channels", input("channels", { placeholder: "all; or orders.*, demo" })),
     field("Types", input("types", { placeholder: "all; or message.*" })),
     field("Filter", input("filter", { placeholder: "data.amount > 100" })),
-    h("button", {}, "Watch"), field("Find in what is shown", needle));
+    h("button", {}, "Watch"), field("Find", needle));
   const answer = h("div");
   filters.addEventListener("submit", event => {
     event.preventDefault();
