@@ -9,7 +9,8 @@ export class Refused extends Error {
 }
 
 /** A path of texts: path`/v1/channels/${name}/events`. */
-export const path = (parts, ...values) => parts.reduce((all, part, index) => all + encodeURIComponent(values[index - 1]) + part);
+export const path = (parts, ...values) =>
+  parts.reduce((all, part, index) => all + encodeURIComponent(values[index - 1]) + part);
 
 /** `?a=1&b=2` of what is there; lists repeat their name. */
 export function query(values) {
@@ -24,7 +25,9 @@ export async function call(method, path, body, headers = {}) {
   let answer;
   try {
     answer = await fetch(path, {
-      method, cache: "no-store", headers: body === undefined ? headers : { "content-type": "application/json", ...headers },
+      method,
+      cache: "no-store",
+      headers: body === undefined ? headers : { "content-type": "application/json", ...headers },
       body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
     });
   } catch {
@@ -37,11 +40,15 @@ export async function call(method, path, body, headers = {}) {
   throw new Refused(answer.status, json ?? {});
 }
 
-export const get = path => call("GET", path);
+export const get = (path) => call("GET", path);
 export const post = (path, body = {}) => call("POST", path, body);
 export const put = (path, body = {}) => call("PUT", path, body);
 export const patch = (path, body = {}) => call("PATCH", path, body);
-export const remove = path => call("DELETE", path);
+export const remove = (path) => call("DELETE", path);
 
 /** What is asked for, or null where there is none. */
-export const found = promise => promise.catch(error => { if (error.status === 404) return null; throw error; });
+export const found = (promise) =>
+  promise.catch((error) => {
+    if (error.status === 404) return null;
+    throw error;
+  });

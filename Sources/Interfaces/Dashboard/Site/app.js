@@ -4,45 +4,75 @@ import { blank, fault, field, fill, form, h, head, input, notice } from "./ui.js
 import { Parley } from "../parley.js";
 
 const pages = [
-  ["Watch", [["", "Live", "live"], ["channels", "Channels", "channels"], ["users", "Users", "users"], ["emit", "Emit", "emit"]]],
+  ["Watch", [["", "Live", "live"], ["channels", "Channels", "channels"], ["users", "Users", "users"], [
+    "emit",
+    "Emit",
+    "emit",
+  ]]],
   ["Ways in", [["types", "Event types", "types"], ["sources", "Sources", "sources"]]],
-  ["Ways out", [["webhooks", "Webhooks", "webhooks"], ["deliveries", "Deliveries", "deliveries"], ["streams", "Streams", "streams"]]],
+  ["Ways out", [["webhooks", "Webhooks", "webhooks"], ["deliveries", "Deliveries", "deliveries"], [
+    "streams",
+    "Streams",
+    "streams",
+  ]]],
   ["App", [["keys", "Keys", "keys"], ["activity", "Activity", "activity"], ["events", null, "event"]]],
 ];
 const routes = new Map(pages.flatMap(([, items]) => items.map(([path, title, file]) => [path, { title, file }])));
-const $ = id => document.getElementById(id);
+const $ = (id) => document.getElementById(id);
 const session = { who: null };
 let leaving = new AbortController();
 
 // MARK: signing in
 
 async function start() {
-  const who = await get("/v1/session").catch(error => { notice(error.message); return null; });
+  const who = await get("/v1/session").catch((error) => {
+    notice(error.message);
+    return null;
+  });
   if (who) return enter(who);
   // The key of development is no secret: the page is there at once, unless somebody has just left it.
   const isKnown = document.documentElement.dataset.mode === "dev" && !sessionStorage.getItem("left");
   if (isKnown) {
-    try { return enter(await post("/v1/session", { key: "dev" })); } catch { /* another key was set */ }
+    try {
+      return enter(await post("/v1/session", { key: "dev" }));
+    } catch { /* another key was set */ }
   }
   ask();
 }
 
 function ask() {
   document.body.classList.add("alone");
-  [$("menu"), $("state"), $("sign-out")].forEach(part => { part.hidden = true; });
+  [$("menu"), $("state"), $("sign-out")].forEach((part) => {
+    part.hidden = true;
+  });
   $("app-name").textContent = "";
   document.title = "Sign in · Parley";
   const isDevelopment = document.documentElement.dataset.mode === "dev";
-  const key = input("key", { type: "password", required: true, value: isDevelopment ? "dev" : "", autocomplete: "current-password" });
-  const page = h("div", { class: "sign-in card" }, head("Sign in"),
-    form([field("API key", key, isDevelopment ? "In development, the key is “dev”." : "The first one was shown when the gateway started for the first time.")], {
+  const key = input("key", {
+    type: "password",
+    required: true,
+    value: isDevelopment ? "dev" : "",
+    autocomplete: "current-password",
+  });
+  const page = h(
+    "div",
+    { class: "sign-in card" },
+    head("Sign in"),
+    form([field(
+      "API key",
+      key,
+      isDevelopment
+        ? "In development, the key is “dev”."
+        : "The first one was shown when the gateway started for the first time.",
+    )], {
       submit: "Sign in",
       action: async ({ key }) => {
         const who = await call("POST", "/v1/session", { key: key.trim() });
         sessionStorage.removeItem("left");
         enter(who);
       },
-    }));
+    }),
+  );
   fill($("main"), page);
   key.focus();
 }
@@ -52,15 +82,31 @@ function enter(who) {
   document.body.classList.remove("alone");
   $("menu").hidden = $("sign-out").hidden = false;
   $("app-name").textContent = who.app.name;
-  fill($("menu"), pages.map(([title, items]) => [h("h2", {}, title), h("ul", {}, items.filter(([, title]) => title).map(([path, title]) =>
-    h("li", {}, h("a", { href: "#/" + path }, title))), title === "App" && h("li", {}, h("a", { href: "/docs" }, "API reference")))]));
+  fill(
+    $("menu"),
+    pages.map(([title, items]) => [
+      h("h2", {}, title),
+      h(
+        "ul",
+        {},
+        items.filter(([, title]) => title).map(([path, title]) => h("li", {}, h("a", { href: "#/" + path }, title))),
+        title === "App" && h("li", {}, h("a", { href: "/docs" }, "API reference")),
+      ),
+    ]),
+  );
   show();
 }
 
 /** Opens a page's stream; tabs that want the like of it share one. It ends when the page is left. */
 function follow(options, signal) {
-  const stream = new Parley({ url: location.origin, share: session.who.app.id + " " + session.who.credential, ...options });
-  stream.addEventListener("state", ({ detail }) => { if (!signal.aborted) say(detail.state, detail.reason); });
+  const stream = new Parley({
+    url: location.origin,
+    share: session.who.app.id + " " + session.who.credential,
+    ...options,
+  });
+  stream.addEventListener("state", ({ detail }) => {
+    if (!signal.aborted) say(detail.state, detail.reason);
+  });
   signal.addEventListener("abort", () => stream.close());
   say("connecting");
   return stream;
@@ -105,25 +151,39 @@ async function show() {
   const [name, ...rest] = path.split("/").map(decodeURIComponent);
   const route = routes.get(name);
   for (const item of $("menu").querySelectorAll("a")) {
-    if (item.getAttribute("href") === "#/" + name) item.setAttribute("aria-current", "page"); else item.removeAttribute("aria-current");
+    if (item.getAttribute("href") === "#/" + name) item.setAttribute("aria-current", "page");
+    else item.removeAttribute("aria-current");
   }
   const main = $("main");
   try {
     if (!route) throw new Error("There is no such page.");
     const { default: page } = await import(`./pages/${route.file}.js`);
     const content = await page({
-      rest, query: new URLSearchParams(search), signal, who: session.who,
-      follow: options => follow(options, signal), reload: () => { if (!signal.aborted) show(); },
+      rest,
+      query: new URLSearchParams(search),
+      signal,
+      who: session.who,
+      follow: (options) => follow(options, signal),
+      reload: () => {
+        if (!signal.aborted) show();
+      },
     });
     if (signal.aborted) return;
     fill(main, content);
   } catch (error) {
     if (signal.aborted) return;
-    fill(main, head(route?.title ?? "Not found"), error.status === 404 ? blank("There is no such thing, or not any more.") : fault(error));
+    fill(
+      main,
+      head(route?.title ?? "Not found"),
+      error.status === 404 ? blank("There is no such thing, or not any more.") : fault(error),
+    );
   }
   const title = main.querySelector("h1");
   document.title = `${title?.textContent ?? "Parley"} · Parley`;
-  if (document.activeElement === document.body || document.activeElement?.closest("#menu, #main") || !document.activeElement) title?.focus({ preventScroll: false });
+  if (
+    document.activeElement === document.body || document.activeElement?.closest("#menu, #main") ||
+    !document.activeElement
+  ) title?.focus({ preventScroll: false });
 }
 
 addEventListener("hashchange", show);

@@ -15,18 +15,31 @@ export function chart(title, text, { steps = 60 } = {}) {
   const figure = h("span", { class: "figure" }, "–");
   const peak = h("span", { class: "quiet small" });
   const line = draw("path", {}), area = draw("path", { class: "area" });
-  const svg = draw("svg", { class: "chart", viewBox: `0 0 ${steps - 1} 20`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const svg = draw("svg", {
+    class: "chart",
+    viewBox: `0 0 ${steps - 1} 20`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   svg.append(area, line);
-  const element = h("div", { class: "card" }, h("h2", { class: "small quiet" }, title), h("p", {}, figure, " ", peak), svg);
-  const add = value => {
+  const element = h(
+    "div",
+    { class: "card" },
+    h("h2", { class: "small quiet" }, title),
+    h("p", {}, figure, " ", peak),
+    svg,
+  );
+  const add = (value) => {
     values.push(value);
     if (values.length > steps) values.shift();
-    const known = values.filter(value => value !== null);
+    const known = values.filter((value) => value !== null);
     const most = Math.max(...known, 0);
     figure.textContent = value === null ? "–" : text(value);
     peak.textContent = known.length ? `at most ${text(most)}` : "";
     const from = steps - values.length;
-    const points = values.map((value, index) => `${from + index} ${(20 - 19 * (most ? (value ?? 0) / most : 0)).toFixed(2)}`);
+    const points = values.map((value, index) =>
+      `${from + index} ${(20 - 19 * (most ? (value ?? 0) / most : 0)).toFixed(2)}`
+    );
     line.setAttribute("d", "M" + points.join("L"));
     area.setAttribute("d", `M${from} 20L${points.join("L")}L${steps - 1} 20Z`);
   };

@@ -3,17 +3,18 @@ import { badge, blank, fill, h, json } from "./ui.js";
 import { parseYAML } from "./yaml.js";
 
 const METHODS = ["get", "post", "put", "patch", "delete", "options"];
-const $ = id => document.getElementById(id);
+const $ = (id) => document.getElementById(id);
 let api;
 
-const resolve = node => node?.$ref ? node.$ref.slice(2).split("/").reduce((at, name) => at?.[name], api) : node;
-const nameOf = reference => reference.split("/").at(-1);
+const resolve = (node) => node?.$ref ? node.$ref.slice(2).split("/").reduce((at, name) => at?.[name], api) : node;
+const nameOf = (reference) => reference.split("/").at(-1);
 
-/** Prose of the description: paragraphs, and `code` in them. */
-function prose(text) {
-  return String(text ?? "").trim().split(/\n\s*\n/).filter(Boolean).map(part =>
-    h("p", {}, part.split(/(`[^`]+`)/).map(piece => /^`.+`$/.test(piece) ? h("code", {}, piece.slice(1, -1)) : piece)));
-}
+/** `code` in prose. */
+const marked = (text) =>
+  text.split(/(`[^`]+`)/).map((piece) => /^`.+`$/.test(piece) ? h("code", {}, piece.slice(1, -1)) : piece);
+
+const paragraphs = (text) => String(text ?? "").trim().split(/\n\s*\n/).filter(Boolean);
+const prose = (text) => paragraphs(text).map((part) => h("p", {}, marked(part)));
 
 // MARK: operations
 
@@ -21,18 +22,37 @@ function operations() {
   const all = [];
   for (const [path, item] of Object.entries(api.paths)) {
     for (const method of METHODS) {
-      if (item[method]) all.push({ path, method, ...item[method], parameters: [...(item.parameters ?? []), ...(item[method].parameters ?? [])] });
+      if (item[method]) {
+        all.push({
+          path,
+          method,
+          ...item[method],
+          parameters: [...(item.parameters ?? []), ...(item[method].parameters ?? [])],
+        });
+      }
     }
   }
   return all;
 }
 
 function operation(one) {
-  const details = h("details", { class: "operation card", id: one.operationId },
-    h("summary", {}, h("span", { class: "method " + one.method }, one.method.toUpperCase()), h("h3", {}, one.summary), h("code", {}, one.path)));
+  const details = h(
+    "details",
+    { class: "operation card", id: one.operationId },
+    h(
+      "summary",
+      {},
+      h("span", { class: "method " + one.method }, one.method.toUpperCase()),
+      h("h3", {}, one.summary),
+      h("code", {}, one.path),
+    ),
+  );
   // Two hundred of them: each is written out when it is opened.
-  details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(...body(one)); });
-  details.sought = [one.operationId, one.path, one.method, one.summary, one.description, one.tags].join(" ").toLowerCase();
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) details.append(...body(one));
+  });
+  details.sought = [one.operationId, one.path, one.method, one.summary, one.description, one.tags].join(" ")
+    .toLowerCase();
   return details;
 }
 
@@ -40,30 +60,73 @@ function body(one) {
   const parameters = one.parameters.map(resolve);
   const request = resolve(one.requestBody);
   return [
-    h("div", {}, prose(one.description), h("p", { class: "small" }, h("a", { href: "#" + one.operationId }, "#" + one.operationId), one.security?.length === 0 && [" ", badge("needs no key")]),
-      parameters.length > 0 && [h("h4", {}, "Parameters"), h("ul", { class: "members" }, parameters.map(parameter => member(parameter.name, parameter.schema, parameter.required, [badge(parameter.in), ...prose(parameter.description)])))],
+    h(
+      "div",
+      {},
+      prose(one.description),
+      h(
+        "p",
+        { class: "small" },
+        h("a", { href: "#" + one.operationId }, "#" + one.operationId),
+        one.security?.length === 0 && [" ", badge("needs no key")],
+      ),
+      parameters.length > 0 && [
+        h("h4", {}, "Parameters"),
+        h(
+          "ul",
+          { class: "members" },
+          parameters.map((parameter) =>
+            member(parameter.name, parameter.schema, parameter.required, [
+              badge(parameter.in),
+              ...prose(parameter.description),
+            ])
+          ),
+        ),
+      ],
       request && [h("h4", {}, "Body"), content(request)],
-      h("h4", {}, "Answers"), h("ul", { class: "members" }, Object.entries(one.responses).map(([status, response]) => answer(status, resolve(response)))),
-      h("h4", {}, "Try it"), h("pre", { class: "json", tabindex: 0 }, curl(one, parameters, request))),
+      h("h4", {}, "Answers"),
+      h(
+        "ul",
+        { class: "members" },
+        Object.entries(one.responses).map(([status, response]) => answer(status, resolve(response))),
+      ),
+      h("h4", {}, "Try it"),
+      h("pre", { class: "json", tabindex: 0 }, curl(one, parameters, request)),
+    ),
   ];
 }
 
 function answer(status, response) {
   const kind = status < 300 ? "good" : status < 400 ? "" : "bad";
-  const head = [badge(status, kind), " ", response.description.split("\n")[0]];
+  const head = [badge(status, kind), " ", marked(paragraphs(response.description)[0] ?? "")];
   // Problems all look alike.
   if (!response.content || status >= 400) return h("li", {}, head);
   return h("li", {}, h("details", { open: status < 300 }, h("summary", {}, head), content(response)));
 }
 
-const content = ({ content = {} }) => Object.entries(content).map(([type, { schema, example }]) =>
-  h("div", {}, h("p", { class: "quiet small" }, type), schema && shape(schema), example !== undefined && json(example)));
+const content = ({ content = {} }) =>
+  Object.entries(content).map(([type, { schema, example }]) =>
+    h(
+      "div",
+      {},
+      h("p", { class: "quiet small" }, type),
+      schema && shape(schema),
+      example !== undefined && json(example),
+    )
+  );
 
 function curl(one, parameters, request) {
-  const query = parameters.filter(parameter => parameter.in === "query" && parameter.required).map(parameter => `${parameter.name}=…`);
+  const query = parameters.filter((parameter) => parameter.in === "query" && parameter.required).map((parameter) =>
+    `${parameter.name}=…`
+  );
   const path = one.path.replace(/{(\w+)}/g, (_, name) => name.toUpperCase());
-  const parts = ["curl", one.method !== "get" && !(one.method === "post" && request) && `-X ${one.method.toUpperCase()}`, one.security?.length !== 0 && `-H "Authorization: Bearer $PARLEY_KEY"`,
-    request && `--json '${JSON.stringify(sample(Object.values(request.content)[0]))}'`, `"${location.origin}${path}${query.length ? "?" + query.join("&") : ""}"`];
+  const parts = [
+    "curl",
+    one.method !== "get" && !(one.method === "post" && request) && `-X ${one.method.toUpperCase()}`,
+    one.security?.length !== 0 && `-H "Authorization: Bearer $PARLEY_KEY"`,
+    request && `--json '${JSON.stringify(sample(Object.values(request.content)[0]))}'`,
+    `"${location.origin}${path}${query.length ? "?" + query.join("&") : ""}"`,
+  ];
   return parts.filter(Boolean).join(" \\\n  ");
 }
 
@@ -76,48 +139,153 @@ function sample({ example, schema }) {
     if (inner.const !== undefined) return inner.const;
     if (inner.enum) return inner.enum[0];
     const type = [inner.type].flat()[0] ?? (inner.properties ? "object" : undefined);
-    if (type === "object" && depth < 3) return Object.fromEntries((inner.required ?? []).map(name => [name, made(inner.properties?.[name], depth + 1)]));
-    return { string: "…", integer: 1, number: 1, boolean: true, array: inner.items && depth < 3 ? [made(inner.items, depth + 1)] : [], object: {} }[type] ?? {};
+    if (type === "object" && depth < 3) {
+      return Object.fromEntries(
+        (inner.required ?? []).map((name) => [name, made(inner.properties?.[name], depth + 1)]),
+      );
+    }
+    return {
+      string: "…",
+      integer: 1,
+      number: 1,
+      boolean: true,
+      array: inner.items && depth < 3 ? [made(inner.items, depth + 1)] : [],
+      object: {},
+    }[type] ?? {};
   };
   return made(schema, 0);
 }
 
 // MARK: schemas
 
-const typeOf = schema => schema === true ? "anything" : [
-  [schema.type ?? (schema.enum ? "one of" : schema.const !== undefined ? "constant" : schema.properties ? "object" : schema.oneOf || schema.anyOf ? "one of" : "")].flat().join(" or "),
-  schema.type === "array" && schema.items && " of " + (schema.items.$ref ? nameOf(schema.items.$ref) : typeOf(schema.items)),
-].filter(Boolean).join("");
+const typeOf = (schema) =>
+  schema === true ? "anything" : [
+    [
+      schema.type ?? (schema.enum
+        ? "one of"
+        : schema.const !== undefined
+        ? "constant"
+        : schema.properties
+        ? "object"
+        : schema.oneOf || schema.anyOf
+        ? "one of"
+        : ""),
+    ].flat().join(" or "),
+    schema.type === "array" && schema.items &&
+    " of " + (schema.items.$ref ? nameOf(schema.items.$ref) : typeOf(schema.items)),
+  ].filter(Boolean).join("");
 
-const BOUNDS = { format: "", pattern: "pattern ", minLength: "at least characters: ", maxLength: "at most characters: ", minimum: "≥ ", maximum: "≤ ", minItems: "at least items: ", maxItems: "at most items: ", maxProperties: "at most members: ", default: "default " };
-const bounds = schema => Object.entries(BOUNDS).filter(([name]) => schema[name] !== undefined).map(([name, text]) => text + (typeof schema[name] === "string" ? schema[name] : JSON.stringify(schema[name])));
+const BOUNDS = {
+  format: "",
+  pattern: "pattern ",
+  minLength: "at least characters: ",
+  maxLength: "at most characters: ",
+  minimum: "≥ ",
+  maximum: "≤ ",
+  minItems: "at least items: ",
+  maxItems: "at most items: ",
+  maxProperties: "at most members: ",
+  default: "default ",
+};
+const bounds = (schema) =>
+  Object.entries(BOUNDS).filter(([name]) => schema[name] !== undefined).map(([name, text]) =>
+    text + (typeof schema[name] === "string" ? schema[name] : JSON.stringify(schema[name]))
+  );
 
 /** A member: its name, what it may be, and what is inside. */
 function member(name, schema = {}, isRequired, more = []) {
   const own = schema.$ref ? { ...schema, $ref: undefined } : schema;
-  return h("li", {}, h("p", {}, h("code", {}, name), " ", schema.$ref ? reference(schema.$ref) : h("span", { class: "quiet small" }, typeOf(schema)), isRequired && [" ", h("span", { class: "must" }, "required")],
-    bounds(own).map(text => [" ", badge(text)]), schema.enum && [" ", schema.enum.map(value => [h("code", {}, JSON.stringify(value)), " "])]), prose(schema.description), more, !schema.$ref && inside(schema));
+  return h(
+    "li",
+    {},
+    h(
+      "p",
+      {},
+      h("code", {}, name),
+      " ",
+      !schema.$ref && h("span", { class: "quiet small" }, typeOf(schema)),
+      isRequired && [" ", h("span", { class: "must" }, "required")],
+      bounds(own).map((text) => [" ", badge(text)]),
+      schema.enum && [" ", schema.enum.map((value) => [h("code", {}, JSON.stringify(value)), " "])],
+    ),
+    prose(schema.description),
+    more,
+    schema.$ref ? unfolding(schema.$ref) : inside(schema),
+  );
 }
 
-const reference = ref => h("a", { href: "#schema-" + nameOf(ref) }, nameOf(ref));
+/** A schema of the list below, unfolded in place; what is inside is written when it is opened. */
+function unfolding(ref, isOpen = false) {
+  const schema = resolve({ $ref: ref });
+  const isListed = nameOf(ref) in api.components.schemas;
+  const details = h(
+    "details",
+    {},
+    h("summary", {}, nameOf(ref), " ", h("span", { class: "quiet small" }, typeOf(schema))),
+  );
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) {
+      details.append(
+        ...prose(schema.description),
+        ...bounds(schema).map((text) => badge(text)),
+        ...inside(schema).flat(3),
+        ...(isListed ? [h("p", { class: "small" }, h("a", { href: "#schema-" + nameOf(ref) }, "in the list"))] : []),
+      );
+    }
+  });
+  details.open = isOpen;
+  return details;
+}
 
 function inside(schema) {
   const parts = [];
-  if (schema.properties) parts.push(h("ul", { class: "members" }, Object.entries(schema.properties).map(([name, inner]) => member(name, inner, schema.required?.includes(name)))));
-  if (schema.items?.$ref) parts.push(h("p", {}, "each: ", reference(schema.items.$ref)));
+  if (schema.properties) {
+    parts.push(h(
+      "ul",
+      { class: "members" },
+      Object.entries(schema.properties).map(([name, inner]) => member(name, inner, schema.required?.includes(name))),
+    ));
+  }
+  if (schema.items?.$ref) parts.push(h("p", { class: "quiet small" }, "each"), unfolding(schema.items.$ref));
   else if (schema.items) parts.push(inside(schema.items));
   for (const [key, text] of [["allOf", "all of"], ["oneOf", "one of"], ["anyOf", "one of"]]) {
-    if (schema[key]) parts.push(h("p", { class: "quiet small" }, text), h("ul", { class: "members" }, schema[key].map(inner => inner.$ref ? h("li", {}, reference(inner.$ref)) : h("li", {}, typeOf(inner), prose(inner.description), inside(inner)))));
+    if (schema[key]) {
+      parts.push(
+        h("p", { class: "quiet small" }, text),
+        h(
+          "ul",
+          { class: "members" },
+          schema[key].map((inner) =>
+            inner.$ref
+              ? h("li", {}, unfolding(inner.$ref, key === "allOf"))
+              : h("li", {}, typeOf(inner), prose(inner.description), inside(inner))
+          ),
+        ),
+      );
+    }
   }
-  if (schema.additionalProperties?.$ref) parts.push(h("p", {}, "every member: ", reference(schema.additionalProperties.$ref)));
+  if (schema.additionalProperties?.$ref) {
+    parts.push(h("p", { class: "quiet small" }, "every member"), unfolding(schema.additionalProperties.$ref));
+  }
   return parts;
 }
 
-const shape = schema => schema.$ref ? h("p", {}, reference(schema.$ref)) : h("div", {}, h("p", { class: "quiet small" }, typeOf(schema)), prose(schema.description), inside(schema));
+const shape = (schema) =>
+  schema.$ref
+    ? unfolding(schema.$ref, true)
+    : h("div", {}, h("p", { class: "quiet small" }, typeOf(schema)), prose(schema.description), inside(schema));
 
 function component(name, schema) {
-  const details = h("details", { class: "schema card", id: "schema-" + name }, h("summary", {}, h("h3", {}, name), h("span", { class: "quiet small" }, typeOf(schema))));
-  details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(shape(schema), ...(schema.example !== undefined ? [json(schema.example)] : [])); });
+  const details = h(
+    "details",
+    { class: "schema card", id: "schema-" + name },
+    h("summary", {}, h("h3", {}, name), h("span", { class: "quiet small" }, typeOf(schema))),
+  );
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) {
+      details.append(shape(schema), ...(schema.example !== undefined ? [json(schema.example)] : []));
+    }
+  });
   details.sought = (name + " " + JSON.stringify(schema)).toLowerCase();
   return details;
 }
@@ -127,15 +295,57 @@ function component(name, schema) {
 function show() {
   const all = operations(), groups = [];
   for (const { name, description } of api.tags) {
-    const its = all.filter(one => one.tags.includes(name));
-    if (its.length) groups.push({ id: "tag-" + name.replaceAll(" ", "-"), name, description, items: its.map(one => [operation(one), one.summary]) });
+    const its = all.filter((one) => one.tags.includes(name));
+    if (its.length) {
+      groups.push({
+        id: "tag-" + name.replaceAll(" ", "-"),
+        name,
+        description,
+        items: its.map((one) => [operation(one), one.summary]),
+      });
+    }
   }
-  groups.push({ id: "schemas", name: "schemas", description: "What bodies and answers are made of.", items: Object.entries(api.components.schemas).map(([name, schema]) => [component(name, schema), name]) });
-  fill($("main"), h("h1", { tabindex: -1 }, `${api.info.title} ${api.info.version}`), prose(api.info.description),
-    h("p", {}, "The same for programs: ", h("a", { href: "/openapi.yaml" }, "openapi.yaml"), ", and the app's events for AsyncAPI tools at ", h("code", {}, "/v1/asyncapi.json"), "."),
+  groups.push({
+    id: "schemas",
+    name: "schemas",
+    description: "What bodies and answers are made of.",
+    items: Object.entries(api.components.schemas).map(([name, schema]) => [component(name, schema), name]),
+  });
+  fill(
+    $("main"),
+    h("h1", { tabindex: -1 }, `${api.info.title} ${api.info.version}`),
+    prose(api.info.description),
+    h(
+      "p",
+      {},
+      "The same for programs: ",
+      h("a", { href: "/openapi.yaml" }, "openapi.yaml"),
+      ", and the app's events for AsyncAPI tools at ",
+      h("code", {}, "/v1/asyncapi.json"),
+      ".",
+    ),
     h("p", { id: "none", class: "blank", hidden: true }, "Nothing of that name."),
-    groups.map(group => h("section", { id: group.id }, h("h2", {}, group.name[0].toUpperCase() + group.name.slice(1)), prose(group.description), group.items.map(([element]) => element))));
-  fill($("menu"), groups.map(group => h("details", {}, h("summary", {}, group.name), h("ul", {}, group.items.map(([element, title]) => h("li", {}, h("a", { href: "#" + element.id }, title)))))));
+    groups.map((group) =>
+      h(
+        "section",
+        { id: group.id },
+        h("h2", {}, group.name[0].toUpperCase() + group.name.slice(1)),
+        prose(group.description),
+        group.items.map(([element]) => element),
+      )
+    ),
+  );
+  fill(
+    $("menu"),
+    groups.map((group) =>
+      h(
+        "details",
+        {},
+        h("summary", {}, group.name),
+        h("ul", {}, group.items.map(([element, title]) => h("li", {}, h("a", { href: "#" + element.id }, title)))),
+      )
+    ),
+  );
 }
 
 function find() {
@@ -144,7 +354,7 @@ function find() {
   for (const section of $("main").querySelectorAll("section")) {
     let some = false;
     for (const item of section.querySelectorAll(":scope > details")) {
-      item.hidden = !wanted.every(word => item.sought.includes(word));
+      item.hidden = !wanted.every((word) => item.sought.includes(word));
       some ||= !item.hidden;
     }
     section.hidden = !some;
@@ -157,7 +367,10 @@ function find() {
 function go() {
   const target = $(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
-  if (target.hidden || target.closest("section")?.hidden) { $("find").value = ""; find(); }
+  if (target.hidden || target.closest("section")?.hidden) {
+    $("find").value = "";
+    find();
+  }
   if (target.tagName === "DETAILS") target.open = true;
   target.scrollIntoView();
   target.querySelector("summary")?.focus({ preventScroll: true });

@@ -1,31 +1,53 @@
 // A job of the gateway, watched until it is over.
 import { get, path, post } from "./api.js";
-import { button, facts, h, link, status } from "./ui.js";
+import { button, facts, h, receiver, status } from "./ui.js";
 
 /** `onEnd` is called when a job that ran is over. */
 export function job(first, { onEnd } = {}) {
   const box = h("div", { class: "job" });
-  const isOver = one => ["done", "cancelled", "failed"].includes(one.state);
-  const show = one => {
-    const act = verb => async () => watch(await post(path`/v1/jobs/${one.id}` + "/" + verb));
+  const isOver = (one) => ["done", "cancelled", "failed"].includes(one.state);
+  const show = (one) => {
+    const act = (verb) => async () => watch(await post(path`/v1/jobs/${one.id}` + "/" + verb));
     box.replaceChildren(...[
-      h("p", {}, h("strong", {}, one.kind), " ", status(one.state), " ", one.webhook && link("#/webhooks/" + one.webhook, one.webhook)),
-      h("progress", { max: Math.max(one.count, one.done + one.skipped, 1), value: isOver(one) ? Math.max(one.count, 1) : one.done + one.skipped, "aria-label": "How far it has come" }),
-      facts([["Done", `${one.done} of ${one.count_is_exact ? "" : "at least "}${one.count}`], ["Left alone", one.skipped], ["Why it failed", one.reason ?? undefined]]),
-      !isOver(one) && h("div", { class: "tools" }, one.state === "paused" ? button("Go on", act("resume")) : button("Rest", act("pause")), button("Stop", act("cancel"), "danger")),
+      h(
+        "p",
+        {},
+        h("strong", {}, one.kind),
+        " ",
+        status(one.state),
+        " ",
+        one.webhook && receiver(one.webhook),
+      ),
+      h("progress", {
+        max: Math.max(one.count, one.done + one.skipped, 1),
+        value: isOver(one) ? Math.max(one.count, 1) : one.done + one.skipped,
+        "aria-label": "How far it has come",
+      }),
+      facts([["Done", `${one.done} of ${one.count_is_exact ? "" : "at least "}${one.count}`], [
+        "Left alone",
+        one.skipped,
+      ], ["Why it failed", one.reason ?? undefined]]),
+      !isOver(one) &&
+      h(
+        "div",
+        { class: "tools" },
+        one.state === "paused" ? button("Go on", act("resume")) : button("Rest", act("pause")),
+        button("Stop", act("cancel"), "danger"),
+      ),
     ].filter(Boolean));
   };
-  const watch = async one => {
+  const watch = async (one) => {
     show(one);
     // Looked at again only while somebody sees it.
     while (!isOver(one)) {
-      await new Promise(done => setTimeout(done, 700));
+      await new Promise((done) => setTimeout(done, 700));
       if (!box.isConnected) return;
       one = await get(path`/v1/jobs/${one.id}`);
       show(one);
     }
     onEnd?.();
   };
-  if (isOver(first) && !onEnd) show(first); else queueMicrotask(() => watch(first));
+  if (isOver(first) && !onEnd) show(first);
+  else queueMicrotask(() => watch(first));
   return box;
 }

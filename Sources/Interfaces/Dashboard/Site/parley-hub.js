@@ -5,8 +5,8 @@ const PATIENCE = 15000;
 /** Whether timetoken `a` is after `b`; before the first one is none. */
 export const after = (a, b) => !b || (a.length === b.length ? a > b : a.length > b.length);
 /** The lock a tab holds as long as it lives. */
-export const tabLock = id => "parley tab " + id;
-const pause = milliseconds => new Promise(done => setTimeout(done, milliseconds));
+export const tabLock = (id) => "parley tab " + id;
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 /** What the gateway refused, and whether to ask again. */
 class Refusal extends Error {
@@ -18,9 +18,24 @@ class Refusal extends Error {
 
 /** Holds the one stream of all tabs, and tells them what comes by it. */
 export class Hub {
-  #scope; #watches; #tabs = new Map(); #cursor = null; #origin = null; #stream = null; #state = null;
-  #followed = null; #ticket = null; #isFresh = false; #stopped = false; #running = false;
-  #reading = null; #wake = () => {}; #questions = new Map(); #asked = 0; #settling = false; #isChanging = false;
+  #scope;
+  #watches;
+  #tabs = new Map();
+  #cursor = null;
+  #origin = null;
+  #stream = null;
+  #state = null;
+  #followed = null;
+  #ticket = null;
+  #isFresh = false;
+  #stopped = false;
+  #running = false;
+  #reading = null;
+  #wake = () => {};
+  #questions = new Map();
+  #asked = 0;
+  #settling = false;
+  #isChanging = false;
 
   /** `watches` the locks of its tabs. */
   constructor(scope, post, watches = true) {
@@ -39,12 +54,15 @@ export class Hub {
   receive({ from, say, ...message }) {
     if (this.#stopped) return;
     switch (say) {
-      case "hello": return this.#enroll(from, message);
+      case "hello":
+        return this.#enroll(from, message);
       case "wish":
         if (this.#tabs.has(from)) this.#tabs.set(from, message.wish);
         return this.#settle();
-      case "bye": return this.#forget(from);
-      case "answer": return this.#questions.get(message.question)?.(message);
+      case "bye":
+        return this.#forget(from);
+      case "answer":
+        return this.#questions.get(message.question)?.(message);
     }
   }
 
@@ -68,7 +86,11 @@ export class Hub {
     if (!this.#tabs.delete(id)) return;
     if (this.#tabs.size) return this.#settle();
     // Whoever comes next begins anew.
-    this.#cursor = this.#origin = this.#ticket = this.#state = null;
+    this.#cursor =
+      this.#origin =
+      this.#ticket =
+      this.#state =
+        null;
     this.#reading?.abort();
     this.#wake();
   }
@@ -91,9 +113,9 @@ export class Hub {
 
   /** What all tabs want together; a tab that names nothing wants everything. */
   #union() {
-    const all = name => {
-      const lists = [...this.#tabs.values()].map(wish => wish[name]);
-      return lists.some(list => !list.length) ? [] : [...new Set(lists.flat())].sort();
+    const all = (name) => {
+      const lists = [...this.#tabs.values()].map((wish) => wish[name]);
+      return lists.some((list) => !list.length) ? [] : [...new Set(lists.flat())].sort();
     };
     return { channels: all("channels"), types: all("types") };
   }
@@ -101,10 +123,10 @@ export class Hub {
   async #change(wanted) {
     const before = this.#followed;
     this.#followed = wanted;
-    const names = ["channels", "types"].filter(name => String(wanted[name]) !== String(before[name]));
-    const canPatch = this.#stream && !this.#ticket && !this.#scope.groups
-      && names.every(name => wanted[name].length && before[name].length);
-    const isDone = canPatch && await this.#patch(Object.fromEntries(names.map(name => [name, wanted[name]])));
+    const names = ["channels", "types"].filter((name) => String(wanted[name]) !== String(before[name]));
+    const canPatch = this.#stream && !this.#ticket && !this.#scope.groups &&
+      names.every((name) => wanted[name].length && before[name].length);
+    const isDone = canPatch && await this.#patch(Object.fromEntries(names.map((name) => [name, wanted[name]])));
     // A ticket is for what it was made for, and an empty list means everything: another stream, from the same place.
     if (isDone) return;
     this.#ticket = null;
@@ -115,7 +137,9 @@ export class Hub {
     try {
       const headers = { "content-type": "application/json", ...await this.#authorization() };
       const answer = await fetch(`${this.#scope.url}/v1/streams/${this.#stream}`, {
-        method: "PATCH", headers, body: JSON.stringify(change),
+        method: "PATCH",
+        headers,
+        body: JSON.stringify(change),
       });
       return answer.ok;
     } catch {
@@ -129,7 +153,9 @@ export class Hub {
       let wait = 0;
       try {
         this.#tell("connecting");
-        wait = await this.#read(() => { failures = 0; }) ?? 0;
+        wait = await this.#read(() => {
+          failures = 0;
+        }) ?? 0;
       } catch (error) {
         if (this.#reading?.signal.aborted) continue;
         if (error.isFinal || (error.status === 401 && this.#scope.credential === "cookie")) {
@@ -139,10 +165,19 @@ export class Hub {
         // The ticket may have been too old: the next one is asked for at once, but only once.
         const wasOld = error.status === 401 && this.#ticket && !this.#isFresh;
         if (error.status === 401) this.#ticket = null;
-        wait = wasOld ? 0 : Math.max(error.retryAfter ?? 0, Math.min(500 * 2 ** failures++, 30000) * (0.5 + Math.random() / 2));
+        wait = wasOld
+          ? 0
+          : Math.max(error.retryAfter ?? 0, Math.min(500 * 2 ** failures++, 30000) * (0.5 + Math.random() / 2));
         this.#tell("waiting", error.message, Date.now() + wait);
       }
-      if (wait) await Promise.race([pause(wait), new Promise(done => { this.#wake = done; })]);
+      if (wait) {
+        await Promise.race([
+          pause(wait),
+          new Promise((done) => {
+            this.#wake = done;
+          }),
+        ]);
+      }
     }
     this.#running = false;
   }
@@ -156,7 +191,7 @@ export class Hub {
     let silence = PATIENCE, timer;
     const lines = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     try {
-      for (let rest = ""; ;) {
+      for (let rest = "";;) {
         clearTimeout(timer);
         timer = setTimeout(() => lines.cancel().catch(() => {}), silence);
         const { value, done } = await lines.read();
@@ -167,7 +202,10 @@ export class Hub {
           if (reading.signal.aborted) return 0;
           if (!line) continue;
           const said = JSON.parse(line);
-          if (!said.event) { this.#hand(said); continue; }
+          if (!said.event) {
+            this.#hand(said);
+            continue;
+          }
           if (said.event === "stream.closing" || said.event === "stream.lagged") return this.#closing(said.data);
           if (said.event === "stream.ready") {
             isUp();
@@ -185,7 +223,7 @@ export class Hub {
   async #open(signal) {
     const { url, user, device, filter, groups, presence, credential } = this.#scope;
     const query = new URLSearchParams();
-    const add = (name, values) => [values ?? []].flat().forEach(value => query.append(name, value));
+    const add = (name, values) => [values ?? []].flat().forEach((value) => query.append(name, value));
     add("channel", this.#followed.channels);
     add("type", this.#followed.types);
     Object.entries({ user, device, filter, group: groups, presence }).forEach(([name, value]) => add(name, value));
@@ -232,7 +270,9 @@ export class Hub {
 
   #closing({ reason, final, retry_ms }) {
     const canRenew = reason === "unauthorized" && this.#scope.credential !== "cookie";
-    if (final && !canRenew) throw Object.assign(new Error(`the gateway ended the stream: ${reason}`), { isFinal: true });
+    if (final && !canRenew) {
+      throw Object.assign(new Error(`the gateway ended the stream: ${reason}`), { isFinal: true });
+    }
     if (canRenew) this.#ticket = null;
     this.#tell("waiting", reason, Date.now() + (retry_ms ?? 0));
     return retry_ms || 1;
@@ -247,10 +287,13 @@ export class Hub {
     let reason = "no tab answered";
     for (const tab of [...this.#tabs.keys()].reverse()) {
       const question = ++this.#asked;
-      const answer = await Promise.race([pause(PATIENCE), new Promise(done => {
-        this.#questions.set(question, done);
-        this.post({ to: tab, say: "ask", question, wish: this.#followed });
-      })]);
+      const answer = await Promise.race([
+        pause(PATIENCE),
+        new Promise((done) => {
+          this.#questions.set(question, done);
+          this.post({ to: tab, say: "ask", question, wish: this.#followed });
+        }),
+      ]);
       this.#questions.delete(question);
       if (answer?.value) return answer.value;
       reason = answer?.error ?? reason;
@@ -266,13 +309,14 @@ export class Hub {
 
 if (globalThis.SharedWorkerGlobalScope && globalThis instanceof SharedWorkerGlobalScope) {
   const ports = new Map();
-  const hub = new Hub(JSON.parse(self.name), message => {
+  const hub = new Hub(JSON.parse(self.name), (message) => {
     const to = message.to === "all" ? [...ports.values()] : [ports.get(message.to)];
-    to.forEach(port => port?.postMessage(message));
+    to.forEach((port) => port?.postMessage(message));
   });
   self.onconnect = ({ ports: [port] }) => {
     port.onmessage = ({ data }) => {
-      if (data.say === "bye") ports.delete(data.from); else ports.set(data.from, port);
+      if (data.say === "bye") ports.delete(data.from);
+      else ports.set(data.from, port);
       hub.receive(data);
     };
   };

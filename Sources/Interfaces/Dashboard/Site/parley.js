@@ -5,22 +5,28 @@
 // each tab. Whoever holds it, a new one begins at the oldest place a tab has come to, and tabs drop what they have had:
 // nothing is lost or repeated when the stream, the gateway or the tab with the hub goes.
 
-import { Hub, after, tabLock } from "./parley-hub.js";
+import { after, Hub, tabLock } from "./parley-hub.js";
 
 const SCOPE = ["url", "user", "device", "filter", "groups", "presence"];
 
 /** Whether a name fits a pattern: itself, `a.b.*` for all below, `*`. */
 export const fits = (pattern, name) =>
   pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
-const fitsAny = (patterns, name) => !patterns?.length || patterns.some(pattern => fits(pattern, name));
+const fitsAny = (patterns, name) => !patterns?.length || patterns.some((pattern) => fits(pattern, name));
 
 /**
  * A tab's end of the stream. Dispatches `event` (detail: the envelope), `state` (detail: `{state, reason, retryAt}`) and
  * `gap` (detail: what is missing could not be had any more).
  */
 export class Parley extends EventTarget {
-  #options; #wish; #id = crypto.getRandomValues(new Uint32Array(2)).join("-"); #skip = null; #closed = false;
-  #send = () => {}; #leave = () => {}; #let = () => {};
+  #options;
+  #wish;
+  #id = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  #skip = null;
+  #closed = false;
+  #send = () => {};
+  #leave = () => {};
+  #let = () => {};
 
   /** `connecting`, `live`, `waiting` to try again, or `closed` for good. */
   state = "connecting";
@@ -41,7 +47,9 @@ export class Parley extends EventTarget {
 
   /** Calls `listener` with the envelope of every event whose type fits; returns what ends that. */
   on(pattern, listener) {
-    const hear = ({ detail }) => { if (fits(pattern, detail.type)) listener(detail); };
+    const hear = ({ detail }) => {
+      if (fits(pattern, detail.type)) listener(detail);
+    };
     this.addEventListener("event", hear);
     return () => this.removeEventListener("event", hear);
   }
@@ -64,22 +72,23 @@ export class Parley extends EventTarget {
 
   #connect() {
     const { share = true, token, ticket } = this.#options;
-    const scope = Object.fromEntries(SCOPE.map(name => [name, this.#options[name]]));
+    const scope = Object.fromEntries(SCOPE.map((name) => [name, this.#options[name]]));
     scope.credential = ticket ? "ticket" : token ? "token" : "cookie";
     // Whoever shows another fixed token, or calls itself otherwise, is somebody else.
     scope.who = [typeof token === "string" ? token : "", share === true ? "" : String(share)];
     if (share === false || !globalThis.navigator?.locks) return this.#alone(scope);
     // The lock is let go when the tab goes, in whatever way: that is how the hub learns of it.
-    navigator.locks.request(tabLock(this.#id), () => new Promise(go => {
-      this.#let = go;
-      if (this.#closed) return go();
-      if (!this.#toWorker(scope)) this.#amongTabs(scope);
-    }));
+    navigator.locks.request(tabLock(this.#id), () =>
+      new Promise((go) => {
+        this.#let = go;
+        if (this.#closed) return go();
+        if (!this.#toWorker(scope)) this.#amongTabs(scope);
+      }));
   }
 
   #alone(scope) {
-    const hub = new Hub(scope, message => queueMicrotask(() => this.#receive(message)), false);
-    this.#send = message => hub.receive({ ...message, from: this.#id });
+    const hub = new Hub(scope, (message) => queueMicrotask(() => this.#receive(message)), false);
+    this.#send = (message) => hub.receive({ ...message, from: this.#id });
     this.#leave = () => hub.stop();
     this.#hello(true);
   }
@@ -89,7 +98,10 @@ export class Parley extends EventTarget {
     let worker;
     try {
       // Throws where the file comes from another origin.
-      worker = new SharedWorker(trusted(new URL("parley-hub.js", import.meta.url).href), { type: "module", name: JSON.stringify(scope) });
+      worker = new SharedWorker(trusted(new URL("parley-hub.js", import.meta.url).href), {
+        type: "module",
+        name: JSON.stringify(scope),
+      });
     } catch {
       return false;
     }
@@ -98,7 +110,7 @@ export class Parley extends EventTarget {
       if (!this.#closed) this.#amongTabs(scope);
     }, { once: true });
     worker.port.onmessage = ({ data }) => this.#receive(data);
-    this.#send = message => worker.port.postMessage({ ...message, from: this.#id });
+    this.#send = (message) => worker.port.postMessage({ ...message, from: this.#id });
     this.#leave = () => worker.port.close();
     this.#hello(true);
     return true;
@@ -112,20 +124,25 @@ export class Parley extends EventTarget {
       if (data.to === undefined) return hub?.receive(data);
       if (data.to === "all" || data.to === this.#id) this.#receive(data);
     };
-    this.#send = message => {
+    this.#send = (message) => {
       const signed = { ...message, from: this.#id };
-      if (hub) hub.receive(signed); else channel.postMessage(signed);
+      if (hub) hub.receive(signed);
+      else channel.postMessage(signed);
     };
     const leaving = new AbortController();
-    this.#leave = () => { leaving.abort(); hub?.stop(); };
-    navigator.locks.request(name, { signal: leaving.signal }, () => new Promise(go => {
-      hub = new Hub(scope, message => {
-        if (message.to !== this.#id) channel.postMessage(message);
-        if (message.to === "all" || message.to === this.#id) queueMicrotask(() => this.#receive(message));
-      });
-      leaving.signal.addEventListener("abort", go, { once: true });
-      hub.post({ to: "all", say: "begin" });
-    })).catch(() => {});
+    this.#leave = () => {
+      leaving.abort();
+      hub?.stop();
+    };
+    navigator.locks.request(name, { signal: leaving.signal }, () =>
+      new Promise((go) => {
+        hub = new Hub(scope, (message) => {
+          if (message.to !== this.#id) channel.postMessage(message);
+          if (message.to === "all" || message.to === this.#id) queueMicrotask(() => this.#receive(message));
+        });
+        leaving.signal.addEventListener("abort", go, { once: true });
+        hub.post({ to: "all", say: "begin" });
+      })).catch(() => {});
     this.#hello(true);
   }
 
@@ -139,16 +156,21 @@ export class Parley extends EventTarget {
       case "begin":
         this.#skip = this.cursor;
         return this.#hello(false);
-      case "rewind": this.#skip = this.cursor; return;
+      case "rewind":
+        this.#skip = this.cursor;
+        return;
       case "state":
         this.stream = message.stream ?? this.stream;
         return this.#become(message.state, message.reason, message.retryAt);
-      case "gap": return this.dispatchEvent(new CustomEvent("gap", { detail: message.gap }));
+      case "gap":
+        return this.dispatchEvent(new CustomEvent("gap", { detail: message.gap }));
       case "place":
         if (after(message.cursor, this.cursor)) this.cursor = message.cursor;
         return;
-      case "ask": return this.#answer(message);
-      case "event": return this.#hear(message.event);
+      case "ask":
+        return this.#answer(message);
+      case "event":
+        return this.#hear(message.event);
     }
   }
 
@@ -185,7 +207,7 @@ const wishOf = ({ channels, types }) => ({ channels: [...(channels ?? [])], type
 let policy;
 function trusted(url) {
   try {
-    policy ??= globalThis.trustedTypes?.createPolicy("parley", { createScriptURL: text => text });
+    policy ??= globalThis.trustedTypes?.createPolicy("parley", { createScriptURL: (text) => text });
   } catch { /* the page allows none, and may demand none */ }
   return policy?.createScriptURL(url) ?? url;
 }

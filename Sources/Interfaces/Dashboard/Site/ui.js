@@ -9,34 +9,72 @@ export function h(name, attributes = {}, ...children) {
     else if (key === "value") element.value = value;
     else element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter(child => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
-export const fill = (element, ...children) => { element.replaceChildren(...children.flat(3).filter(Boolean)); return element; };
+export const fill = (element, ...children) => {
+  element.replaceChildren(...children.flat(3).filter(Boolean));
+  return element;
+};
 
 /** The title of a page, and what can be done there. */
 export const head = (title, ...tools) =>
-  h("div", { class: "head" }, h("h1", { tabindex: -1 }, title), tools.length > 0 && h("div", { class: "tools" }, tools));
+  h(
+    "div",
+    { class: "head" },
+    h("h1", { tabindex: -1 }, title),
+    tools.length > 0 && h("div", { class: "tools" }, tools),
+  );
 
 export const link = (href, ...text) => h("a", { href }, ...text);
+/** A webhook, or a subscription, which is pulled and has no page but its deliveries. */
+export const receiver = (id) => link((id.startsWith("sub_") ? "#/deliveries?webhook=" : "#/webhooks/") + id, id);
 export const badge = (text, kind) => h("span", { class: "badge " + (kind ?? "") }, text);
-export const blank = text => h("p", { class: "blank" }, text);
+export const blank = (text) => h("p", { class: "blank" }, text);
 
 const KINDS = {
-  enabled: "good", delivered: "good", live: "good", done: "good", joined: "good", accepted: "good", closed: "good", enforce: "good", valid: "good",
-  pending: "", held: "warn", running: "warn", paused: "warn", failed: "bad", dead: "bad", disabled: "bad", open: "bad", warn: "warn",
-  half_open: "warn", pending_verification: "warn", duplicate: "warn", dropped: "warn", catching_up: "warn",
-  signature_invalid: "bad", rejected: "bad", cancelled: "warn",
+  enabled: "good",
+  delivered: "good",
+  live: "good",
+  done: "good",
+  joined: "good",
+  accepted: "good",
+  closed: "good",
+  enforce: "good",
+  valid: "good",
+  pending: "",
+  held: "warn",
+  running: "warn",
+  paused: "warn",
+  failed: "bad",
+  dead: "bad",
+  disabled: "bad",
+  open: "bad",
+  warn: "warn",
+  half_open: "warn",
+  pending_verification: "warn",
+  duplicate: "warn",
+  dropped: "warn",
+  catching_up: "warn",
+  signature_invalid: "bad",
+  rejected: "bad",
+  cancelled: "warn",
 };
 /** A word of the API about how something is. */
-export const status = word => badge(String(word).replaceAll("_", " "), KINDS[word]);
+export const status = (word) => badge(String(word).replaceAll("_", " "), KINDS[word]);
 
 export function button(text, action, kind, more = {}) {
   const element = h("button", { type: "button", class: kind, ...more }, text);
   element.addEventListener("click", async () => {
     element.disabled = true;
-    try { await action(element); } catch (error) { notice(error.message); } finally { element.disabled = false; }
+    try {
+      await action(element);
+    } catch (error) {
+      notice(error.message);
+    } finally {
+      element.disabled = false;
+    }
   });
   return element;
 }
@@ -52,7 +90,7 @@ export function time(text, form = "full") {
 }
 
 /** A moment as a timetoken has it. */
-export const timeOf = timetoken => timetoken ? time(new Date(Number(BigInt(timetoken) / 10000n)).toISOString()) : "–";
+export const timeOf = (timetoken) => timetoken ? time(new Date(Number(BigInt(timetoken) / 10000n)).toISOString()) : "–";
 
 /** JSON, set in lines and coloured. */
 export function json(value) {
@@ -71,28 +109,44 @@ export function json(value) {
 }
 
 /** Names and what they are: `facts([["Address", url], …])`. */
-export const facts = pairs => h("dl", { class: "facts" },
-  pairs.filter(pair => pair && pair[1] !== undefined).map(([name, value]) =>
-    [h("dt", {}, name), h("dd", {}, value === null || value === "" ? "–" : value)]));
+export const facts = (pairs) =>
+  h(
+    "dl",
+    { class: "facts" },
+    pairs.filter((pair) => pair && pair[1] !== undefined).map((
+      [name, value],
+    ) => [h("dt", {}, name), h("dd", {}, value === null || value === "" ? "–" : value)]),
+  );
 
 /** A table of `[title, row => content, class?]` columns; with a `label` where a heading above it says what it is. */
 export function table(columns, rows, { caption, label = caption, empty = "Nothing here yet." } = {}) {
   if (!rows.length) return blank(empty);
-  const line = row => h("tr", {}, columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row) ?? "–")));
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
-    h("table", {}, caption && h("caption", {}, caption),
+  const line = (row) => h("tr", {}, columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row) ?? "–")));
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    h(
+      "table",
+      {},
+      caption && h("caption", {}, caption),
       h("thead", {}, h("tr", {}, columns.map(([title, , kind]) => h("th", { scope: "col", class: kind }, title)))),
-      h("tbody", {}, rows.map(line))));
+      h("tbody", {}, rows.map(line)),
+    ),
+  );
 }
 
 /** A list of the API, page by page: `load(cursor)` gives a page, `show(rows)` what to show of all that was read. */
 export async function pages(load, show) {
   const box = h("div"), rows = [];
-  const more = async cursor => {
+  const more = async (cursor) => {
     const page = await load(cursor);
     rows.push(...page.data);
-    fill(box, show(rows), page.next_cursor && button("Show more", () => more(page.next_cursor)),
-      page.total !== undefined && h("p", { class: "quiet small" }, `${rows.length} of ${page.total}`));
+    fill(
+      box,
+      show(rows),
+      page.next_cursor && button("Show more", () => more(page.next_cursor)),
+      page.total !== undefined && h("p", { class: "quiet small" }, `${rows.length} of ${page.total}`),
+    );
   };
   await more();
   return box;
@@ -106,27 +160,48 @@ export function field(label, control, help) {
   if (help) control.setAttribute("aria-describedby", id + "-help");
   const isCheck = control.type === "checkbox";
   const name = h("label", { for: id }, label);
-  return h("div", { class: isCheck ? "field check" : "field" }, isCheck ? [control, name] : [name, control],
-    help && h("p", { class: "help", id: id + "-help" }, help));
+  return h(
+    "div",
+    { class: isCheck ? "field check" : "field" },
+    isCheck ? [control, name] : [name, control],
+    help && h("p", { class: "help", id: id + "-help" }, help),
+  );
 }
 
 export const input = (name, more = {}) => h("input", { name, autocomplete: "off", spellcheck: "false", ...more });
 export const area = (name, value = "", more = {}) => h("textarea", { name, spellcheck: "false", value, ...more });
-export const choice = (name, options, value) => h("select", { name }, options.map(option => {
-  const [key, text] = Array.isArray(option) ? option : [option, option];
-  return h("option", { value: key, selected: key === value }, text);
-}));
+export const choice = (name, options, value) =>
+  h(
+    "select",
+    { name },
+    options.map((option) => {
+      const [key, text] = Array.isArray(option) ? option : [option, option];
+      return h("option", { value: key, selected: key === value }, text);
+    }),
+  );
 
 /** What the gateway refused, with its single faults. */
-export const fault = error => h("div", { class: "fault", role: "alert" }, error.message,
-  error.problem?.errors?.length > 0 && h("ul", {}, error.problem.errors.map(one => h("li", {}, h("code", {}, one.pointer), " ", one.detail))));
+export const fault = (error) =>
+  h(
+    "div",
+    { class: "fault", role: "alert" },
+    error.message,
+    error.problem?.errors?.length > 0 &&
+      h("ul", {}, error.problem.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
+  );
 
 /** A form that says what went wrong under its button. `action(values, form)` gets the texts of its fields. */
 export function form(parts, { submit = "Save", action, kind = "stack", more = [] }) {
   const answer = h("div");
   const send = h("button", { class: "main" }, submit);
-  const element = h("form", { class: kind, novalidate: kind === "stack" ? null : true }, parts, h("div", { class: "tools" }, send, more), answer);
-  element.addEventListener("submit", async event => {
+  const element = h(
+    "form",
+    { class: kind, novalidate: kind === "stack" ? null : true },
+    parts,
+    h("div", { class: "tools" }, send, more),
+    answer,
+  );
+  element.addEventListener("submit", async (event) => {
     event.preventDefault();
     send.disabled = true;
     fill(answer);
@@ -142,11 +217,18 @@ export function form(parts, { submit = "Save", action, kind = "stack", more = []
 }
 
 /** Words between commas or spaces; undefined for none. */
-export const words = text => { const list = String(text ?? "").split(/[\s,]+/).filter(Boolean); return list.length ? list : undefined; };
+export const words = (text) => {
+  const list = String(text ?? "").split(/[\s,]+/).filter(Boolean);
+  return list.length ? list : undefined;
+};
 
 /** JSON somebody typed. */
 export function parsed(text, name = "data") {
-  try { return JSON.parse(text); } catch (error) { throw new Error(`${name} is no JSON: ${error.message}`); }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${name} is no JSON: ${error.message}`);
+  }
 }
 
 export function notice(text) {
@@ -157,19 +239,45 @@ export function notice(text) {
 
 /** A question in front of the page; the promise tells whether it was confirmed. */
 export function confirmed(question, action, details) {
-  return shown(h("div", {}, h("h2", {}, question), details), [["cancel", "Cancel", ""], ["yes", action, "danger"]]).then(answer => answer === "yes");
+  return shown(h("div", {}, h("h2", {}, question), details), [["cancel", "Cancel", ""], ["yes", action, "danger"]])
+    .then((answer) => answer === "yes");
 }
 
 /** Something that is shown once. */
-export const secret = (title, text) => shown(h("div", {}, h("h2", {}, title), h("p", {}, "It is shown this once. Keep it where your receiver reads it."),
-  h("p", { class: "mono wide", id: "secret" }, text),
-  button("Copy", async () => { await navigator.clipboard.writeText(text); notice("Copied."); })), [["ok", "Done", "main"]]);
+export const secret = (title, text) =>
+  shown(
+    h(
+      "div",
+      {},
+      h("h2", {}, title),
+      h("p", {}, "It is shown this once. Keep it where your receiver reads it."),
+      h("p", { class: "mono wide", id: "secret" }, text),
+      button("Copy", async () => {
+        await navigator.clipboard.writeText(text);
+        notice("Copied.");
+      }),
+    ),
+    [["ok", "Done", "main"]],
+  );
 
 function shown(content, answers) {
-  return new Promise(done => {
-    const dialog = h("dialog", { "aria-label": content.querySelector("h2")?.textContent }, content,
-      h("div", { class: "tools" }, answers.map(([value, text, kind]) => h("button", { type: "button", class: kind, onclick: () => dialog.close(value) }, text))));
-    dialog.addEventListener("close", () => { dialog.remove(); done(dialog.returnValue); });
+  return new Promise((done) => {
+    const dialog = h(
+      "dialog",
+      { "aria-label": content.querySelector("h2")?.textContent },
+      content,
+      h(
+        "div",
+        { class: "tools" },
+        answers.map(([value, text, kind]) =>
+          h("button", { type: "button", class: kind, onclick: () => dialog.close(value) }, text)
+        ),
+      ),
+    );
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      done(dialog.returnValue);
+    });
     document.body.append(dialog);
     dialog.showModal();
   });

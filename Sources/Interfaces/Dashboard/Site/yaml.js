@@ -2,16 +2,21 @@
 // comments. No anchors, tags, multiple documents. A test holds it against a full parser.
 
 export function parseYAML(text) {
-  const lines = text.split("\n").map(line => ({ indent: line.search(/\S|$/), text: line.trim(), raw: line }));
+  const lines = text.split("\n").map((line) => ({ indent: line.search(/\S|$/), text: line.trim(), raw: line }));
   return new Reader(lines).block(0);
 }
 
 class Reader {
-  constructor(lines) { this.lines = lines; this.at = 0; }
+  constructor(lines) {
+    this.lines = lines;
+    this.at = 0;
+  }
 
   /** The next line that says something, without moving past it. */
   peek() {
-    while (this.at < this.lines.length && (!this.lines[this.at].text || this.lines[this.at].text.startsWith("#"))) this.at++;
+    while (this.at < this.lines.length && (!this.lines[this.at].text || this.lines[this.at].text.startsWith("#"))) {
+      this.at++;
+    }
     return this.lines[this.at];
   }
 
@@ -25,7 +30,11 @@ class Reader {
     const items = [];
     for (let line; (line = this.peek()) && line.indent === indent && /^-(\s|$)/.test(line.text);) {
       const rest = line.text.slice(1).trimStart();
-      if (!rest) { this.at++; items.push(this.block(indent + 1)); continue; }
+      if (!rest) {
+        this.at++;
+        items.push(this.block(indent + 1));
+        continue;
+      }
       // `- a: 1` begins a mapping where `a` stands.
       const inner = line.raw.length - line.raw.slice(indent + 1).trimStart().length;
       if (keyOf(rest)) {
@@ -55,7 +64,9 @@ class Reader {
     if (!rest || rest.startsWith("#")) {
       const next = this.peek();
       // A sequence may stand under its key without an indent of its own.
-      return next && (next.indent > indent || (next.indent === indent && /^-(\s|$)/.test(next.text))) ? this.block(next.indent) : null;
+      return next && (next.indent > indent || (next.indent === indent && /^-(\s|$)/.test(next.text)))
+        ? this.block(next.indent)
+        : null;
     }
     let text = rest;
     const more = () => text += " " + this.lines[this.at++].text;
@@ -83,8 +94,12 @@ class Reader {
 }
 
 /** Lines become spaces, empty lines line ends. */
-const fold = lines => lines.reduce((all, line, index) =>
-  index === 0 ? line : line === "" ? all + "\n" : all.endsWith("\n") || all === "" ? all + line : all + " " + line, "");
+const fold = (lines) =>
+  lines.reduce(
+    (all, line, index) =>
+      index === 0 ? line : line === "" ? all + "\n" : all.endsWith("\n") || all === "" ? all + line : all + " " + line,
+    "",
+  );
 
 function keyOf(text) {
   const match = text.match(/^(?:'((?:[^']|'')*)'|"((?:[^"\\]|\\.)*)"|([^\s'"[\]{},#&*!|>%@`][^#]*?))\s*:(?:\s+(.*)|$)/);
@@ -100,7 +115,10 @@ function isWhole(text) {
     const sign = text[at];
     if (quote) {
       if (quote === '"' && sign === "\\") at++;
-      else if (sign === quote) { if (quote === "'" && text[at + 1] === "'") at++; else quote = null; }
+      else if (sign === quote) {
+        if (quote === "'" && text[at + 1] === "'") at++;
+        else quote = null;
+      }
     } else if ((sign === "'" || sign === '"') && /[\s,[{:]/.test(before)) quote = sign;
     else if (sign === "[" || sign === "{") depth++;
     else if (sign === "]" || sign === "}") depth--;
@@ -110,10 +128,17 @@ function isWhole(text) {
 }
 
 class Flow {
-  constructor(text) { this.text = text; this.at = 0; }
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+  }
 
-  whole() { return this.value(""); }
-  blank() { while (/\s/.test(this.text[this.at] ?? "")) this.at++; }
+  whole() {
+    return this.value("");
+  }
+  blank() {
+    while (/\s/.test(this.text[this.at] ?? "")) this.at++;
+  }
 
   value(ends) {
     this.blank();
@@ -149,7 +174,9 @@ class Flow {
   next() {
     this.blank();
     if (this.text[this.at] === ",") this.at++;
-    else if (!/[\]}]/.test(this.text[this.at] ?? "")) throw new Error(`not understood: ${this.text.slice(this.at, this.at + 30)}`);
+    else if (!/[\]}]/.test(this.text[this.at] ?? "")) {
+      throw new Error(`not understood: ${this.text.slice(this.at, this.at + 30)}`);
+    }
     this.blank();
   }
 
@@ -158,7 +185,10 @@ class Flow {
     for (;; this.at++) {
       if (this.at >= this.text.length) throw new Error("a quote is not closed");
       if (quote === '"' && this.text[this.at] === "\\") this.at++;
-      else if (this.text[this.at] === quote) { if (quote === "'" && this.text[this.at + 1] === "'") this.at++; else break; }
+      else if (this.text[this.at] === quote) {
+        if (quote === "'" && this.text[this.at + 1] === "'") this.at++;
+        else break;
+      }
     }
     const inner = this.text.slice(from, this.at++);
     return quote === "'" ? inner.replaceAll("''", "'") : JSON.parse(`"${inner}"`);
@@ -168,7 +198,11 @@ class Flow {
     const from = this.at;
     while (this.at < this.text.length) {
       const sign = this.text[this.at];
-      if (sign === ":" ? ends.includes(":") && /[\s,}\]]|^$/.test(this.text[this.at + 1] ?? "") : ends.includes(sign) || (ends && /[[\]{}]/.test(sign))) break;
+      if (
+        sign === ":"
+          ? ends.includes(":") && /[\s,}\]]|^$/.test(this.text[this.at + 1] ?? "")
+          : ends.includes(sign) || (ends && /[[\]{}]/.test(sign))
+      ) break;
       this.at++;
     }
     return this.text.slice(from, this.at).trim();

@@ -4,13 +4,31 @@ import { badge, choice, field, fill, form, h, head, input, pages, table, time } 
 
 export default async function activity() {
   const list = h("div");
-  const load = async ({ action, actor, result }) => fill(list, await pages(cursor => get("/v1/audit" + query({ action, actor, result, cursor })), rows => table([
-    ["When", row => time(row.at)], ["What", row => h("code", {}, row.action)], ["Of", row => row.resource ?? "–"], ["By", row => [row.actor ?? "nobody known", row.user && ` for ${row.user}`]],
-    ["From", row => row.address ?? "–"], ["Result", row => [badge(row.result, row.result === "done" ? "good" : "bad"), " ", row.code]],
-  ], rows, { label: "Activity", empty: "Nothing of the kind." })));
+  const load = async ({ action, actor, result }) =>
+    fill(
+      list,
+      await pages((cursor) => get("/v1/audit" + query({ action, actor, result, cursor })), (rows) =>
+        table(
+          [
+            ["When", (row) => time(row.at)],
+            ["What", (row) => h("code", {}, row.action)],
+            ["Of", (row) => row.resource ?? "–"],
+            ["By", (row) => [row.actor ?? "nobody known", row.user && ` for ${row.user}`]],
+            ["From", (row) => row.address ?? "–"],
+            ["Result", (row) => [badge(row.result, row.result === "done" ? "good" : "bad"), " ", row.code]],
+          ],
+          rows,
+          { label: "Activity", empty: "Nothing of the kind." },
+        )),
+    );
   await load({});
   return [
     head("Activity"),
-    form([field("Action", input("action", { placeholder: "all; or key.*" })), field("Credential", input("actor", { placeholder: "key_…" })), field("Result", choice("result", [["", "all"], "done", "refused"], ""))], { submit: "Show", kind: "row", action: load }), list,
+    form([
+      field("Action", input("action", { placeholder: "all; or key.*" })),
+      field("Credential", input("actor", { placeholder: "key_…" })),
+      field("Result", choice("result", [["", "all"], "done", "refused"], "")),
+    ], { submit: "Show", kind: "row", action: load }),
+    list,
   ];
 }

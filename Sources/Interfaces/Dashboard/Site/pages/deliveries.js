@@ -1,6 +1,25 @@
 // What is and was owed to webhooks, and every try.
 import { get, path, post, query } from "../api.js";
-import { button, choice, confirmed, facts, field, fill, form, h, head, input, json, link, notice, pages, status, table, time } from "../ui.js";
+import {
+  button,
+  choice,
+  confirmed,
+  facts,
+  field,
+  fill,
+  form,
+  h,
+  head,
+  input,
+  json,
+  link,
+  notice,
+  pages,
+  receiver,
+  status,
+  table,
+  time,
+} from "../ui.js";
 import { job } from "../job.js";
 
 export default async function deliveries(view) {
@@ -8,55 +27,129 @@ export default async function deliveries(view) {
   const list = h("div"), begun = h("div");
   const wanted = view.query;
   const filters = form([
-    field("Status", choice("status", [["", "all"], "pending", "failed", "delivered", "dead", "held"], wanted.get("status") ?? "")),
+    field(
+      "Status",
+      choice("status", [["", "all"], "pending", "failed", "delivered", "dead", "held"], wanted.get("status") ?? ""),
+    ),
     field("Webhook", input("webhook", { placeholder: "any", value: wanted.get("webhook") ?? "" })),
     field("Event", input("event", { placeholder: "any", value: wanted.get("event") ?? "" })),
-  ], { submit: "Show", kind: "row", action: values => load(values) });
+  ], { submit: "Show", kind: "row", action: (values) => load(values) });
   async function load({ status, webhook, event }) {
-    fill(list, await pages(cursor => get("/v1/deliveries" + query({ status, webhook, event, cursor })), rows => deliveryTable(rows)));
+    fill(
+      list,
+      await pages(
+        (cursor) => get("/v1/deliveries" + query({ status, webhook, event, cursor })),
+        (rows) => deliveryTable(rows),
+      ),
+    );
   }
   await load(Object.fromEntries(new FormData(filters)));
-  const begin = async verb => {
+  const begin = async (verb) => {
     const done = await post("/v1/deliveries/" + verb);
-    fill(begun, h("div", { class: "card" }, job(await get(path`/v1/jobs/${done.job}`), { onEnd: () => notice("The job is over.") })));
+    fill(
+      begun,
+      h(
+        "div",
+        { class: "card" },
+        job(await get(path`/v1/jobs/${done.job}`), { onEnd: () => notice("The job is over.") }),
+      ),
+    );
   };
   return [
-    head("Deliveries", button("Send dead ones again", () => begin("redrive")),
-      button("Remove dead ones", async () => { if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge"); }, "danger")),
-    begun, filters, list,
+    head(
+      "Deliveries",
+      button("Send dead ones again", () => begin("redrive")),
+      button("Remove dead ones", async () => {
+        if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge");
+      }, "danger"),
+    ),
+    begun,
+    filters,
+    list,
   ];
 }
 
-export const deliveryTable = (rows, { withWebhook = true } = {}) => table([
-  ["Event", row => link("#/events/" + row.event, row.type)], ["Channel", row => row.channel],
-  ...(withWebhook ? [["Webhook", row => link((row.webhook.startsWith("sub_") ? "#/deliveries?webhook=" : "#/webhooks/") + row.webhook, row.webhook)]] : []),
-  ["Status", row => status(row.status)], ["Attempts", row => row.attempts, "number"], ["Next", row => row.next_attempt_at ? time(row.next_attempt_at) : row.reason ?? "–"],
-  ["", row => link("#/deliveries/" + row.id, "attempts")],
-], rows, { label: "Deliveries", empty: "No such deliveries." });
+export const deliveryTable = (rows, { withWebhook = true } = {}) =>
+  table(
+    [
+      ["Event", (row) => link("#/events/" + row.event, row.type)],
+      ["Channel", (row) => row.channel],
+      ...(withWebhook
+        ? [[
+          "Webhook",
+          (row) => receiver(row.webhook),
+        ]]
+        : []),
+      ["Status", (row) => status(row.status)],
+      ["Attempts", (row) => row.attempts, "number"],
+      ["Next", (row) => row.next_attempt_at ? time(row.next_attempt_at) : row.reason ?? "–"],
+      ["", (row) => link("#/deliveries/" + row.id, "attempts")],
+    ],
+    rows,
+    { label: "Deliveries", empty: "No such deliveries." },
+  );
 
 async function one(view, id) {
   const delivery = await get(path`/v1/deliveries/${id}`);
   return [
-    head("Delivery", status(delivery.status), button("Try now", async () => {
-      await post(path`/v1/deliveries/${id}/retry`);
-      notice("It is due now.");
-      view.reload();
-    }), button("Reload", () => view.reload())),
-    h("div", { class: "card" }, facts([
-      ["Id", h("code", {}, delivery.id)], ["Webhook", link("#/webhooks/" + delivery.webhook, delivery.webhook)], ["Event", link("#/events/" + delivery.event, delivery.event)],
-      ["Type", delivery.type], ["Channel", delivery.channel], ["Attempts", delivery.attempts], ["Next attempt", time(delivery.next_attempt_at)], ["Why it is dead", delivery.reason ?? undefined],
-    ])),
+    head(
+      "Delivery",
+      status(delivery.status),
+      button("Try now", async () => {
+        await post(path`/v1/deliveries/${id}/retry`);
+        notice("It is due now.");
+        view.reload();
+      }),
+      button("Reload", () => view.reload()),
+    ),
+    h(
+      "div",
+      { class: "card" },
+      facts([
+        ["Id", h("code", {}, delivery.id)],
+        ["Webhook", receiver(delivery.webhook)],
+        ["Event", link("#/events/" + delivery.event, delivery.event)],
+        ["Type", delivery.type],
+        ["Channel", delivery.channel],
+        ["Attempts", delivery.attempts],
+        ["Next attempt", time(delivery.next_attempt_at)],
+        ["Why it is dead", delivery.reason ?? undefined],
+      ]),
+    ),
     h("h2", {}, "Attempts"),
-    delivery.attempt_log.length ? [...delivery.attempt_log].reverse().map(each => h("div", { class: "card" }, attempt(each))) : h("p", { class: "blank" }, "None yet."),
+    delivery.attempt_log.length
+      ? [...delivery.attempt_log].reverse().map((each) => h("div", { class: "card" }, attempt(each)))
+      : h("p", { class: "blank" }, "None yet."),
   ];
 }
 
 /** One try: what was answered, how long it took, and what went over the wire. */
 export function attempt(one) {
   const { details = {} } = one;
-  return h("div", {},
-    h("p", {}, status(one.error ? "failed" : "delivered"), " ", one.status ? h("strong", {}, one.status) : null, " ", one.error && h("code", {}, one.error), " ", one.message,
-      " ", h("span", { class: "quiet" }, `${one.duration_ms} ms`, one.trigger === "manual" ? ", by hand" : "", " · ", time(one.at))),
+  return h(
+    "div",
+    {},
+    h(
+      "p",
+      {},
+      status(one.error ? "failed" : "delivered"),
+      " ",
+      one.status ? h("strong", {}, one.status) : null,
+      " ",
+      one.error && h("code", {}, one.error),
+      " ",
+      one.message,
+      " ",
+      h(
+        "span",
+        { class: "quiet" },
+        `${one.duration_ms} ms`,
+        one.trigger === "manual" ? ", by hand" : "",
+        " · ",
+        time(one.at),
+      ),
+    ),
     one.response_body ? h("pre", { class: "json", tabindex: 0 }, one.response_body) : null,
-    Object.keys(details).length > 0 && h("details", {}, h("summary", {}, "What went over the wire"), json(details)));
+    Object.keys(details).length > 0 && h("details", {}, h("summary", {}, "What went over the wire"), json(details)),
+  );
 }

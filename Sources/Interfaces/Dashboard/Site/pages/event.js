@@ -1,26 +1,60 @@
 // One event: where from, what its schema says, who got it and who did not, and why.
 import { found, get, path } from "../api.js";
-import { badge, button, facts, fault, h, head, json, link, status, table, time } from "../ui.js";
+import { badge, button, facts, fault, h, head, json, link, receiver, status, table, time } from "../ui.js";
 import { attempt } from "./deliveries.js";
 
 export default async function event({ rest: [id], reload }) {
   const [event, explained] = await Promise.all([
     get(path`/v1/events/${id}`),
-    get(path`/v1/events/${id}/explain`).catch(error => { if (error.status === 403) return null; throw error; }),
+    get(path`/v1/events/${id}/explain`).catch((error) => {
+      if (error.status === 403) return null;
+      throw error;
+    }),
   ]);
   const [siblings, source] = await Promise.all([causedAlike(event), found(origin(event))]);
   return [
     head(event.type, button("Look again", reload)),
-    h("div", { class: "split" },
-      h("div", {},
-        h("div", { class: "card" }, h("h2", {}, "Where from"), facts([
-          ["Id", h("code", {}, event.id)], ["When", time(event.timestamp)], ["Channel", link("#/channels/" + encodeURIComponent(event.channel), event.channel)],
-          ["User", event.user ? link("#/users/" + encodeURIComponent(event.user), event.user) : "nobody: the gateway or an app"],
-          ["Request", event.cause ? h("code", {}, event.cause) : undefined], ["Source", source ?? undefined],
-          ["Together with", siblings.length ? siblings.map((one, index) => [index ? ", " : "", link("#/events/" + one.id, one.type)]) : undefined],
-        ])),
-        h("h2", {}, "As it is sent"), json(event)),
-      h("div", {}, explained ? [verdict(explained), await receivers(explained)] : fault(new Error("What became of it is shown to keys with the scope manage.")))),
+    h(
+      "div",
+      { class: "split" },
+      h(
+        "div",
+        {},
+        h(
+          "div",
+          { class: "card" },
+          h("h2", {}, "Where from"),
+          facts([
+            ["Id", h("code", {}, event.id)],
+            ["When", time(event.timestamp)],
+            ["Channel", link("#/channels/" + encodeURIComponent(event.channel), event.channel)],
+            [
+              "User",
+              event.user
+                ? link("#/users/" + encodeURIComponent(event.user), event.user)
+                : "nobody: the gateway or an app",
+            ],
+            ["Request", event.cause ? h("code", {}, event.cause) : undefined],
+            ["Source", source ?? undefined],
+            [
+              "Together with",
+              siblings.length
+                ? siblings.map((one, index) => [index ? ", " : "", link("#/events/" + one.id, one.type)])
+                : undefined,
+            ],
+          ]),
+        ),
+        h("h2", {}, "As it is sent"),
+        json(event),
+      ),
+      h(
+        "div",
+        {},
+        explained
+          ? [verdict(explained), await receivers(explained)]
+          : fault(new Error("What became of it is shown to keys with the scope manage.")),
+      ),
+    ),
   ];
 }
 
@@ -28,8 +62,10 @@ export default async function event({ rest: [id], reload }) {
 async function causedAlike(event) {
   if (!event.cause) return [];
   const token = BigInt(event.timetoken);
-  const page = await get(path`/v1/channels/${event.channel}/events` + `?after=${token - 10000000n}&before=${token + 10000000n}&limit=50`).catch(() => ({ data: [] }));
-  return page.data.filter(other => other.cause === event.cause && other.id !== event.id);
+  const page = await get(
+    path`/v1/channels/${event.channel}/events` + `?after=${token - 10000000n}&before=${token + 10000000n}&limit=50`,
+  ).catch(() => ({ data: [] }));
+  return page.data.filter((other) => other.cause === event.cause && other.id !== event.id);
 }
 
 /** The source whose log of requests names the event; it keeps the latest only. */
@@ -37,30 +73,78 @@ async function origin(event) {
   const sources = await get("/v1/sources?limit=50").catch(() => ({ data: [] }));
   for (const source of sources.data) {
     const log = await get(path`/v1/sources/${source.id}/requests`).catch(() => ({ data: [] }));
-    const request = log.data.find(request => request.events.includes(event.id));
+    const request = log.data.find((request) => request.events.includes(event.id));
     if (request) return [link("#/sources/" + source.id, source.id), " by request ", h("code", {}, request.id)];
   }
   return null;
 }
 
 function verdict({ schema, validation }) {
-  return h("div", { class: "card" }, h("h2", {}, "Schema"),
-    h("p", {}, schema ? ["Accepted by version ", schema.version, " of ", link("#/types/" + schema.type, schema.type), "."] : "No declared schema has judged it."),
-    validation && h("p", {}, "The newest version says now: ", badge(validation.valid ? "valid" : "not valid", validation.valid ? "good" : "bad")),
-    validation && !validation.valid && h("ul", {}, validation.errors.map(one => h("li", {}, h("code", {}, one.pointer), " ", one.detail))));
+  return h(
+    "div",
+    { class: "card" },
+    h("h2", {}, "Schema"),
+    h(
+      "p",
+      {},
+      schema
+        ? ["Accepted by version ", schema.version, " of ", link("#/types/" + schema.type, schema.type), "."]
+        : "No declared schema has judged it.",
+    ),
+    validation &&
+      h(
+        "p",
+        {},
+        "The newest version says now: ",
+        badge(validation.valid ? "valid" : "not valid", validation.valid ? "good" : "bad"),
+      ),
+    validation && !validation.valid &&
+      h("ul", {}, validation.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
+  );
 }
 
 async function receivers({ webhooks, would_reach }) {
-  const tried = await Promise.all(webhooks.filter(one => one.delivery).map(one => found(get(path`/v1/deliveries/${one.delivery.id}`))));
+  const tried = await Promise.all(
+    webhooks.filter((one) => one.delivery).map((one) => found(get(path`/v1/deliveries/${one.delivery.id}`))),
+  );
   return [
-    h("div", { class: "card", id: "receivers" }, h("h2", {}, "Who is told of it"),
-      h("p", {}, `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now.`),
-      table([
-        ["Receiver", row => link("#/webhooks/" + row.webhook, row.webhook)],
-        ["Delivery", row => row.delivery ? [status(row.delivery.status), " ", link("#/deliveries/" + row.delivery.id, `${row.delivery.attempts} attempt${row.delivery.attempts === 1 ? "" : "s"}`)] : badge(row.match ? "none" : "not asked for")],
-        ["Why", row => row.why],
-      ], webhooks, { label: "Webhooks and subscriptions", empty: "There are no webhooks and no subscriptions." })),
-    tried.filter(Boolean).map(delivery => delivery.attempt_log.length > 0 && h("div", { class: "card" }, h("h3", {}, "Attempts for ", link("#/deliveries/" + delivery.id, delivery.webhook)),
-      [...delivery.attempt_log].reverse().map(attempt))),
+    h(
+      "div",
+      { class: "card", id: "receivers" },
+      h("h2", {}, "Who is told of it"),
+      h(
+        "p",
+        {},
+        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now.`,
+      ),
+      table(
+        [
+          ["Receiver", (row) => receiver(row.webhook)],
+          ["Delivery", (row) =>
+            row.delivery
+              ? [
+                status(row.delivery.status),
+                " ",
+                link(
+                  "#/deliveries/" + row.delivery.id,
+                  `${row.delivery.attempts} attempt${row.delivery.attempts === 1 ? "" : "s"}`,
+                ),
+              ]
+              : badge(row.match ? "none" : "not asked for")],
+          ["Why", (row) => row.why],
+        ],
+        webhooks,
+        { label: "Webhooks and subscriptions", empty: "There are no webhooks and no subscriptions." },
+      ),
+    ),
+    tried.filter(Boolean).map((delivery) =>
+      delivery.attempt_log.length > 0 &&
+      h(
+        "div",
+        { class: "card" },
+        h("h3", {}, "Attempts for ", link("#/deliveries/" + delivery.id, delivery.webhook)),
+        [...delivery.attempt_log].reverse().map(attempt),
+      )
+    ),
   ];
 }

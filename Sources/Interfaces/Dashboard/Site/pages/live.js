@@ -33,7 +33,8 @@ export default function live({ follow, who, signal }) {
   function paint() {
     planned = false;
     if (signal.aborted) return;
-    count.textContent = `${seen} event${seen === 1 ? "" : "s"}` + (isPaused && waiting.length ? `, ${waiting.length} waiting` : "");
+    count.textContent = `${seen} event${seen === 1 ? "" : "s"}` +
+      (isPaused && waiting.length ? `, ${waiting.length} waiting` : "");
     quietly.hidden = seen > 0;
     if (!fresh.length) return;
     const rows = fresh.splice(0).slice(-ROWS).reverse().map(row);
@@ -48,17 +49,24 @@ export default function live({ follow, who, signal }) {
     const queue = isPaused ? waiting : fresh;
     queue.push(event);
     if (queue.length > KEPT) queue.shift();
-    if (!planned) { planned = true; requestAnimationFrame(paint); }
+    if (!planned) {
+      planned = true;
+      requestAnimationFrame(paint);
+    }
   }
 
   const rates = figures(signal);
-  const filters = h("form", { class: "row", "aria-label": "Which events" },
+  const filters = h(
+    "form",
+    { class: "row", "aria-label": "Which events" },
     field("Channels", input("channels", { placeholder: "all; or orders.*, demo" })),
     field("Types", input("types", { placeholder: "all; or message.*" })),
     field("Filter", input("filter", { placeholder: "data.amount > 100" })),
-    h("button", {}, "Watch"), field("Find", needle));
+    h("button", {}, "Watch"),
+    field("Find", needle),
+  );
   const answer = h("div");
-  filters.addEventListener("submit", event => {
+  filters.addEventListener("submit", (event) => {
     event.preventDefault();
     watch();
   });
@@ -75,13 +83,11 @@ export default function live({ follow, who, signal }) {
     });
   }
 
-  if (who.scopes.some(scope => scope === "read" || scope === "admin")) watch();
+  if (who.scopes.some((scope) => scope === "read" || scope === "admin")) watch();
   return [
     head("Live", pause, clear, count),
     h("div", { class: "cards figures" }, rates.elements),
-    h("div", { class: "split" },
-      h("div", {}, filters, answer, quietly, list),
-      say()),
+    h("div", { class: "split" }, h("div", {}, filters, answer, quietly, list), say()),
   ];
 }
 
@@ -89,12 +95,32 @@ export default function live({ follow, who, signal }) {
 function row(event) {
   const text = JSON.stringify(event.data);
   const more = h("div", { class: "more" });
-  const details = h("details", {}, h("summary", {},
-    time(event.timestamp, "clock"), h("span", {}, badge(event.type, "type")),
-    h("span", { class: "place wide" }, event.channel, event.user && h("span", { class: "quiet" }, " · ", event.user)),
-    h("span", { class: "gist" }, gist(event) ?? text)), more);
+  const details = h(
+    "details",
+    {},
+    h(
+      "summary",
+      {},
+      time(event.timestamp, "clock"),
+      h("span", {}, badge(event.type, "type")),
+      h("span", { class: "place wide" }, event.channel, event.user && h("span", { class: "quiet" }, " · ", event.user)),
+      h("span", { class: "gist" }, gist(event) ?? text),
+    ),
+    more,
+  );
   details.addEventListener("toggle", () => {
-    if (!more.firstChild) more.append(json(event), h("p", {}, event.ephemeral ? h("span", { class: "quiet" }, "Not kept: it cannot be looked up.") : link("#/events/" + event.id, "Trace this event")));
+    if (!more.firstChild) {
+      more.append(
+        json(event),
+        h(
+          "p",
+          {},
+          event.ephemeral
+            ? h("span", { class: "quiet" }, "Not kept: it cannot be looked up.")
+            : link("#/events/" + event.id, "Trace this event"),
+        ),
+      );
+    }
   });
   const item = h("li", { class: "new" }, details);
   item.sought = `${event.type} ${event.channel} ${event.user ?? ""} ${text}`.toLowerCase();
@@ -105,8 +131,8 @@ const gist = ({ data }) => typeof data?.text === "string" ? data.text : undefine
 
 /** Events a second, and how long they took to get here. */
 function figures(signal) {
-  const rate = chart("Events a second", value => value.toLocaleString());
-  const delay = chart("On the way here", value => `${Math.round(value)} ms`);
+  const rate = chart("Events a second", (value) => value.toLocaleString());
+  const delay = chart("On the way here", (value) => `${Math.round(value)} ms`);
   let events = 0, delays = [], ahead = 0;
   const timer = setInterval(() => {
     rate.add(events);

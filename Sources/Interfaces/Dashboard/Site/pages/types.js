@@ -1,82 +1,249 @@
 // What events look like: declared types, the versions of their schemas, and whether a new one would break an old one.
 import { call, found, get, path, post, put, query, remove } from "../api.js";
-import { area, badge, button, choice, confirmed, facts, fault, field, fill, form, h, head, input, json, link, notice, pages, parsed, status, table, time } from "../ui.js";
+import {
+  area,
+  badge,
+  button,
+  choice,
+  confirmed,
+  facts,
+  fault,
+  field,
+  fill,
+  form,
+  h,
+  head,
+  input,
+  json,
+  link,
+  notice,
+  pages,
+  parsed,
+  status,
+  table,
+  time,
+} from "../ui.js";
 
-const RULES = ["none", "backward", "backward_transitive", "backward_lenient", "backward_transitive_lenient", "forward", "forward_transitive", "forward_lenient",
-  "forward_transitive_lenient", "full", "full_transitive", "full_lenient", "full_transitive_lenient"];
-const MODES = [["enforce", "refuse what does not match"], ["warn", "take it, and tell of it"], ["off", "check nothing"]];
+const RULES = [
+  "none",
+  "backward",
+  "backward_transitive",
+  "backward_lenient",
+  "backward_transitive_lenient",
+  "forward",
+  "forward_transitive",
+  "forward_lenient",
+  "forward_transitive_lenient",
+  "full",
+  "full_transitive",
+  "full_lenient",
+  "full_transitive_lenient",
+];
+const MODES = [["enforce", "refuse what does not match"], ["warn", "take it, and tell of it"], [
+  "off",
+  "check nothing",
+]];
 
 export default async function types(view) {
   const [name] = view.rest;
   if (name === "new") return fresh();
   if (name) return one(view, name);
   const builtIn = view.query.get("built_in") ?? "false";
-  const list = await pages(cursor => get("/v1/event-types" + query({ built_in: builtIn, cursor, limit: 100 })), rows => table([
-    ["Type", row => link("#/types/" + row.type, row.type)], ["Version", row => row.latest_version ?? "–", "number"], ["Mode", row => status(row.mode)],
-    ["Compatibility", row => row.compatibility.replaceAll("_", " ")], ["Owner", row => row.owner || "–"], ["What it means", row => [row.deprecated && badge("deprecated", "warn"), " ", row.description]],
-  ], rows, { caption: builtIn === "true" ? "The gateway's own types" : "Your types", empty: "None declared yet. Events of other types pass unchecked." }));
-  return [head("Event types", link("#/types/new", "Declare a type"), builtIn === "true" ? link("#/types", "Your types") : link("#/types?built_in=true", "The gateway's own")), list];
+  const list = await pages(
+    (cursor) => get("/v1/event-types" + query({ built_in: builtIn, cursor, limit: 100 })),
+    (rows) =>
+      table(
+        [
+          ["Type", (row) => link("#/types/" + row.type, row.type)],
+          ["Version", (row) => row.latest_version ?? "–", "number"],
+          ["Mode", (row) => status(row.mode)],
+          ["Compatibility", (row) => row.compatibility.replaceAll("_", " ")],
+          ["Owner", (row) => row.owner || "–"],
+          ["What it means", (row) => [row.deprecated && badge("deprecated", "warn"), " ", row.description]],
+        ],
+        rows,
+        {
+          caption: builtIn === "true" ? "The gateway's own types" : "Your types",
+          empty: "None declared yet. Events of other types pass unchecked.",
+        },
+      ),
+  );
+  return [
+    head(
+      "Event types",
+      link("#/types/new", "Declare a type"),
+      builtIn === "true" ? link("#/types", "Your types") : link("#/types?built_in=true", "The gateway's own"),
+    ),
+    list,
+  ];
 }
 
 function fresh() {
-  return [head("Declare an event type"), h("div", { class: "card" }, form([field("Name", input("type", { required: true, placeholder: "order.paid" })), settings({})], {
-    submit: "Declare",
-    action: async ({ type, ...rest }) => {
-      await put(path`/v1/event-types/${type}`, read(rest));
-      location.hash = "#/types/" + type;
-    },
-  }))];
+  return [
+    head("Declare an event type"),
+    h(
+      "div",
+      { class: "card" },
+      form([field("Name", input("type", { required: true, placeholder: "order.paid" })), settings({})], {
+        submit: "Declare",
+        action: async ({ type, ...rest }) => {
+          await put(path`/v1/event-types/${type}`, read(rest));
+          location.hash = "#/types/" + type;
+        },
+      }),
+    ),
+  ];
 }
 
-const settings = type => [
-  field("What it means", input("description", { value: type.description ?? "" })), field("Whom to ask about it", input("owner", { value: type.owner ?? "" })),
-  field("What happens to others", choice("mode", MODES, type.mode ?? "enforce")), field("A new version has to be", choice("compatibility", RULES.map(rule => [rule, rule.replaceAll("_", " ")]), type.compatibility ?? "backward")),
+const settings = (type) => [
+  field("What it means", input("description", { value: type.description ?? "" })),
+  field("Whom to ask about it", input("owner", { value: type.owner ?? "" })),
+  field("What happens to others", choice("mode", MODES, type.mode ?? "enforce")),
+  field(
+    "A new version has to be",
+    choice("compatibility", RULES.map((rule) => [rule, rule.replaceAll("_", " ")]), type.compatibility ?? "backward"),
+  ),
   field("Deprecated because", input("deprecated", { value: type.deprecated ?? "", placeholder: "not deprecated" })),
 ];
-const read = ({ description, owner, mode, compatibility, deprecated }) => ({ description, owner, mode, compatibility, deprecated: deprecated || null });
+const read = ({ description, owner, mode, compatibility, deprecated }) => ({
+  description,
+  owner,
+  mode,
+  compatibility,
+  deprecated: deprecated || null,
+});
 
 async function one(view, name) {
   const type = await get(path`/v1/event-types/${name}`);
   const versions = (await get(path`/v1/event-types/${name}/versions` + "?limit=250")).data.reverse();
   const newest = type.latest_version && await get(path`/v1/event-types/${name}/versions/${type.latest_version}`);
   const shown = h("div"), again = () => view.reload();
-  const show = version => fill(shown, h("h2", {}, `Version ${version.version}`), json(version.schema), version.examples.length > 0 && [h("h3", {}, "Examples"), json(version.examples)]);
+  const show = (version) =>
+    fill(
+      shown,
+      h("h2", {}, `Version ${version.version}`),
+      json(version.schema),
+      version.examples.length > 0 && [h("h3", {}, "Examples"), json(version.examples)],
+    );
   if (newest) show(newest);
-  const list = table([
-    ["Version", row => button(String(row.version), async () => show(await get(path`/v1/event-types/${name}/versions/${row.version}`)), "plain")], ["Rule", row => row.compatibility.replaceAll("_", " ")],
-    ["Since", row => time(row.created_at)], ["Forced", row => row.forced ?? "no"],
-  ], versions, { caption: "Versions", empty: "No schema yet: everything passes." });
+  const list = table(
+    [
+      [
+        "Version",
+        (row) =>
+          button(
+            String(row.version),
+            async () => show(await get(path`/v1/event-types/${name}/versions/${row.version}`)),
+            "plain",
+          ),
+      ],
+      ["Rule", (row) => row.compatibility.replaceAll("_", " ")],
+      ["Since", (row) => time(row.created_at)],
+      ["Forced", (row) => row.forced ?? "no"],
+    ],
+    versions,
+    { caption: "Versions", empty: "No schema yet: everything passes." },
+  );
   return [
-    head(name, status(type.mode), type.deprecated && badge("deprecated", "warn"), link("#/emit?type=" + encodeURIComponent(name), "Emit one"),
+    head(
+      name,
+      status(type.mode),
+      type.deprecated && badge("deprecated", "warn"),
+      link("#/emit?type=" + encodeURIComponent(name), "Emit one"),
       !type.built_in && button("Remove", async () => {
-        if (!await confirmed(`Remove ${name}?`, "Remove", h("p", {}, "Its events are checked no more. Versions stay readable."))) return;
+        if (
+          !await confirmed(
+            `Remove ${name}?`,
+            "Remove",
+            h("p", {}, "Its events are checked no more. Versions stay readable."),
+          )
+        ) return;
         await call("DELETE", path`/v1/event-types/${name}`, undefined, { "if-match": "*" });
         location.hash = "#/types";
-      }, "danger")),
-    h("div", { class: "card" }, facts([["What it means", type.description], ["Owner", type.owner], ["Compatibility", type.compatibility.replaceAll("_", " ")], ["Set by", type.origin.replace("_", " ")],
-      ["Changed", time(type.updated_at)], ["Deprecated", type.deprecated ?? undefined]])),
-    h("div", { class: "split" }, h("div", {}, list, shown), h("div", {}, holding(name), !type.built_in && [proposing(name, newest, again), trial(name, again),
-      h("details", { class: "card" }, h("summary", {}, "Settings"), form(settings(type), { submit: "Save", action: async values => { await put(path`/v1/event-types/${name}`, read(values)); notice("Saved."); again(); } }))])),
+      }, "danger"),
+    ),
+    h(
+      "div",
+      { class: "card" },
+      facts([
+        ["What it means", type.description],
+        ["Owner", type.owner],
+        ["Compatibility", type.compatibility.replaceAll("_", " ")],
+        ["Set by", type.origin.replace("_", " ")],
+        ["Changed", time(type.updated_at)],
+        ["Deprecated", type.deprecated ?? undefined],
+      ]),
+    ),
+    h(
+      "div",
+      { class: "split" },
+      h("div", {}, list, shown),
+      h(
+        "div",
+        {},
+        holding(name),
+        !type.built_in &&
+          [
+            proposing(name, newest, again),
+            trial(name, again),
+            h(
+              "details",
+              { class: "card" },
+              h("summary", {}, "Settings"),
+              form(settings(type), {
+                submit: "Save",
+                action: async (values) => {
+                  await put(path`/v1/event-types/${name}`, read(values));
+                  notice("Saved.");
+                  again();
+                },
+              }),
+            ),
+          ],
+      ),
+    ),
   ];
 }
 
 /** A new version is held against the earlier ones before it is added. */
 function proposing(name, newest, again) {
-  const schema = area("schema", newest ? JSON.stringify(newest.schema, null, 2) : '{\n  "type": "object"\n}', { rows: 12 });
+  const schema = area("schema", newest ? JSON.stringify(newest.schema, null, 2) : '{\n  "type": "object"\n}', {
+    rows: 12,
+  });
   const body = ({ force }) => ({ schema: parsed(schema.value, "The schema"), ...(force && { force }) });
   const verdict = h("div");
-  const element = form([field("Schema", schema), field("Force it because", input("force", { placeholder: "only if it breaks the rule" }))], {
+  const element = form([
+    field("Schema", schema),
+    field("Force it because", input("force", { placeholder: "only if it breaks the rule" })),
+  ], {
     submit: "Add this version",
-    action: async values => { await post(path`/v1/event-types/${name}/versions`, body(values)); again(); },
-    more: [button("Check it", async press => {
-      const values = Object.fromEntries(new FormData(press.closest("form")));
-      try {
-        const would = await post(path`/v1/event-types/${name}/versions` + "?dry_run=true", body(values));
-        fill(verdict, h("p", {}, badge("compatible", "good"), ` It would be version ${would.version}.`));
-      } catch (error) {
-        fill(verdict, fault(error), error.problem?.witness !== undefined && [h("p", {}, "One of the versions takes this, the other does not:"), json(error.problem.witness)]);
-      }
-    }), button("Put it on trial", async () => { await put(path`/v1/event-types/${name}/candidate`, { schema: parsed(schema.value, "The schema") }); notice("Live events are held against it from now on."); }), button("Draft from events", async () => { schema.value = JSON.stringify((await post(path`/v1/event-types/${name}/infer`)).schema, null, 2); })],
+    action: async (values) => {
+      await post(path`/v1/event-types/${name}/versions`, body(values));
+      again();
+    },
+    more: [
+      button("Check it", async (press) => {
+        const values = Object.fromEntries(new FormData(press.closest("form")));
+        try {
+          const would = await post(path`/v1/event-types/${name}/versions` + "?dry_run=true", body(values));
+          fill(verdict, h("p", {}, badge("compatible", "good"), ` It would be version ${would.version}.`));
+        } catch (error) {
+          fill(
+            verdict,
+            fault(error),
+            error.problem?.witness !== undefined &&
+              [h("p", {}, "One of the versions takes this, the other does not:"), json(error.problem.witness)],
+          );
+        }
+      }),
+      button("Put it on trial", async () => {
+        await put(path`/v1/event-types/${name}/candidate`, { schema: parsed(schema.value, "The schema") });
+        notice("Live events are held against it from now on.");
+      }),
+      button("Draft from events", async () => {
+        schema.value = JSON.stringify((await post(path`/v1/event-types/${name}/infer`)).schema, null, 2);
+      }),
+    ],
   });
   element.id = "propose";
   return h("section", { class: "card" }, h("h2", {}, "New version"), element, verdict);
@@ -84,14 +251,28 @@ function proposing(name, newest, again) {
 
 function holding(name) {
   const data = area("data", "{}", { rows: 4 });
-  return h("section", { class: "card" }, h("h2", {}, "Does this match?"), form([field("Payload", data)], {
-    submit: "Validate",
-    action: async () => {
-      const said = await post(path`/v1/event-types/${name}/validate`, { data: parsed(data.value) });
-      return h("div", {}, h("p", {}, badge(said.valid ? "it matches" : "it does not match", said.valid ? "good" : "bad"), said.version ? ` version ${said.version}` : " (there is no schema)"),
-        h("ul", {}, said.errors.map(one => h("li", {}, h("code", {}, one.pointer), " ", one.detail))));
-    },
-  }));
+  return h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "Does this match?"),
+    form([field("Payload", data)], {
+      submit: "Validate",
+      action: async () => {
+        const said = await post(path`/v1/event-types/${name}/validate`, { data: parsed(data.value) });
+        return h(
+          "div",
+          {},
+          h(
+            "p",
+            {},
+            badge(said.valid ? "it matches" : "it does not match", said.valid ? "good" : "bad"),
+            said.version ? ` version ${said.version}` : " (there is no schema)",
+          ),
+          h("ul", {}, said.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
+        );
+      },
+    }),
+  );
 }
 
 /** A schema on trial: live events are held against it and only counted. */
@@ -99,13 +280,58 @@ function trial(name, again) {
   const box = h("div");
   const look = async () => {
     const on = await found(get(path`/v1/event-types/${name}/candidate`));
-    if (!on) return fill(box, h("p", { class: "quiet" }, "None is on trial. Put one there, and live events are held against it and only counted."));
-    fill(box, h("p", {}, `${on.accepted} accepted, ${on.refused} refused, ${on.undecided} undecided since `, time(on.created_at)),
-      h("ul", {}, on.samples.map(one => h("li", {}, `${one.count} × `, h("code", {}, one.error.pointer), " ", one.error.detail, " ", link("#/events/" + one.event, "the first")))), json(on.schema),
-      h("div", { class: "tools" }, button("Make it the newest version", async () => { await post(path`/v1/event-types/${name}/candidate/promote`); again(); }),
-        button("End the trial", async () => { await remove(path`/v1/event-types/${name}/candidate`); look(); }, "danger")));
+    if (!on) {
+      return fill(
+        box,
+        h(
+          "p",
+          { class: "quiet" },
+          "None is on trial. Put one there, and live events are held against it and only counted.",
+        ),
+      );
+    }
+    fill(
+      box,
+      h(
+        "p",
+        {},
+        `${on.accepted} accepted, ${on.refused} refused, ${on.undecided} undecided since `,
+        time(on.created_at),
+      ),
+      h(
+        "ul",
+        {},
+        on.samples.map((one) =>
+          h(
+            "li",
+            {},
+            `${one.count} × `,
+            h("code", {}, one.error.pointer),
+            " ",
+            one.error.detail,
+            " ",
+            link("#/events/" + one.event, "the first"),
+          )
+        ),
+      ),
+      json(on.schema),
+      h(
+        "div",
+        { class: "tools" },
+        button("Make it the newest version", async () => {
+          await post(path`/v1/event-types/${name}/candidate/promote`);
+          again();
+        }),
+        button("End the trial", async () => {
+          await remove(path`/v1/event-types/${name}/candidate`);
+          look();
+        }, "danger"),
+      ),
+    );
   };
   const details = h("details", { class: "card" }, h("summary", {}, "On trial"), box);
-  details.addEventListener("toggle", () => { if (details.open) look().catch(error => notice(error.message)); });
+  details.addEventListener("toggle", () => {
+    if (details.open) look().catch((error) => notice(error.message));
+  });
   return details;
 }

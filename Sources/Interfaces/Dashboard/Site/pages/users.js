@@ -1,28 +1,88 @@
 // Users as the app keeps them; of one: its channels, where it is now, its devices, what it has not read.
 import { found, get, path, put, query, remove } from "../api.js";
-import { badge, blank, button, confirmed, facts, field, fill, form, h, head, input, json, link, notice, pages, status, table, time, timeOf } from "../ui.js";
+import {
+  badge,
+  blank,
+  button,
+  confirmed,
+  facts,
+  field,
+  fill,
+  form,
+  h,
+  head,
+  input,
+  json,
+  link,
+  notice,
+  pages,
+  status,
+  table,
+  time,
+  timeOf,
+} from "../ui.js";
 
-const to = name => "#/users/" + encodeURIComponent(name);
-const toChannel = name => link("#/channels/" + encodeURIComponent(name), name);
+const to = (name) => "#/users/" + encodeURIComponent(name);
+const toChannel = (name) => link("#/channels/" + encodeURIComponent(name), name);
 
-export default async function users(view) {
+export default function users(view) {
   return view.rest[0] === undefined ? all() : one(view, view.rest[0]);
 }
 
 async function all() {
   const list = h("div");
-  const load = async ({ filter }) => fill(list, await pages(cursor => get("/v1/users" + query({ filter, cursor, total: true, sort: "updated:desc" })), rows => table([
-    ["User", row => link(to(row.id), row.id)], ["Name", row => row.name ?? "–"], ["Status", row => row.status ?? "–"], ["Type", row => row.type ?? "–"], ["Changed", row => time(row.updated_at)],
-  ], rows, { caption: "Users with a record", empty: "None has a record. Users need none to take part; open one by its id." })));
+  const load = async ({ filter }) =>
+    fill(
+      list,
+      await pages((cursor) => get("/v1/users" + query({ filter, cursor, total: true, sort: "updated:desc" })), (rows) =>
+        table(
+          [
+            ["User", (row) =>
+              link(to(row.id), row.id)],
+            ["Name", (row) => row.name ?? "–"],
+            ["Status", (row) => row.status ?? "–"],
+            ["Type", (row) => row.type ?? "–"],
+            ["Changed", (row) => time(row.updated_at)],
+          ],
+          rows,
+          {
+            caption: "Users with a record",
+            empty: "None has a record. Users need none to take part; open one by its id.",
+          },
+        )),
+    );
   await load({});
   return [
     head("Users"),
-    form([field("Open by id", input("user", { required: true, placeholder: "ana" }))], { submit: "Open", kind: "row", action: ({ user }) => { location.hash = to(user); } }),
-    form([field("Condition", input("filter", { placeholder: "name LIKE 'An*'" }))], { submit: "Find", kind: "row", action: load }),
+    form([field("Open by id", input("user", { required: true, placeholder: "ana" }))], {
+      submit: "Open",
+      kind: "row",
+      action: ({ user }) => {
+        location.hash = to(user);
+      },
+    }),
+    form([field("Condition", input("filter", { placeholder: "name LIKE 'An*'" }))], {
+      submit: "Find",
+      kind: "row",
+      action: load,
+    }),
     list,
-    h("details", { class: "card" }, h("summary", {}, "Add a user"), form([field("Id", input("id", { required: true })), field("Name", input("name")), field("Email", input("email", { type: "email" }))], {
-      submit: "Add", action: async ({ id, name, email }) => { await put(path`/v1/users/${id}`, { name: name || null, email: email || null }); location.hash = to(id); },
-    })),
+    h(
+      "details",
+      { class: "card" },
+      h("summary", {}, "Add a user"),
+      form([
+        field("Id", input("id", { required: true })),
+        field("Name", input("name")),
+        field("Email", input("email", { type: "email" })),
+      ], {
+        submit: "Add",
+        action: async ({ id, name, email }) => {
+          await put(path`/v1/users/${id}`, { name: name || null, email: email || null });
+          location.hash = to(id);
+        },
+      }),
+    ),
   ];
 }
 
@@ -30,26 +90,106 @@ async function one(view, id) {
   const soft = (promise, none) => promise.catch(() => none);
   const empty = { data: [] };
   const [record, places, present, sessions, unread, restrictions] = await Promise.all([
-    found(get(path`/v1/users/${id}`)), soft(get(path`/v1/users/${id}/memberships` + "?limit=100"), empty), soft(get(path`/v1/users/${id}/presence`), empty), soft(get(path`/v1/users/${id}/sessions`), empty),
-    soft(get(path`/v1/users/${id}/unread`), null), soft(get(path`/v1/users/${id}/restrictions`), empty),
+    found(get(path`/v1/users/${id}`)),
+    soft(get(path`/v1/users/${id}/memberships` + "?limit=100"), empty),
+    soft(get(path`/v1/users/${id}/presence`), empty),
+    soft(get(path`/v1/users/${id}/sessions`), empty),
+    soft(get(path`/v1/users/${id}/unread`), null),
+    soft(get(path`/v1/users/${id}/restrictions`), empty),
   ]);
   return [
-    head(id, record?.status && badge(record.status), record && button("Delete", async () => {
-      if (!await confirmed(`Delete ${id}?`, "Delete", h("p", {}, "The user leaves every channel. What it has said stays."))) return;
-      await remove(path`/v1/users/${id}`);
-      location.hash = "#/users";
-    }, "danger")),
-    h("div", { class: "split" },
-      h("div", {},
-        record ? h("div", { class: "card" }, facts([["Name", record.name], ["Email", record.email], ["Type", record.type], ["Elsewhere", record.external_id], ["Since", timeOf(record.created_timetoken)], ["Not read", unread ? unread.unread_count : undefined],
-          ["Kept with it", record.custom ? json(record.custom) : undefined]])) : blank("There is no record of this user."),
-        table([["Channel", row => toChannel(row.channel)], ["State", row => [status(row.state), row.role === "operator" && [" ", badge("operator")]]], ["Since", row => timeOf(row.joined_timetoken ?? row.invited_timetoken)], ["Read up to", row => timeOf(row.read_timetoken)]],
-          places.data, { caption: "Channels", empty: "In no channel." }),
-        restrictions.data.length > 0 && table([["Channel", row => toChannel(row.channel)], ["What", row => [row.ban && badge("banned", "bad"), " ", row.mute && badge("muted", "warn")]], ["Why", row => row.reason ?? "–"], ["Until", row => row.until_timetoken ? timeOf(row.until_timetoken) : "lifted"]],
-          restrictions.data, { caption: "Restrictions" })),
-      h("div", {},
-        h("section", { class: "card" }, h("h2", {}, "Present now"), present.data.length ? h("ul", {}, present.data.map(row => h("li", {}, toChannel(row.channel), " ", row.state && h("code", {}, JSON.stringify(row.state))))) : h("p", { class: "quiet" }, "Nowhere.")),
-        table([["Device", row => row.device], ["State", row => status(row.state === "open" ? "live" : row.state)], ["Streams", row => row.streams, "number"], ["Since", row => time(row.opened_at)],
-          ["", row => button("End", async () => { await remove(path`/v1/users/${id}/sessions/${row.id}`); notice("Ended."); view.reload(); }, "plain")]], sessions.data, { caption: "Devices", empty: "No device is connected." }))),
+    head(
+      id,
+      record?.status && badge(record.status),
+      record && button("Delete", async () => {
+        if (
+          !await confirmed(
+            `Delete ${id}?`,
+            "Delete",
+            h("p", {}, "The user leaves every channel. What it has said stays."),
+          )
+        ) return;
+        await remove(path`/v1/users/${id}`);
+        location.hash = "#/users";
+      }, "danger"),
+    ),
+    h(
+      "div",
+      { class: "split" },
+      h(
+        "div",
+        {},
+        record
+          ? h(
+            "div",
+            { class: "card" },
+            facts([
+              ["Name", record.name],
+              ["Email", record.email],
+              ["Type", record.type],
+              ["Elsewhere", record.external_id],
+              ["Since", timeOf(record.created_timetoken)],
+              ["Not read", unread ? unread.unread_count : undefined],
+              ["Kept with it", record.custom ? json(record.custom) : undefined],
+            ]),
+          )
+          : blank("There is no record of this user."),
+        table(
+          [
+            ["Channel", (row) => toChannel(row.channel)],
+            ["State", (row) => [status(row.state), row.role === "operator" && [" ", badge("operator")]]],
+            ["Since", (row) => timeOf(row.joined_timetoken ?? row.invited_timetoken)],
+            ["Read up to", (row) => timeOf(row.read_timetoken)],
+          ],
+          places.data,
+          { caption: "Channels", empty: "In no channel." },
+        ),
+        restrictions.data.length > 0 &&
+          table(
+            [
+              ["Channel", (row) => toChannel(row.channel)],
+              ["What", (row) => [row.ban && badge("banned", "bad"), " ", row.mute && badge("muted", "warn")]],
+              ["Why", (row) => row.reason ?? "–"],
+              ["Until", (row) => row.until_timetoken ? timeOf(row.until_timetoken) : "lifted"],
+            ],
+            restrictions.data,
+            { caption: "Restrictions" },
+          ),
+      ),
+      h(
+        "div",
+        {},
+        h(
+          "section",
+          { class: "card" },
+          h("h2", {}, "Present now"),
+          present.data.length
+            ? h(
+              "ul",
+              {},
+              present.data.map((row) =>
+                h("li", {}, toChannel(row.channel), " ", row.state && h("code", {}, JSON.stringify(row.state)))
+              ),
+            )
+            : h("p", { class: "quiet" }, "Nowhere."),
+        ),
+        table(
+          [
+            ["Device", (row) => row.device],
+            ["State", (row) => status(row.state === "open" ? "live" : row.state)],
+            ["Streams", (row) => row.streams, "number"],
+            ["Since", (row) => time(row.opened_at)],
+            ["", (row) =>
+              button("End", async () => {
+                await remove(path`/v1/users/${id}/sessions/${row.id}`);
+                notice("Ended.");
+                view.reload();
+              }, "plain")],
+          ],
+          sessions.data,
+          { caption: "Devices", empty: "No device is connected." },
+        ),
+      ),
+    ),
   ];
 }

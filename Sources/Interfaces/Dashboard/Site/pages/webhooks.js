@@ -1,50 +1,101 @@
 // Whom the gateway tells, and how well that goes.
 import { get, patch, path, post, query, remove } from "../api.js";
 import {
-  area, badge, blank, button, choice, confirmed, facts, field, form, h, head, input, json, link, notice, pages, parsed, secret, status, table, time, words,
+  area,
+  badge,
+  button,
+  choice,
+  confirmed,
+  facts,
+  field,
+  form,
+  h,
+  head,
+  input,
+  json,
+  link,
+  notice,
+  pages,
+  parsed,
+  secret,
+  status,
+  table,
+  time,
+  words,
 } from "../ui.js";
 import { attempt, deliveryTable } from "./deliveries.js";
 import { job } from "../job.js";
 
-export default async function webhooks(view) {
+export default function webhooks(view) {
   const [id] = view.rest;
-  if (id === "new") return [head("New webhook"), editor({}, async (settings) => {
-    const made = await post("/v1/webhooks", settings);
-    await secret("The webhook's secret", made.secret);
-    location.hash = "#/webhooks/" + made.id;
-  }, "Register")];
+  if (id === "new") {
+    return [
+      head("New webhook"),
+      editor({}, async (settings) => {
+        const made = await post("/v1/webhooks", settings);
+        await secret("The webhook's secret", made.secret);
+        location.hash = "#/webhooks/" + made.id;
+      }, "Register"),
+    ];
+  }
   return id ? one(view, id) : all();
 }
 
 async function all() {
-  const list = await pages(cursor => get("/v1/webhooks" + query({ cursor })), rows => table([
-    ["Address", row => link("#/webhooks/" + row.id, row.url)],
-    ["Status", row => [status(row.status), " ", row.circuit !== "closed" && row.circuit && badge("circuit " + row.circuit.replace("_", " "), "warn")]],
-    ["Types", row => row.types.join(", ")],
-    ["Channels", row => row.channels.join(", ")],
-    ["What for", row => row.description || "–"],
-  ], rows, { caption: "Webhooks", empty: "No webhooks yet. Register an address, and matching events are posted to it, signed." }));
+  const list = await pages((cursor) => get("/v1/webhooks" + query({ cursor })), (rows) =>
+    table(
+      [
+        ["Address", (row) => link("#/webhooks/" + row.id, row.url)],
+        [
+          "Status",
+          (row) => [
+            status(row.status),
+            " ",
+            row.circuit !== "closed" && row.circuit && badge("circuit " + row.circuit.replace("_", " "), "warn"),
+          ],
+        ],
+        ["Types", (row) => row.types.join(", ")],
+        ["Channels", (row) => row.channels.join(", ")],
+        ["What for", (row) => row.description || "–"],
+      ],
+      rows,
+      {
+        caption: "Webhooks",
+        empty: "No webhooks yet. Register an address, and matching events are posted to it, signed.",
+      },
+    ));
   const jobs = await get("/v1/jobs?limit=5");
   return [
-    head("Webhooks", link("#/webhooks/new", "Register a webhook")), list,
-    jobs.data.length > 0 && [h("h2", {}, "Latest jobs"), jobs.data.map(one => h("div", { class: "card" }, job(one)))],
+    head("Webhooks", link("#/webhooks/new", "Register a webhook")),
+    list,
+    jobs.data.length > 0 && [h("h2", {}, "Latest jobs"), jobs.data.map((one) => h("div", { class: "card" }, job(one)))],
   ];
 }
 
 async function one(view, id) {
   const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), get(path`/v1/webhooks/${id}/stats`)]);
   const again = () => view.reload();
-  const act = (verb, body) => async () => { await post(path`/v1/webhooks/${id}` + "/" + verb, body); again(); };
+  const act = (verb, body) => async () => {
+    await post(path`/v1/webhooks/${id}` + "/" + verb, body);
+    again();
+  };
   const isOn = hook.status !== "disabled";
   const result = h("div");
   const deliveries = h("div");
   const chosen = choice("status", [["", "all"], "pending", "failed", "delivered", "dead", "held"], "");
-  const list = async () => deliveries.replaceChildren(await pages(
-    cursor => get("/v1/deliveries" + query({ webhook: id, status: chosen.value, cursor, limit: 20 })), rows => deliveryTable(rows, { withWebhook: false })));
+  const list = async () =>
+    deliveries.replaceChildren(
+      await pages(
+        (cursor) => get("/v1/deliveries" + query({ webhook: id, status: chosen.value, cursor, limit: 20 })),
+        (rows) => deliveryTable(rows, { withWebhook: false }),
+      ),
+    );
   chosen.addEventListener("change", list);
   await list();
   return [
-    head(hook.url, status(hook.status),
+    head(
+      hook.url,
+      status(hook.status),
       button("Send a test", async () => {
         const tried = await post(path`/v1/webhooks/${id}/test`);
         result.replaceChildren(h("div", { class: "card" }, h("h2", {}, "Test"), attempt(tried)));
@@ -52,45 +103,117 @@ async function one(view, id) {
       hook.status === "pending_verification" && button("Ask for consent", act("verify")),
       isOn ? button("Disable", act("disable")) : button("Enable", act("enable"), "main"),
       button("Rotate the secret", async () => {
-        if (!await confirmed("Change to another secret?", "Rotate", h("p", {}, "Both sign for a day, so that the receiver can change over."))) return;
+        if (
+          !await confirmed(
+            "Change to another secret?",
+            "Rotate",
+            h("p", {}, "Both sign for a day, so that the receiver can change over."),
+          )
+        ) return;
         await secret("The new secret", (await post(path`/v1/webhooks/${id}/rotate-secret`)).secret);
         again();
       }),
       button("Remove", async () => {
-        if (!await confirmed("Remove this webhook?", "Remove", h("p", {}, "What is still owed to it is dropped."))) return;
+        if (
+          !await confirmed("Remove this webhook?", "Remove", h("p", {}, "What is still owed to it is dropped."))
+        ) return;
         await remove(path`/v1/webhooks/${id}`);
         location.hash = "#/webhooks";
-      }, "danger")),
+      }, "danger"),
+    ),
     result,
     health(hook, stats),
-    h("div", { class: "split" },
-      h("div", {},
-        h("div", { class: "head" }, h("h2", {}, "Deliveries"), h("div", { class: "tools" }, field("Status", chosen), button("Reload", list))), deliveries),
-      h("div", {}, replay(id, stats, again), previewing(id), h("details", { class: "card" }, h("summary", {}, "Settings"),
-        facts([["Id", h("code", {}, hook.id)], ["Types", hook.types.join(", ")], ["Channels", hook.channels.join(", ")], ["Filter", hook.filter && h("code", {}, hook.filter)],
-          ["Format", hook.format], ["Signatures", hook.signatures?.join(", ")], ["Ordering", hook.ordering], ["Registered", time(hook.created_at)]]),
-        h("h3", {}, "Change"), editor(hook, async settings => { await patch(path`/v1/webhooks/${id}`, settings); notice("Saved."); again(); }, "Save")))),
+    h(
+      "div",
+      { class: "split" },
+      h(
+        "div",
+        {},
+        h(
+          "div",
+          { class: "head" },
+          h("h2", {}, "Deliveries"),
+          h("div", { class: "tools" }, field("Status", chosen), button("Reload", list)),
+        ),
+        deliveries,
+      ),
+      h(
+        "div",
+        {},
+        replay(id, stats, again),
+        previewing(id),
+        h(
+          "details",
+          { class: "card" },
+          h("summary", {}, "Settings"),
+          facts([
+            ["Id", h("code", {}, hook.id)],
+            ["Types", hook.types.join(", ")],
+            ["Channels", hook.channels.join(", ")],
+            ["Filter", hook.filter && h("code", {}, hook.filter)],
+            ["Format", hook.format],
+            ["Signatures", hook.signatures?.join(", ")],
+            ["Ordering", hook.ordering],
+            ["Registered", time(hook.created_at)],
+          ]),
+          h("h3", {}, "Change"),
+          editor(hook, async (settings) => {
+            await patch(path`/v1/webhooks/${id}`, settings);
+            notice("Saved.");
+            again();
+          }, "Save"),
+        ),
+      ),
+    ),
   ];
 }
 
 function health(hook, stats) {
   const counts = stats.deliveries;
-  const count = name => (counts[name] >= stats.counted_up_to ? "≥ " : "") + counts[name].toLocaleString();
+  const count = (name) => (counts[name] >= stats.counted_up_to ? "≥ " : "") + counts[name].toLocaleString();
   const span = { "5m": "5 minutes", "1h": "hour", "24h": "day" };
   return [
     hook.status_reason && h("p", { class: "fault" }, "Disabled: ", hook.status_reason),
-    h("div", { class: "cards" },
-      h("div", { class: "card" }, h("h2", { class: "small quiet" }, "Owed"), h("p", {}, h("span", { class: "figure" }, count("pending")), " pending, ", count("failed"), " to be retried"),
-        h("p", {}, count("dead"), " dead, ", count("held"), " held, ", count("delivered"), " delivered")),
-      h("div", { class: "card" }, h("h2", { class: "small quiet" }, "Circuit"), h("p", { class: "figure" }, stats.circuit.replace("_", " ")),
+    h(
+      "div",
+      { class: "cards" },
+      h(
+        "div",
+        { class: "card" },
+        h("h2", { class: "small quiet" }, "Owed"),
+        h("p", {}, h("span", { class: "figure" }, count("pending")), " pending, ", count("failed"), " to be retried"),
+        h("p", {}, count("dead"), " dead, ", count("held"), " held, ", count("delivered"), " delivered"),
+      ),
+      h(
+        "div",
+        { class: "card" },
+        h("h2", { class: "small quiet" }, "Circuit"),
+        h("p", { class: "figure" }, stats.circuit.replace("_", " ")),
         stats.open_until && h("p", {}, "no attempt before ", time(stats.open_until)),
-        hook.failing_since && h("p", {}, "failing since ", time(hook.failing_since))),
-      h("div", { class: "card" }, h("h2", { class: "small quiet" }, "Last"), facts([["Success", time(stats.last_success_at)], ["Failure", time(stats.last_failure_at)],
-        ["Oldest that waits", stats.oldest_waiting ? link("#/deliveries/" + stats.oldest_waiting.id, stats.oldest_waiting.event) : null]]))),
-    table([
-      ["Attempts of the last", row => span[row[0]] ?? row[0]], ["All", row => row[1].attempts, "number"], ["Delivered", row => row[1].delivered, "number"], ["Failed", row => row[1].failed, "number"],
-      ["Half took at most", row => row[1].p50_ms === null ? "–" : row[1].p50_ms + " ms", "number"], ["99 % took at most", row => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
-    ], Object.entries(stats.windows), { caption: "Attempts" }),
+        hook.failing_since && h("p", {}, "failing since ", time(hook.failing_since)),
+      ),
+      h(
+        "div",
+        { class: "card" },
+        h("h2", { class: "small quiet" }, "Last"),
+        facts([["Success", time(stats.last_success_at)], ["Failure", time(stats.last_failure_at)], [
+          "Oldest that waits",
+          stats.oldest_waiting ? link("#/deliveries/" + stats.oldest_waiting.id, stats.oldest_waiting.event) : null,
+        ]]),
+      ),
+    ),
+    table(
+      [
+        ["Attempts of the last", (row) => span[row[0]] ?? row[0]],
+        ["All", (row) => row[1].attempts, "number"],
+        ["Delivered", (row) => row[1].delivered, "number"],
+        ["Failed", (row) => row[1].failed, "number"],
+        ["Half took at most", (row) => row[1].p50_ms === null ? "–" : row[1].p50_ms + " ms", "number"],
+        ["99 % took at most", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
+      ],
+      Object.entries(stats.windows),
+      { caption: "Attempts" },
+    ),
   ];
 }
 
@@ -98,24 +221,40 @@ function health(hook, stats) {
 function replay(id, stats, again) {
   const begun = h("div");
   const element = form([
-    field("Which", choice("only", [["failed", "what is not delivered"], ["dead", "what was given up"], ["all", "every event it asks for"]], stats.deliveries.dead > 0 ? "dead" : "failed")),
+    field(
+      "Which",
+      choice("only", [["failed", "what is not delivered"], ["dead", "what was given up"], [
+        "all",
+        "every event it asks for",
+      ]], stats.deliveries.dead > 0 ? "dead" : "failed"),
+    ),
     field("Types", input("types", { placeholder: "all" })),
     field("At most a second", input("rate", { type: "number", min: 1, max: 10000, placeholder: "no limit" })),
   ], {
     submit: "Replay",
-    action: async values => {
+    action: async (values) => {
       const done = await post(path`/v1/webhooks/${id}/replay`, order(values));
       begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd: again }));
     },
-    more: [button("Only count", async press => {
+    more: [button("Only count", async (press) => {
       const values = Object.fromEntries(new FormData(press.closest("form")));
       const done = await post(path`/v1/webhooks/${id}/replay`, { ...order(values), dry_run: true });
       begun.replaceChildren(h("p", {}, `${done.count_is_exact ? "" : "At least "}${done.count} to send.`));
     })],
   });
-  const order = ({ only, types, rate }) => ({ only, ...(words(types) && { types: words(types) }), ...(rate && { rate_per_second: Number(rate) }) });
+  const order = ({ only, types, rate }) => ({
+    only,
+    ...(words(types) && { types: words(types) }),
+    ...(rate && { rate_per_second: Number(rate) }),
+  });
   element.id = "replay";
-  return h("section", { class: "card", "aria-labelledby": "replay-title" }, h("h2", { id: "replay-title" }, "Send again"), element, begun);
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "replay-title" },
+    h("h2", { id: "replay-title" }, "Send again"),
+    element,
+    begun,
+  );
 }
 
 function previewing(id) {
@@ -127,27 +266,73 @@ function previewing(id) {
     submit: "Preview",
     action: async ({ event, type, data }) => {
       const shown = await post(path`/v1/webhooks/${id}/preview`, event ? { event } : { type, data: parsed(data) });
-      return h("div", {}, h("pre", { class: "json", tabindex: 0 }, `${shown.method} ${shown.url}\n` + shown.headers.map(([name, value]) => `${name}: ${value}`).join("\n")), h("h3", {}, "Body"), json(pretty(shown.body)));
+      return h(
+        "div",
+        {},
+        h(
+          "pre",
+          { class: "json", tabindex: 0 },
+          `${shown.method} ${shown.url}\n` + shown.headers.map(([name, value]) => `${name}: ${value}`).join("\n"),
+        ),
+        h("h3", {}, "Body"),
+        json(pretty(shown.body)),
+      );
     },
   });
   return h("details", { class: "card" }, h("summary", {}, "Preview a post"), element);
 }
 
-const pretty = text => { try { return JSON.parse(text); } catch { return text; } };
+const pretty = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
 
 function editor(hook, save, submit) {
   return form([
-    field("Address", input("url", { type: "url", required: true, value: hook.url ?? "", placeholder: "https://example.com/hook" })),
-    field("Types", input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all but the chatty ones" }), "Names and patterns like order.*"),
+    field(
+      "Address",
+      input("url", { type: "url", required: true, value: hook.url ?? "", placeholder: "https://example.com/hook" }),
+    ),
+    field(
+      "Types",
+      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all but the chatty ones" }),
+      "Names and patterns like order.*",
+    ),
     field("Channels", input("channels", { value: hook.channels?.join(", ") ?? "", placeholder: "all but $system" })),
     field("Filter", input("filter", { value: hook.filter ?? "", placeholder: "data.amount > 100" })),
-    field("Format", choice("format", ["envelope", "flat", "cloudevents", "cloudevents_binary", "cloudevents_batch", ...(hook.format === "template" ? ["template"] : [])], hook.format ?? "envelope")),
-    field("Order", choice("ordering", [["none", "as fast as possible"], ["per_channel", "in order, per channel"], ["strict", "in order"]], hook.ordering ?? "none")),
+    field(
+      "Format",
+      choice("format", [
+        "envelope",
+        "flat",
+        "cloudevents",
+        "cloudevents_binary",
+        "cloudevents_batch",
+        ...(hook.format === "template" ? ["template"] : []),
+      ], hook.format ?? "envelope"),
+    ),
+    field(
+      "Order",
+      choice("ordering", [["none", "as fast as possible"], ["per_channel", "in order, per channel"], [
+        "strict",
+        "in order",
+      ]], hook.ordering ?? "none"),
+    ),
     field("What for", input("description", { value: hook.description ?? "" })),
   ], {
     submit,
-    action: ({ url, types, channels, filter, format, ordering, description }) => save({
-      url, types: words(types) ?? ["*"], channels: words(channels) ?? ["*"], filter: filter.trim() || null, format, ordering, description,
-    }),
+    action: ({ url, types, channels, filter, format, ordering, description }) =>
+      save({
+        url,
+        types: words(types) ?? ["*"],
+        channels: words(channels) ?? ["*"],
+        filter: filter.trim() || null,
+        format,
+        ordering,
+        description,
+      }),
   });
 }
