@@ -1,5 +1,6 @@
 // The door to GNU libmicrohttpd. Wrappers stand here only for what Swift cannot express.
 #pragma once
+#include <dlfcn.h>
 #include <microhttpd.h>
 #include <stdio.h>
 
@@ -57,18 +58,27 @@ static inline struct MHD_OptionItem shim_logger_option(struct shim_log_sink *sin
 }
 
 // `MHD_create_response_from_buffer` is taken over by the program (see HTTPServer/Microhttpd/LibraryRefusals.swift), so
-// answers are made with the older function that it calls itself.
+// answers are made with the library's own, which is the next of that name. No other function would do: 0.9 makes this
+// one's answers with an older function, and 1.0 the older function's with this one.
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+typedef struct MHD_Response *(*shim_maker)(size_t size, void *data, enum MHD_ResponseMemoryMode mode);
+
+static inline struct MHD_Response *shim_library_make(size_t size, void *data, enum MHD_ResponseMemoryMode mode) {
+    static shim_maker known;
+    shim_maker maker = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (maker == NULL) {
+        // RTLD_NEXT, which dlfcn.h shows to GNU sources alone.
+        maker = (shim_maker)dlsym((void *)-1L, "MHD_create_response_from_buffer");
+        __atomic_store_n(&known, maker, __ATOMIC_RELAXED);
+    }
+    return maker(size, data, mode);
+}
 
 static inline struct MHD_Response *shim_make_response(size_t size, const void *data, int is_copied) {
-    return MHD_create_response_from_data(size, (void *)data, MHD_NO, is_copied ? MHD_YES : MHD_NO);
+    return shim_library_make(size, (void *)data, is_copied ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
 }
 
 // The library frees `data`.
 static inline struct MHD_Response *shim_adopt_response(size_t size, void *data) {
-    return MHD_create_response_from_data(size, data, MHD_YES, MHD_NO);
+    return shim_library_make(size, data, MHD_RESPMEM_MUST_FREE);
 }
-
-#pragma GCC diagnostic pop

@@ -88,3 +88,9 @@ public func makeResponseFromBuffer(
     }
     return mode == 1 ? shim_adopt_response(size, buffer) : shim_make_response(size, buffer, mode == 2 ? 1 : 0)
 }
+
+/// The same for 1.0, which makes its refusals with this one.
+@c(MHD_create_response_from_buffer_static)
+public func makeResponseFromStaticBuffer(_ size: Int, _ buffer: UnsafeRawPointer?) -> OpaquePointer? {
+    makeResponseFromBuffer(size, UnsafeMutableRawPointer(mutating: buffer), 0)
+}
