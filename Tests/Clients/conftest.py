@@ -148,3 +148,21 @@ def browser():
     driver.set_script_timeout(30)
     yield driver
     driver.quit()
+
+
+@pytest.fixture
+def shape(browser):
+    """The browser's window and colours, as they were afterwards."""
+
+    def set(width, scheme):
+        colours = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [colours]})
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500})
+
+    # axe writes into the page's document to measure colours, which the pages' policy would forbid it.
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    yield set
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -71,8 +71,8 @@ def test_the_scripts_run(gateway, browser):
     browser.get(gateway.url + "/livez")
     begun = """
         const [code, done] = arguments;
-        fetch("/v1/session", { method: "POST", body: '{"key":"dev"}' }).then(() => import("/parley.js")).then(({ Parley }) =>
-          eval(code)).then(() => done(null), error => done(String(error)));"""
+        fetch("/v1/session", { method: "POST", body: '{"key":"dev"}' }).then(() => import("/parley.js"))
+          .then(({ Parley }) => eval(code)).then(() => done(null), error => done(String(error)));"""
     assert browser.execute_async_script(begun, library) is None
     ticket = gateway.call("POST", "/v1/stream-tickets", {"channels": ["orders"]}).json()["ticket"]
     opened = """

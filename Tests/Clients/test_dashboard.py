@@ -3,19 +3,13 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
-import axe_core_python
 import pytest
-import yaml
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from pages import LOOKS, Pages, complaints, shoot
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
-ROOT = Path(__file__).parents[2]
-PICTURES = ROOT / ".build/artefacts"
-AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 SCHEMA = {
     "type": "object", "required": ["amount", "currency"],
     "properties": {"amount": {"type": "integer", "minimum": 1}, "currency": {"enum": ["EUR", "USD"]}}}
@@ -48,60 +42,6 @@ def moody():
     yield moody
     moody.server.shutdown()
     moody.server.server_close()
-
-
-class Pages:
-    """The dashboard in a browser."""
-
-    def __init__(self, browser, gateway):
-        self.browser, self.gateway = browser, gateway
-        # Pages are filled anew while a test looks at them.
-        self.wait = WebDriverWait(browser, 20, 0.05, [NoSuchElementException, StaleElementReferenceException])
-
-    def open(self, hash=""):
-        self.browser.get("about:blank")
-        self.browser.get(self.gateway.url + "/#/" + hash)
-        return self.titled()
-
-    def titled(self, text=None):
-        def is_there(page):
-            titles = page.find_elements(By.CSS_SELECTOR, "main h1")
-            return titles and page.title.endswith("Parley") and page.title != "Parley" and (
-                text is None or titles[0].text == text) and titles[0].text
-        return self.wait.until(is_there)
-
-    def find(self, selector):
-        return self.wait.until(lambda page: page.find_element(By.CSS_SELECTOR, selector))
-
-    def text(self, text, selector="main"):
-        self.wait.until(lambda page: text in page.find_element(By.CSS_SELECTOR, selector).text)
-
-    def button(self, text, selector="main"):
-        def one(page):
-            return next((each for each in page.find_elements(By.CSS_SELECTOR, f"{selector} button, {selector} summary")
-                         if each.text == text and each.is_displayed()), None)
-        return self.wait.until(one)
-
-    def press(self, text, selector="main"):
-        def pressed(page):
-            button = self.button(text, selector)
-            page.execute_script("arguments[0].scrollIntoView({ block: 'center' })", button)
-            button.click()
-            return True
-        self.wait.until(pressed)
-
-    def type(self, name, value, selector="main"):
-        field = self.find(f"{selector} [name='{name}']")
-        field.clear()
-        field.send_keys(value)
-
-    def follow(self, text):
-        self.wait.until(lambda page: page.find_element(By.LINK_TEXT, text)).click()
-
-    def complaints(self):
-        """What the browser itself has to say; a 404 is how the API says that there is no record."""
-        return [entry["message"] for entry in self.browser.get_log("browser")
-                if entry["level"] == "SEVERE" and "status of 404" not in entry["message"]]
 
 
 @pytest.fixture
@@ -215,7 +155,9 @@ def test_the_live_page_pauses_filters_and_finds(pages, gateway):
     pages.type("channels", "news")
     pages.type("filter", "data.loud == true")
     pages.press("Watch")
-    pages.wait.until(lambda _: [stream["channels"] for stream in gateway.call("GET", "/v1/streams").json()["data"]] == [["news"]])
+    def followed():
+        return [stream["channels"] for stream in gateway.call("GET", "/v1/streams").json()["data"]]
+    pages.wait.until(lambda _: followed() == [["news"]])
     gateway.emit("orders.eu", {"loud": True})
     gateway.emit("news", {"loud": False})
     gateway.emit("news", {"loud": True, "text": "read all about it"})
@@ -326,45 +268,13 @@ def test_a_source_is_tried_out(pages, gateway, moody):
     assert gateway.call("GET", "/v1/channels/orders.fr/events").json()["data"] == []
 
 
-PAGES = ["", "channels", "channels/crew", "users", "users/ana", "emit?type=order.paid", "types", "types/order.paid", "types/new", "sources",
-         "sources/shop", "sources/new", "webhooks", "webhooks/HOOK", "webhooks/new", "deliveries", "events/EVENT", "streams", "keys", "activity"]
+PAGES = [
+    "", "channels", "channels/crew", "users", "users/ana", "emit?type=order.paid", "types", "types/order.paid",
+    "types/new", "sources", "sources/shop", "sources/new", "webhooks", "webhooks/HOOK", "webhooks/new", "deliveries",
+    "events/EVENT", "streams", "keys", "activity"]
 
 
-def complaints(browser):
-    """What axe, at WCAG 2.1 AA, has against what is shown, and whether it is too wide."""
-    browser.execute_script(AXE)
-    found = browser.execute_async_script("""
-        const done = arguments[arguments.length - 1];
-        axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then(
-          result => done(result.violations.map(one => [one.id, one.nodes.slice(0, 3).map(node => node.html)])), error => done([String(error)]));""")
-    if not browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"):
-        found.append("wider than the window")
-    return found
-
-
-def shoot(browser, name):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    browser.save_screenshot(str(PICTURES / f"{name}.png"))
-
-
-@pytest.fixture
-def shape(browser):
-    """The browser's window and colours, as they were afterwards."""
-
-    def set(width, scheme):
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500})
-
-    # axe writes into the page's document to measure colours, which the pages' policy would forbid it.
-    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
-    yield set
-    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (1280, "dark"), (360, "light")])
+@pytest.mark.parametrize("width, scheme", LOOKS)
 def test_every_page_can_be_read_by_everybody(pages, gateway, moody, shape, width, scheme):
     shape(width, scheme)
     hook, event = furnish(gateway, moody.url)
@@ -381,79 +291,19 @@ def test_every_page_can_be_read_by_everybody(pages, gateway, moody, shape, width
 
 def test_pages_are_reached_by_the_keyboard(pages):
     pages.open()
-    first = "const first = document.querySelector('a[href], button, input, [tabindex]'); first.focus(); return first.textContent"
-    assert pages.browser.execute_script(first) == "Skip to content"
+    first = "const first = document.querySelector('a[href], button, input, [tabindex]'); first.focus();"
+    assert pages.browser.execute_script(first + "return first.textContent") == "Skip to content"
     names = []
     for _ in range(16):
         names.append(pages.browser.switch_to.active_element.text)
         pages.browser.switch_to.active_element.send_keys(Keys.TAB)
-    assert [name for name in names if name in ("Live", "Channels", "Webhooks", "Keys")] == ["Live", "Channels", "Webhooks", "Keys"]
+    some = ["Live", "Channels", "Webhooks", "Keys"]
+    assert [name for name in names if name in some] == some
     link = next(each for each in pages.browser.find_elements(By.CSS_SELECTOR, "#menu a") if each.text == "Streams")
     link.send_keys(Keys.ENTER)
     pages.titled("Streams")
     assert pages.browser.switch_to.active_element.text == "Streams", "the heading has the focus"
     assert pages.find("#menu [aria-current]").text == "Streams"
-
-
-class Reference(Pages):
-    def open(self, hash=""):
-        self.browser.get("about:blank")
-        self.browser.get(self.gateway.url + "/docs" + hash)
-        self.wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, "main section"))
-
-
-@pytest.fixture
-def reference(gateway, browser):
-    browser.get_log("browser")
-    reference = Reference(browser, gateway)
-    yield reference
-    assert reference.complaints() == []
-
-
-def test_the_reference_has_every_operation_and_schema(reference):
-    described = yaml.safe_load((ROOT / "openapi.yaml").read_text())
-    reference.open()
-    shown = reference.browser.execute_script("return [...document.querySelectorAll('main details')].map(each => each.id)")
-    operations = {operation["operationId"] for item in described["paths"].values() for method, operation in item.items() if method != "parameters"}
-    assert operations | {"schema-" + name for name in described["components"]["schemas"]} == set(shown)
-    # Written out, each of them.
-    assert reference.browser.execute_async_script("""
-        const done = arguments[0], all = [...document.querySelectorAll("main section > details")];
-        all.forEach(each => { each.open = true; });
-        setTimeout(() => done(all.filter(each => each.children.length < 2).map(each => each.id)));""") == []
-
-
-def test_the_reference_is_searched_and_linked_to(reference):
-    reference.open("#getStream")
-    opened = reference.find("#getStream")
-    assert opened.get_attribute("open") and "Last-Event-ID" in opened.text and "curl" in opened.text
-    box = reference.find("#find")
-    box.send_keys("rotate secret")
-    reference.wait.until(lambda page: [each.get_attribute("id") for each in page.find_elements(By.CSS_SELECTOR, ".operation") if each.is_displayed()] == ["rotateSecret"])
-    box.send_keys(" nonsense")
-    reference.text("Nothing of that name.")
-
-
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (1280, "dark"), (360, "light")])
-def test_the_reference_can_be_read_by_everybody(reference, shape, width, scheme):
-    shape(width, scheme)
-    reference.open("#postWebhook")
-    shoot(reference.browser, f"docs-{width}-{scheme}")
-    assert complaints(reference.browser) == []
-
-
-def test_the_description_is_read_as_a_full_parser_reads_it(gateway, browser):
-    class Plain(yaml.SafeLoader):
-        yaml_implicit_resolvers = {
-            first: [(tag, form) for tag, form in forms if not tag.endswith(":timestamp")]
-            for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()}
-
-    browser.get(gateway.url + "/livez")
-    read = browser.execute_async_script("""
-        const done = arguments[0];
-        import("/dashboard/yaml.js").then(async ({ parseYAML }) =>
-          done(JSON.stringify(parseYAML(await (await fetch("/openapi.yaml")).text())))).catch(error => done(String(error)));""")
-    assert json.loads(read) == json.loads(json.dumps(yaml.load((ROOT / "openapi.yaml").read_text(), Plain)))
 
 
 def test_nothing_is_fetched_from_elsewhere(gateway, browser):

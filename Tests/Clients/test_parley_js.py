@@ -166,6 +166,30 @@ def test_what_the_gateway_refuses_is_said_and_not_asked_again(tabs):
     assert tabs.run(tabs.opened[0], "return states") == ["closed"]
 
 
+TOKENS = """{ channels: ["orders"], share: "%s", token: async () => {
+  window.asked = (window.asked ?? 0) + 1;
+  return window.keys.shift() ?? "none";
+} }"""
+
+
+@pytest.mark.parametrize("setup", ["", "delete globalThis.SharedWorker;"], ids=["a shared worker", "a tab with a lock"])
+def test_a_token_that_holds_no_more_is_fetched_again(tabs, setup):
+    made = tabs.gateway.call("POST", "/v1/keys", {"scopes": ["read"]}).json()
+    keys = f"window.keys = ['wrong', '{made['key']}', 'dev', 'dev', 'dev'];"
+    tab = tabs.open(TOKENS % setup, setup + keys)
+    assert tabs.run(tab, "return [asked, states[0], states.at(-1)]") == [2, "waiting", "live"]
+    tabs.gateway.emit("orders", 1)
+    assert tabs.heard(tab, 1) == [1]
+    tabs.gateway.call("DELETE", f"/v1/keys/{made['id']}")
+    tabs.wait(tab, "return asked === 3 && chat.state === 'live'")
+    tabs.gateway.emit("orders", 2)
+    assert tabs.heard(tab, 2) == [1, 2]
+    # It goes on with another selection by the token, without another stream.
+    stream = tabs.streams()[0]["id"]
+    tabs.run(tab, "chat.follow({ channels: ['orders', 'news'] })")
+    tabs.wait_streams(lambda streams: len(streams[0]["channels"]) == 2 and streams[0]["id"] == stream)
+
+
 @pytest.fixture
 def site(gateway):
     """Another site, which knows the key and gives its visitors tickets."""
