@@ -103,7 +103,7 @@ extension EventKind {
             switch type {
             case BuiltInTypes.messageCreated: .message
             case BuiltInTypes.signalSent: .signal
-            default: .other
+            default: BuiltInTypes.isReserved(type) ? .other : .message
             }
     }
 }

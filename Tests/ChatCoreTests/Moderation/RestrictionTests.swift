@@ -147,6 +147,31 @@ import Testing
         }
     }
 
+    @Test("still end in time when the one before was lifted behind them")
+    func liftedBehind() async throws {
+        try await Room.open { room in
+            let (service, space) = (room.service, ChatHouse.space)
+            let ends = RestrictionEnds(
+                directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
+            var first = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: false)
+            first.since = service.clock.now
+            var second = first
+            second.since = first.since.adding(.seconds(1))
+            second.until = first.since.adding(.seconds(10))
+            let key = RestrictionRecord.key("ben", "crew", in: space)
+            ends.expect(second, at: key)
+            ends.lifted(first, at: key)
+            ends.expect(first, at: key)
+            room.advance(.seconds(11))
+            let looked = Lock(0)
+            await ends.sweep { key throws(ChatError) in
+                looked.withLock { $0 += 1 }
+                return nil
+            }
+            #expect(looked.withLock { $0 } == 1)
+        }
+    }
+
     @Test("end in time where more end than are held")
     func many() async throws {
         var limits = Limits()

@@ -25,6 +25,41 @@ import Testing
         }
     }
 
+    @Test("counts a message again whose deletion was taken back")
+    func undone() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana", "ben"])
+            room.advance(.seconds(1))
+            let said = try await room.say("1", in: "crew", by: "ana").timetoken
+            #expect(try await room.chat.unread(of: "ben").total == 1)
+            try await room.chat.delete(said, in: "crew", isHard: false, by: nil)
+            #expect(try await room.chat.unread(of: "ben").total == 0)
+            let deed = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
+            _ = try await room.chat.undo(deed, to: said, in: "crew", by: nil)
+            #expect(try await room.chat.unread(of: "ben").total == 1)
+            // Counted from the log anew, where the deletion still stands.
+            _ = try await room.chat.mark(.read, "ben", in: "crew", at: Timetoken(said.rawValue - 1))
+            #expect(try await room.chat.unread(of: "ben").total == 1)
+        }
+    }
+
+    @Test("counts what comes while two ask at once")
+    func atOnceWithMessages() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana", "ben"])
+            room.advance(.seconds(1))
+            try await atOnce(60) { number async throws in
+                if number % 3 == 0 { try await room.say("\(number)", in: "crew", by: "ana") }
+                _ = try await room.chat.unread(of: "ben")
+                // Becomes stale: whoever counts has to begin anew.
+                if number % 7 == 0 {
+                    await room.service.unread.makeStale(ChannelID("crew", in: ChatHouse.space), for: [user("ben")])
+                }
+            }
+            #expect(try await room.chat.unread(of: "ben").total == 20)
+        }
+    }
+
     @Test("tells many in one commit")
     func telling() async throws {
         try await Room.open { room in

@@ -39,6 +39,17 @@ import Testing
         try await chat.directory.read(RestrictionRecord.key(user, "crew", in: chat.space))
     }
 
+    @Test("is nobody inside, though another open channel of the name is made before it is swept")
+    func nobodyInside() async throws {
+        try await withIdleChat { chat in
+            try await chat.makeChannel("lobby", .open, users: [], by: nil)
+            _ = try await chat.enter("ana", into: "lobby")
+            #expect(try await chat.delete(channel: "lobby"))
+            try await chat.makeChannel("lobby", .open, users: [], by: nil)
+            #expect(try await chat.enter("ben", into: "lobby").count == 1)
+        }
+    }
+
     @Test("is seen by nobody before it is swept, and gone when it is")
     func unseen() async throws {
         try await withIdleChat { chat in

@@ -12,6 +12,8 @@ final class Attendance: @unchecked Sendable {
     private(set) var blocked: Set<ExactText> = []
     /// Channels that streams of the user have named.
     private(set) var named: [ExactText: NamedChannel] = [:]
+    /// When each was named last.
+    private var namings: [ExactText: Timetoken] = [:]
     /// False until what the store had was taken in.
     private(set) var isLoaded = false
     /// The user's feeds that hang on the hub.
@@ -65,7 +67,24 @@ extension Attendance {
         if isOn { blocked.insert(other) } else { blocked.remove(other) }
     }
 
-    func name(_ channel: NamedChannel, _ name: ExactText) { named[name] = channel }
+    func name(_ channel: NamedChannel, _ name: ExactText, at now: Timetoken) {
+        named[name] = channel
+        namings[name] = now
+    }
+
+    /// The names have been asked for once more. Where they are many, those go that no stream of the user follows any
+    /// more: polls may name others each time.
+    func nameAgain(_ names: Set<ExactText>, at now: Timetoken, keeping life: Duration) {
+        for name in names where named[name] != nil { namings[name] = now }
+        guard named.count > Self.manyNames else { return }
+        let followed = feeds.reduce(into: names) { $0.formUnion($1.selection.channels.names) }
+        for (name, last) in namings where last.adding(life) < now && !followed.contains(name) {
+            named[name] = nil
+            namings[name] = nil
+        }
+    }
+
+    private static let manyNames = 1000
 
     /// Takes in what was read of the store, and what has happened since then.
     func take(_ reading: RosterReading, _ recent: [RosterChange]) {

@@ -15,6 +15,7 @@ extension Hub {
         guard isRunning else { throw ChatError.notListening }
         let attendance = roster.enter(user)
         roster.keep(attendance, now: now)
+        attendance.nameAgain(names, at: now, keeping: Roster.life)
         let unknown = names.filter { attendance.named[$0] == nil }
         guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
         roster.beginLoad()
@@ -24,7 +25,7 @@ extension Hub {
         let newest = try await log.watermark(of: user.space)
         guard await reach(newest) else { throw ChatError.notListening }
         for (name, isPrivate) in reading.named {
-            attendance.name(roster.name(ChannelID(name.text, in: user.space), isPrivate: isPrivate), name)
+            attendance.name(roster.name(ChannelID(name.text, in: user.space), isPrivate: isPrivate), name, at: now)
         }
         attendance.take(reading, roster.recent.filter { $0.space == user.space })
         return Viewer(attendance, device: device)

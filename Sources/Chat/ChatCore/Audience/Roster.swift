@@ -86,7 +86,7 @@ struct Roster {
         kept.append((attendance, attendance.keptUntil))
     }
 
-    private static let life: Duration = .seconds(60)
+    static let life: Duration = .seconds(60)
 
     mutating func beginLoad() { loads += 1 }
 

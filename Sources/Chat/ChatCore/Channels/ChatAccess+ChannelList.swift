@@ -29,7 +29,10 @@ extension ChatAccess {
         guard let user = caller.user else { return channels }
         let closed = channels.filter { $0.kind.isPrivate }
         let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: space) })
-        let hidden = Set(zip(closed, memberships).filter { $1 == nil }.map { ExactText($0.0.id) })
+        let own = memberships.map { $0.flatMap { MembershipRecord($0) } }
+        let hidden = Set(
+            zip(closed, own).filter { $1.map { service.sweeps.hide($0, in: space) } ?? true }
+                .map { ExactText($0.0.id) })
         return channels.filter { !hidden.contains(ExactText($0.id)) }
     }
 }

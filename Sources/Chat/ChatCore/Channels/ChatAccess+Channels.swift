@@ -60,17 +60,20 @@ extension ChatAccess {
         let actor = try actor(named)
         let key = ChannelRecord.key(name, in: space)
         let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
-        return try await decide([key] + beside) { situation throws(ChatError) in
-            guard let channel = situation[key].flatMap(ChannelRecord.init) else { return Decision(false) }
+        let deleted = try await decide([key] + beside) { situation throws(ChatError) in
+            guard let channel = situation[key].flatMap(ChannelRecord.init) else { return Decision(ChannelKind?.none) }
             try actor.demandOperator(of: channel)
             let counts = MemberCounts(situation[beside[0]])
             let sweep = SweepRecord(channel: name, since: situation.next)
             let changes =
                 [RecordChange(key, body: nil, demand: demand)] + beside.map { RecordChange($0, body: nil) }
                 + [RecordChange(SweepRecord.key(name, in: space), body: sweep.body)]
-            let event = deleted(channel, counts, at: situation.now, by: actor.user)
-            return Decision(true, changes: changes, events: [event])
+            let event = self.deleted(channel, counts, at: situation.now, by: actor.user)
+            return Decision(channel.kind, changes: changes, events: [event])
         }.value
+        // Before anybody makes another of this name; what fails here the sweep does.
+        if deleted == .open { try? await service.empty(channel(name)) }
+        return deleted != nil
     }
 
     /// Changes a record that is there, and tells who is in the channel what is different.

@@ -6,6 +6,8 @@ extension ChatAccess {
         try await demandSight(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: space, limits: limits)
         query.parent = channel
+        // Members of a former channel of the name would count as well.
+        if service.sweeps.concern(self.channel(channel)) { query.wantsTotal = false }
         var page = try await directory.list(query).mapped(MembershipRecord.init)
         page.items.removeAll { service.sweeps.hide($0, in: space) }
         return page

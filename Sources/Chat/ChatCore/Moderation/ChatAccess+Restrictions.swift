@@ -32,11 +32,13 @@ extension ChatAccess {
     public func lift(
         restrictionOf user: String, in channel: String, demand etag: String? = nil, by named: String? = nil
     ) async throws(ChatError) {
-        _ = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
+        let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             try change.stored.demand(etag: etag)
-            return change.lift(reason: "request")
+            let (stored, decision) = (change.stored, change.lift(reason: "request"))
+            return Decision(stored, changes: decision.changes, events: decision.events)
         }
-        service.restrictionEnds.expect(nil, at: RestrictionRecord.key(user, channel, in: space))
+        guard let lifted = decided.value else { return }
+        service.restrictionEnds.lifted(lifted, at: RestrictionRecord.key(user, channel, in: space))
     }
 
     private func changeRestriction<Value: Sendable>(

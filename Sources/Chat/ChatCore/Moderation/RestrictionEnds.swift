@@ -8,17 +8,26 @@ import Locking
 final class RestrictionEnds: Sendable {
     fileprivate struct End: Sendable {
         var moment: Timetoken
+        /// When the restriction began: one that began later is in its place.
+        var since: Timetoken
         /// Of the restriction.
         var key: RecordKey
+
+        init?(_ restriction: RestrictionRecord?, _ key: RecordKey) {
+            guard let restriction, let until = restriction.until else { return nil }
+            (moment, since, self.key) = (until, restriction.since, key)
+        }
     }
 
     fileprivate struct State: Sendable {
         /// In order, the nearest last: most are far away, so few move when one comes in.
         var ends: [End] = []
         /// The same by restriction: each ends once.
-        var moments: [RecordKey: Timetoken] = [:]
+        var held: [RecordKey: End] = [:]
         /// Ends after it are not held, but in the store.
         var horizon = Timetoken.distantFuture
+        /// While the store is read, whatever comes in is held: it may not be there to be read.
+        var loads = 0
     }
 
     private let directory: any Directory
@@ -34,20 +43,29 @@ final class RestrictionEnds: Sendable {
         capacity = limits.restrictionEndsHeld
     }
 
-    /// Has the end of a restriction told when it comes, instead of any that was expected before.
-    ///
-    /// - Parameter restriction: as it is now; nil where there is none.
-    func expect(_ restriction: RestrictionRecord?, at key: RecordKey) {
+    /// Has the end of a restriction told when it comes, instead of any that was expected before it.
+    func expect(_ restriction: RestrictionRecord, at key: RecordKey) {
         state.withLock { state in
+            guard state.held[key].map({ $0.since <= restriction.since }) ?? true else { return }
             state.remove(key)
-            guard let until = restriction?.until, until <= state.horizon else { return }
-            state.insert(End(moment: until, key: key))
+            guard let end = End(restriction, key), state.loads > 0 || end.moment <= state.horizon else { return }
+            state.insert(end)
             state.shorten(to: capacity)
+        }
+    }
+
+    /// A restriction was lifted: its end is none any more, but that of one which has come after it is.
+    func lifted(_ restriction: RestrictionRecord, at key: RecordKey) {
+        state.withLock { state in
+            guard state.held[key].map({ $0.since <= restriction.since }) ?? false else { return }
+            state.remove(key)
         }
     }
 
     /// Reads the nearest ends of all apps.
     func load() async throws(ChatError) {
+        state.withLock { $0.loads += 1 }
+        defer { state.withLock { $0.loads -= 1 } }
         var found = State()
         for app in keyring.apps {
             var query = RecordQuery(.restriction, in: app.space, limit: capacity)
@@ -55,7 +73,7 @@ final class RestrictionEnds: Sendable {
             query.sort = [(.field("until_timetoken"), true)]
             let page = try await directory.list(query)
             let ends = page.items.compactMap { record in
-                RestrictionRecord(record)?.until.map { End(moment: $0, key: record.key) }
+                End(RestrictionRecord(record), record.key)
             }
             for end in ends { found.insert(end) }
             if page.hasMore, let last = ends.last?.moment { found.horizon = min(found.horizon, last) }
@@ -64,12 +82,14 @@ final class RestrictionEnds: Sendable {
         let loaded = found
         state.withLock { state in
             // What came in meanwhile may not have been there to be read.
-            let ends = state.ends
+            let (ends, loads) = (state.ends, state.loads)
             state = loaded
-            for end in ends {
+            state.loads = loads
+            for end in ends where state.held[end.key].map({ $0.since <= end.since }) ?? true {
                 state.remove(end.key)
                 state.insert(end)
             }
+            state.shorten(to: capacity)
         }
     }
 
@@ -106,14 +126,14 @@ final class RestrictionEnds: Sendable {
 extension RestrictionEnds.State {
     /// One that is expected already stays as it is.
     fileprivate mutating func insert(_ end: RestrictionEnds.End) {
-        guard moments[end.key] == nil else { return }
-        moments[end.key] = end.moment
+        guard held[end.key] == nil else { return }
+        held[end.key] = end
         ends.insert(end, at: place(of: end.moment))
     }
 
     fileprivate mutating func remove(_ key: RecordKey) {
-        guard let moment = moments.removeValue(forKey: key) else { return }
-        let index = ends[place(of: moment)...].firstIndex { $0.key == key }
+        guard let end = held.removeValue(forKey: key) else { return }
+        let index = ends[place(of: end.moment)...].firstIndex { $0.key == key }
         if let index { ends.remove(at: index) }
     }
 
@@ -130,7 +150,7 @@ extension RestrictionEnds.State {
     /// Leaves the nearest.
     fileprivate mutating func shorten(to capacity: Int) {
         guard ends.count > capacity else { return }
-        for end in ends.prefix(ends.count - capacity) { moments[end.key] = nil }
+        for end in ends.prefix(ends.count - capacity) { held[end.key] = nil }
         ends.removeFirst(ends.count - capacity)
         horizon = min(horizon, ends[0].moment)
     }

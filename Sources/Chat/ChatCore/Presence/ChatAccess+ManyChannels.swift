@@ -59,8 +59,10 @@ extension ChatAccess {
     public func occupied(limit: Int) async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.demand(.read)
         var occupied: [(channel: String, count: Int)] = []
-        for (channel, count) in try await tracker.board.venues(of: .occupant, in: space, limit: limit)
-        where caller.reaches(channel: channel.name) {
+        let venues = try await tracker.board.venues(of: .occupant, in: space, limit: limit) { [caller] in
+            caller.reaches(channel: $0.name)
+        }
+        for (channel, count) in venues {
             if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
             occupied.append((channel.name, count))
         }

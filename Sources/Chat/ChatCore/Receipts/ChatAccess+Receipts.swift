@@ -16,8 +16,7 @@ extension ChatAccess {
         let actor = try receiptActor(user, named)
         try demandRecord(of: channel)
         try await check(mark: timetoken)
-        let newest = try await newestMessage(in: channel)
-        let mark = timetoken ?? newest
+        let mark = if let timetoken { timetoken } else { try await newestMessage(in: channel) }
         let key = MembershipRecord.key(user, channel, in: space)
         let decided = try await decide([key, SweepRecord.key(channel, in: space)]) { situation throws(ChatError) in
             guard var membership = situation.membership(of: user, in: channel, space), membership.state == .joined
@@ -98,7 +97,13 @@ extension ChatAccess {
     private func newestMessage(in channel: String) async throws(ChatError) -> Timetoken {
         var request = HistoryRequest(channel: self.channel(channel), order: .newestFirst, limit: 1)
         request.types = [.exact(BuiltInTypes.messageCreated)]
-        return try await log.history([request])[0].items.first?.timetoken ?? .zero
+        while true {
+            let page = try await log.history([request])[0]
+            if let message = page.items.first { return message.timetoken }
+            // Much else may have happened since.
+            guard let rest = request.rest(behind: page) else { return .zero }
+            request = rest
+        }
     }
 
     private func receipt(_ kind: ReceiptKind, _ membership: MembershipRecord, by actor: Actor) -> EventDraft {

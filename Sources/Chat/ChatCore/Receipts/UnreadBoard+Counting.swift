@@ -19,19 +19,30 @@ extension UnreadBoard {
     private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
         guard await reach(try await log.watermark(of: user.space)) else { throw .notListening }
         holders[user, default: Holder()].asking += 1
-        defer { holders[user]?.asking -= 1 }
+        defer {
+            holders[user]?.asking -= 1
+            if holders[user]?.watchers == 0 { becameIdle() }
+        }
         use(user)
         if !(holders[user]?.isLoaded ?? false) { try await load(user) }
-        var stale = staleChannels(of: user)
-        while !stale.isEmpty {
-            // In parts, so that a page of the store is not held up by thousands of counts.
-            while !stale.isEmpty {
-                try await count(Array(stale.prefix(Self.countsAtOnce)), of: user)
-                stale = Array(stale.dropFirst(Self.countsAtOnce))
-            }
-            stale = staleChannels(of: user)
-        }
+        while !staleChannels(of: user).isEmpty { try await inTurn(user) }
         return holders[user] ?? Holder()
+    }
+
+    /// Counts what is stale, unless somebody does already, who is waited for then: of two who counted at once, one would
+    /// take what has come since for counted by the other.
+    private func inTurn(_ user: UserID) async throws(ChatError) {
+        guard counting[user] == nil else {
+            return await withCheckedContinuation { counting[user, default: []].append($0) }
+        }
+        counting[user] = []
+        defer { for waiter in counting.removeValue(forKey: user) ?? [] { waiter.resume() } }
+        // In parts, so that a page of the store is not held up by thousands of counts.
+        var stale = staleChannels(of: user)[...]
+        while !stale.isEmpty {
+            try await count(Array(stale.prefix(Self.countsAtOnce)), of: user)
+            stale = stale.dropFirst(Self.countsAtOnce)
+        }
     }
 
     private static let countsAtOnce = 250
@@ -131,7 +142,8 @@ extension UnreadBoard {
             })
     }
 
-    /// How many of these messages of others are still kept but marked as deleted; each says so by an event behind it.
+    /// How many of these messages of others are still kept but marked as deleted; each had an event behind it that said so,
+    /// which may have been taken back.
     private func marked(_ messages: [HistoryRequest], for user: UserID) async throws(ChatError) -> [Int] {
         let requests = messages.map { messages in
             var request = messages
@@ -156,14 +168,20 @@ extension UnreadBoard {
                 guard let data = try? JSONDocument(event.data).root, !(data["hard"]?.boolean ?? true),
                     let text = data["message_timetoken"]?.string, let message = Timetoken(text: text), message > begin
                 else { continue }
-                let deleted = try await log.event(at: message, in: user.space)
-                if let deleted, deleted.user.map({ ExactText($0) != ExactText(user.name) }) ?? true {
-                    marked.insert(message)
-                }
+                guard try await isMarked(message, event.channel),
+                    let deleted = try await log.event(at: message, in: user.space),
+                    deleted.user.map({ ExactText($0) != ExactText(user.name) }) ?? true
+                else { continue }
+                marked.insert(message)
             }
             guard let rest = request.rest(behind: page) else { return marked.count }
             request = rest
             page = try await log.history([request])[0]
         }
+    }
+
+    private func isMarked(_ message: Timetoken, _ channel: ChannelID) async throws(ChatError) -> Bool {
+        let key = MessageRecord.key(channel.name, message, in: channel.space)
+        return try await directory.read(key).flatMap { MessageRecord($0) }?.deletion != nil
     }
 }

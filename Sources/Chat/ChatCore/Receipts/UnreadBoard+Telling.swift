@@ -11,6 +11,7 @@ extension UnreadBoard {
     func unwatch(_ user: UserID) {
         guard let watchers = holders[user]?.watchers, watchers > 0 else { return }
         holders[user]?.watchers = watchers - 1
+        if watchers == 1 { becameIdle() }
     }
 
     /// Has a user's devices told, watched or not: who has just read waits for it. Nobody is counted for who was not before.

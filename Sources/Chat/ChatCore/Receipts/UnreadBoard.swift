@@ -41,6 +41,8 @@ actor UnreadBoard {
     /// Says that `untold` is not empty.
     let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
+    /// For whom somebody counts now, and who waits for that.
+    var counting: [UserID: [CheckedContinuation<Void, Never>]] = [:]
     /// The channels of all holders, counted: asked at each use.
     private var channelsHeld = 0
     /// Who of them might have joined a channel.
@@ -51,6 +53,8 @@ actor UnreadBoard {
     }
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
     private var uses: UInt64 = 0
+    /// False while all that is held is known to be in use: too much of it is not looked for again and again.
+    private var mayHaveIdle = true
 
     init(engine: any Engine, sweeps: Sweeps, limits: Limits) {
         log = engine.log
@@ -83,8 +87,14 @@ actor UnreadBoard {
         switch event.type {
         case BuiltInTypes.messageCreated: if event.retention == .kept { add(event, to: users) }
         case "message.deleted": makeStale(event.channel, for: users)
+        case "message.updated": if Self.isUndone(event) { makeStale(event.channel, for: users) }
         default: break
         }
+    }
+
+    /// Whether a deletion, or an edit, was taken back.
+    private static func isUndone(_ event: Event) -> Bool {
+        (try? JSONDocument(event.data))?.root["undone"] != nil  // what cannot be read undoes nothing
     }
 
     private func add(_ event: Event, to users: Set<UserID>) {
@@ -166,16 +176,25 @@ actor UnreadBoard {
         if audience[channel]?.isEmpty ?? false { audience[channel] = nil }
     }
 
-    /// Notes the use of a holder, and lets the one go that was used longest ago when too much is held.
+    /// Notes the use of a holder, and lets those go that were used longest ago when too much is held: a tenth more than is
+    /// needed, so that not every use looks through all.
     func use(_ user: UserID) {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
-        while holders.count + channelsHeld > capacity {
-            let idle = holders.lazy.filter { $0.value.watchers == 0 && $0.value.asking == 0 }
-            guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        guard mayHaveIdle, holders.count + channelsHeld > capacity else { return }
+        mayHaveIdle = false
+        let idle = holders.filter { $0.value.watchers == 0 && $0.value.asking == 0 }
+        for oldest in idle.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+            guard holders.count + channelsHeld > capacity - capacity / 10 else {
+                mayHaveIdle = true
+                return
+            }
             drop(oldest.key)
         }
     }
+
+    /// One use is over: its holder may be let go.
+    func becameIdle() { mayHaveIdle = true }
 
     private func drop(_ user: UserID) {
         for channel in holders[user]?.channels.keys.map({ $0 }) ?? [] {

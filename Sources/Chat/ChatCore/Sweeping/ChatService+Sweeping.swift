@@ -58,7 +58,7 @@ extension ChatService {
     }
 
     /// Has everybody leave an open channel that is none any more.
-    private func empty(_ channel: ChannelID) async throws(ChatError) {
+    func empty(_ channel: ChannelID) async throws(ChatError) {
         let venue = Venue(.participant, channel)
         let (standings, most) = (standings, limits.pageMost)
         var gone: [PresenceChange]

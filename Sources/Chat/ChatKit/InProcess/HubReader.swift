@@ -5,6 +5,8 @@ import ChatModel
 actor HubReader {
     /// Events that may wait; a reader further behind goes on from the store.
     private static let waiting = 1000
+    /// Between two tries to read a store that cannot be read.
+    private static let pause: Duration = .seconds(1)
 
     private struct Live: Sendable {
         let outbox: Outbox
@@ -21,6 +23,7 @@ actor HubReader {
     private var live: Live?
     private var stored: CatchUp?
     private var isDeviceThere = false
+    private var isInterrupted = false
     /// How often the channel groups it follows have changed, and what tells of that.
     private var changes = 0
     private var groupWatch: Task<Void, Never>?
@@ -40,7 +43,24 @@ actor HubReader {
         }
     }
 
+    /// What the store cannot give now is asked for again a little later, from the same place.
     func next() async throws(ChatError) -> LiveNews? {
+        if isInterrupted {
+            isInterrupted = false
+            try? await Task.sleep(for: Self.pause)  // cancelled: `join` finds out
+        }
+        do throws(ChatError) {
+            return try await news()
+        } catch  where [.unavailable, .overloaded].contains(error.code) {
+            guard await chat.service.hub.isRunning, !Task.isCancelled else { throw error }
+            if let live { await leave(live) }
+            stored = nil
+            isInterrupted = true
+            return .interrupted(error)
+        }
+    }
+
+    private func news() async throws(ChatError) -> LiveNews? {
         while true {
             guard let live else { return try await join() }
             if let news = try await fromStore() { return news }

@@ -51,8 +51,11 @@ public protocol PresenceBoard: Sendable {
     /// How many there are in each venue.
     func counts(of venues: [Venue]) async throws(ChatError) -> [Int]
 
-    /// The channels of an app where anybody is, in the order of their names, and how many are there; the first of them.
-    func venues(of kind: SeatKind, in space: SpaceID, limit: Int) async throws(ChatError) -> [(ChannelID, count: Int)]
+    /// The channels of an app where anybody is, as far as they are wanted, in the order of their names, and how many are
+    /// there; the first of them.
+    func venues(
+        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
+    ) async throws(ChatError) -> [(ChannelID, count: Int)]
 
     /// Where a user is, in the order of the channels' names.
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID]

@@ -65,9 +65,12 @@ final class MemoryPresence: PresenceBoard {
     }
 
     func venues(
-        of kind: SeatKind, in space: SpaceID, limit: Int
+        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)] {
-        seating.withLock { $0.venues(of: kind, in: space, limit: limit) }
+        let all = seating.withLock { $0.venues(of: kind, in: space) }
+        let wanted = all.filter { isWanted($0.channel) }
+        return wanted.sorted { ExactText($0.channel.name) < ExactText($1.channel.name) }.prefix(limit)
+            .map { ($0.channel, count: $0.count) }
     }
 
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] {

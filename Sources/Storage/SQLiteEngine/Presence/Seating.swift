@@ -109,10 +109,10 @@ extension Seating {
 
     func count(of venue: Venue) -> Int { rooms[venue]?.count ?? 0 }
 
-    func venues(of kind: SeatKind, in space: SpaceID, limit: Int) -> [(ChannelID, count: Int)] {
-        let venues = rooms.keys.filter { $0.kind == kind && $0.channel.space == space }
-        return venues.sorted { ExactText($0.channel.name) < ExactText($1.channel.name) }.prefix(limit)
-            .map { ($0.channel, count: count(of: $0)) }
+    /// In no order: there may be very many, and sorting them is nothing to do under a lock.
+    func venues(of kind: SeatKind, in space: SpaceID) -> [(channel: ChannelID, count: Int)] {
+        rooms.lazy.filter { $0.key.kind == kind && $0.key.channel.space == space }
+            .map { ($0.key.channel, $0.value.count) }
     }
 
     func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
