@@ -139,7 +139,7 @@ struct EmptyBoard: PresenceBoard {
     func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? { nil }
     func counts(of venues: [Venue]) async throws(ChatError) -> [Int] { venues.map { _ in 0 } }
     func venues(
-        of kind: SeatKind, in space: SpaceID, limit: Int
+        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)] { [] }
     func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] { [] }
     func isTaken(_ seat: Seat) -> Bool { false }

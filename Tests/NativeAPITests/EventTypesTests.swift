@@ -165,7 +165,7 @@ import Testing
         try await APIFixture.run { api in
             let other = try #require(await api.call(.post, "/v1/apps", #"{"name":"acme"}"#)["id"]?.string)
             let body = #"{"require_declared_types":true}"#
-            #expect(await api.call(.patch, "/v1/apps/\(other)", body).status == 404)
+            #expect(await api.call(.patch, "/v1/apps/\(other)", body).status == 403)
             let manager = try await api.key([.manage])
             #expect(await api.call(.patch, "/v1/apps/default", body, key: manager).status == 403)
         }

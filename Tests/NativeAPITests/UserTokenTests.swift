@@ -146,6 +146,20 @@ import Testing
         }
     }
 
+    @Test("share the rates of their app")
+    func rates() async throws {
+        try await APIFixture.run { api in
+            let policy = #"{"rate_limit":{"quantity":3,"window_seconds":60}}"#
+            #expect(await api.call(.patch, "/v1/apps/default", policy).status == 200)
+            var statuses: [Int] = []
+            for user in ["ana", "ben", "cleo", "dora"] {
+                let token = Self.token(Self.claims(user: user))
+                statuses.append(await api.call(.get, "/v1/channels/a/events", key: token).status)
+            }
+            #expect(statuses == [200, 200, 200, 429])
+        }
+    }
+
     @Test("of two users may use the same Idempotency-Key")
     func idempotency() async throws {
         try await APIFixture.run { api in

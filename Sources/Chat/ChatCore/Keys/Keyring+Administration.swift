@@ -68,9 +68,7 @@ extension Keyring {
     /// Changes what an app is held to. For operators: the app's own admins would lift it.
     public func setRates(_ rates: RatePolicies, ofApp space: SpaceID, by caller: Caller) async throws(ChatError) {
         try Self.demandOperator(caller)
-        guard var app = app(space) else { throw ChatError(.notFound, "no such app") }
-        app.rates = rates
-        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .present)])
+        try await change(space) { $0.rates = rates }
     }
 
     /// Removes a key; what it opened is closed.

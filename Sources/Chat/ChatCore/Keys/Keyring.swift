@@ -108,7 +108,11 @@ public final class Keyring: Sendable {
         let now = clock.now
         return contents.withLock { contents in
             if id == Self.secretCredential {
-                return contents.apps[space].map { Caller(space: $0.space, credential: id, scopes: [.admin]) }
+                return contents.apps[space].map { app in
+                    var caller = Caller(space: app.space, credential: id, scopes: [.admin])
+                    caller.meters = app.meters
+                    return caller
+                }
             }
             guard let key = contents.keys[RecordKey(.key, id, in: space)] else { return nil }
             return Self.caller(key, contents, now)

@@ -26,10 +26,12 @@ struct UserToken: Sendable, Equatable {
     func caller(of key: Caller) -> Caller? {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
         guard !words.isEmpty, Self.isWithin(channels, key.channels), Self.isWithin(types, key.types) else { return nil }
-        return Caller(
+        var caller = Caller(
             space: key.space, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
             types: types ?? key.types, user: user,
             expires: min(expires.adding(Self.skew), key.expires ?? .distantFuture))
+        caller.meters = key.meters
+        return caller
     }
 
     private static func isWithin(_ patterns: [NamePattern]?, _ own: [NamePattern]) -> Bool {
