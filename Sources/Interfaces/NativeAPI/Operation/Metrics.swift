@@ -15,6 +15,14 @@ final class Metrics: Sendable {
 
     func watch(_ server: Server) { self.server.withLock { $0 = server } }
 
+    /// What runs, as `parley --version` says it.
+    private let build = Lock("")
+
+    var version: String {
+        get { build.withLock { $0 } }
+        set { build.withLock { $0 = newValue } }
+    }
+
     /// Counts what an append has stored; repeats stored nothing.
     func countEmitted(_ outcome: AppendOutcome) {
         guard outcome.repeatedNote == nil else { return }
@@ -29,8 +37,11 @@ final class Metrics: Sendable {
 }
 
 extension NativeAPI {
-    /// Lets `/metrics` show the server's connections, bytes and streams as well.
-    public func watch(_ server: Server) { metrics.watch(server) }
+    /// Lets `/metrics` show the server's connections, bytes and streams as well, and what runs.
+    public func watch(_ server: Server, version: String = "") {
+        metrics.watch(server)
+        metrics.version = version
+    }
 
     /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine: a request that a
     /// proxy on it has passed on is neither.
@@ -39,12 +50,17 @@ extension NativeAPI {
         let isForwarded = ["Forwarded", "X-Forwarded-For", "Via"].contains { request.headers.contains($0) }
         if !request.isLoopback || isForwarded { try demandOperator(try caller(of: request)) }
         var text = MetricsText()
+        text.family("parley_build_info", .gauge, "What runs; always 1.")
+        text.sample("parley_build_info", [("version", metrics.version)], 1)
         printRequests(to: &text)
         if let figures = await metrics.serverMetrics { Self.print(figures, to: &text) }
         Self.print(await streamMetrics, to: &text)
+        Self.print(await streams.worst(), to: &text)
         await printChat(to: &text)
         Self.print(webhooks.metrics, to: &text)
         Self.printInbound(inbound.gate.metrics, to: &text)
+        if let figures = await storeFigures.latest() { Self.print(figures, at: service.clock.now, to: &text) }
+        printOperation(to: &text)
         // Off the loop: a process with 100,000 streams has as many descriptors to list.
         let process = await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.processFigures() }
         Self.print(process, to: &text)
@@ -161,6 +177,9 @@ extension NativeAPI {
         text.single("process_resident_memory_bytes", .gauge, "Resident memory.", process.residentBytes)
         text.single("process_cpu_seconds_total", .counter, "CPU time, user and system.", process.cpuSeconds)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openFiles)
+        text.single("process_max_fds", .gauge, "File descriptors it may open.", process.openFilesMost)
+        text.single(
+            "process_start_time_seconds", .gauge, "When it started, in Unix time.", process.startedAt)
     }
 }
 

@@ -1,5 +1,6 @@
 import HTTPServer
 import Locking
+import Synchronization
 
 /// Requests by route, method and status class, with their durations. Bounded: routes and methods are those of the
 /// router, whatever clients send.
@@ -22,10 +23,15 @@ final class RequestCounts: Sendable {
     }
 
     private let series = Lock<[Key: Series]>([:])
+    private let refused = Atomic<UInt64>(0)
+
+    /// Answers 429, whatever the route.
+    var tooMany: UInt64 { refused.load(ordering: .relaxed) }
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
     /// Counts one answer. Called on the loop for each, so it costs little more than finding the series.
     func record(_ outcome: Router.Outcome) {
+        if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = outcome.method.rawValue
         let key = Key(
             method: Self.methods.contains(method) ? method : "other", route: outcome.pattern?.description ?? "none")

@@ -1,0 +1,29 @@
+import ChatModel
+import HTTPServer
+
+/// The streams that are furthest behind.
+struct WorstStreams: Sendable {
+    var lagBytes: UInt64 = 0
+    var catchUpTicks: UInt64 = 0
+}
+
+extension LiveStreams {
+    /// Looks at every stream, in pieces, so that nobody waits for long.
+    func worst() async -> WorstStreams {
+        var worst = WorstStreams()
+        var position: UInt64? = 0
+        while let from = position {
+            let part = roll.part(after: from, limit: 2048)
+            for stream in part.streams where stream.connection.isOpen {
+                worst.lagBytes = max(worst.lagBytes, stream.connection.lag)
+            }
+            position = part.last
+            if position != nil { await Task.yield() }
+        }
+        let end = hubPosition
+        for stream in catchingUp.values where stream.position < end {
+            worst.catchUpTicks = max(worst.catchUpTicks, end.rawValue - stream.position.rawValue)
+        }
+        return worst
+    }
+}
