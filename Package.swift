@@ -124,7 +124,10 @@ let package = Package(
             ]),
         tests(
             "GatewayTests",
-            uses: ["ChatCore", "ChatModel", "Gateway", "Locking", "SQLiteEngine", "Signing", "TestHouse"]),
+            uses: [
+                "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine", "Signing",
+                "TestHouse", "TestReceiver", logging,
+            ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer"]),
         tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),

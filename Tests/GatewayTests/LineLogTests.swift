@@ -1,3 +1,5 @@
+import JSON
+import Logging
 import Testing
 
 @testable import Gateway
@@ -11,4 +13,16 @@ import Testing
             ("tab\there", "\"tab\\u{9}here\""), ("", "\"\""), ("a=b", "\"a=b\""),
         ])
     func quoting(_ text: String, _ shown: String) { #expect(LineLogHandler.quoted(text) == shown) }
+
+    @Test("is one JSON object, whatever it says")
+    func json() throws {
+        let event = LogEvent(
+            level: .warning, message: "said \"x\"\nand more", metadata: nil, source: "", file: "", function: "", line: 0
+        )
+        let line = LogFormat.json.line(event, room: "http", [("message", "no second one"), ("url", "a\nb")])
+        #expect(line.last == UInt8(ascii: "\n") && !line.dropLast().contains(UInt8(ascii: "\n")))
+        let root = try JSONDocument(Array(line.dropLast())).root
+        #expect(root["message"]?.string == "said \"x\"\nand more" && root["level"]?.string == "warning")
+        #expect(root["url"]?.string == "a\nb" && root["room"]?.string == "http")
+    }
 }

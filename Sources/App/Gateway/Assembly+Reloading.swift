@@ -22,6 +22,7 @@ extension Assembly {
             guarding.replace(allowed: networks)
             service.liveLimits.replace(by: next.limits)
             LineLogHandler.threshold.withLock { $0 = next.threshold }
+            LineLogHandler.format.withLock { $0 = next.logFormat }
             inForce.withLock { $0 = next }
             tell(current.differences(to: later), logger)
         } catch {

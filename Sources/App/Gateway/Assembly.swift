@@ -73,7 +73,7 @@ struct Assembly: Sendable {
 
     func listen() async throws {
         try await server.start()
-        api.watch(server)
+        api.watch(server, version: GatewayServer.version)
     }
 
     /// The address people and programs on this machine use.

@@ -15,6 +15,7 @@ public enum GatewayProcess {
         umask(0o077)
         LoggingSystem.bootstrap { LineLogHandler(label: $0) }
         LineLogHandler.threshold.withLock { $0 = loaded.configuration.threshold }
+        LineLogHandler.format.withLock { $0 = loaded.configuration.logFormat }
         let logger = Logger(label: "gateway")
         for warning in loaded.warnings { logger.warning("\(warning)") }
         raiseDescriptorLimit(logger)

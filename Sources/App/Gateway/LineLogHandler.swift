@@ -1,14 +1,15 @@
-import ChatModel
 import Glibc
 import Locking
 import Logging
 
-/// Logs one line per happening to stderr: time, level, message, then fields as `name=value`.
+/// Logs one line per happening to stderr, in one of the forms of ``LogFormat``.
 ///
 /// Values with spaces or quotes are quoted, and line breaks escaped, so that nothing a stranger sends can forge a line.
 struct LineLogHandler: LogHandler {
     /// The level all handlers go by; shared, so that SIGHUP can change it.
     static let threshold = Lock(Logger.Level.info)
+    /// How all of them write.
+    static let format = Lock(LogFormat.text)
 
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level {
@@ -26,16 +27,11 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var line =
-            "\(WallClock.system.now.timestamp) \(event.level) \(Self.escaped(event.message.description)) room=\(label)"
-        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-            line += " \(name)=\(Self.quoted(value.description))"
-        }
-        line += "\n"
+        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
+        let line = Self.format.withLock { $0 }.line(event, room: label, fields)
         // One write per line, so that lines of several threads do not mix. A log that cannot be written has nowhere
         // to be reported.
-        line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
+        _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
     }
 
     static func quoted(_ text: String) -> String {
@@ -43,7 +39,7 @@ struct LineLogHandler: LogHandler {
         return isPlain ? text : "\"\(escaped(text))\""
     }
 
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\"" || $0 == "\\" || $0.value == 0x7F })
         else { return text }
         var result = ""

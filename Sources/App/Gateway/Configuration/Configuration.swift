@@ -34,6 +34,7 @@ public struct Configuration: Sendable {
     /// Of requests without a trace of their own, how many begin one.
     public var otlpSampleRatio = 1.0
     public var logLevel = "info"
+    public var logFormat = LogFormat.text
     /// Open connections, streams not counted.
     public var connections = 10_000
     public var connectionsPerAddress = 0

@@ -41,6 +41,7 @@ public enum Settings {
         secret(.list("otlp.headers", \.otlpHeaders, "fields for the collector: name=value, several by commas")),
         otlpSampleRatio,
         logLevel,
+        logFormat,
         .integer(
             "connections", \.connections, in: 1...1_000_000, unit: "connections",
             "open connections, streams not counted; past it new ones wait or are refused"),
@@ -335,6 +336,20 @@ public enum Settings {
             configuration.otlpSampleRatio = ratio
         },
         show: { String($0.otlpSampleRatio) })
+
+    private static let logFormat: Setting = {
+        let forms = LogFormat.allCases.map(\.rawValue)
+        return Setting(
+            name: "log_format", unit: forms.joined(separator: "|"),
+            summary: "lines for people, or a JSON object a line for collectors", isReloadable: true,
+            read: { (configuration, text) throws(SettingError) in
+                guard let form = LogFormat(rawValue: text.lowercased()) else {
+                    throw SettingError("log_format must be one of \(forms.joined(separator: ", ")), not '\(text)'")
+                }
+                configuration.logFormat = form
+            },
+            show: { $0.logFormat.rawValue })
+    }()
 
     private static let logLevel: Setting = {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
