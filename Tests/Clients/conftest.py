@@ -1,18 +1,41 @@
 """A real gateway for real clients: one process per fixture, on a free port, in a temporary directory."""
 
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from queue import Queue
 
 import pytest
 import requests
 
 BINARY = os.environ["PARLEY_BINARY"]
+
+# What every gateway of the run has logged, with its last figures; and the secrets that went over the wire meanwhile.
+# The last test looks for these in those (test_zz_nothing_leaks.py).
+KEPT = Path(tempfile.mkdtemp(prefix="parley-kept-"))
+SECRETS = set()
+SECRET_NAMES = {"key", "secret", "secrets", "admin_key", "secret_key", "ticket", "token", "verify_token"}
+NUMBERS = itertools.count(1)
+
+
+def note_secrets(value, name=None):
+    """Remembers what stands under a name of secrets, in whatever depth."""
+    if isinstance(value, dict):
+        for inner, part in value.items():
+            note_secrets(part, inner)
+    elif isinstance(value, list):
+        for part in value:
+            note_secrets(part, name)
+    # Ids of keys are no secrets, and short words stand anywhere.
+    elif isinstance(value, str) and name in SECRET_NAMES and len(value) >= 12 and not value.startswith("key_"):
+        SECRETS.add(value)
 
 
 class Gateway:
@@ -27,13 +50,16 @@ class Gateway:
         self.up = threading.Event()
         self.log = []
         self.logged = threading.Condition()
+        self.kept = KEPT / f"{next(NUMBERS)}.log"
+        self.environment = {}
 
     def start(self):
         self.process = subprocess.Popen(
             [BINARY, "serve", *self.mode, "--listen", self.address, "--data", self.data],
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, env={**os.environ, **self.environment})
         self.log = []
         for line in self.process.stderr:
+            self.keep(line)
             self.log.append(line)
             if match := re.search(r"listening on (http://(\S+:\d+))", line):
                 self.url, self.address = match.groups()
@@ -45,8 +71,13 @@ class Gateway:
         self.up.set()
         return self
 
+    def keep(self, text):
+        with self.kept.open("a") as file:
+            file.write(text)
+
     def follow(self, log):
         for line in log:
+            self.keep(line)
             with self.logged:
                 self.log.append(line)
                 self.logged.notify_all()
@@ -69,16 +100,28 @@ class Gateway:
     def stop(self, how=signal.SIGTERM):
         if self.process and self.process.poll() is None:
             self.up.clear()
+            if how == signal.SIGTERM:
+                self.keep_metrics()
             self.process.send_signal(how)
             return self.process.wait(timeout=30)
         return None
+
+    def keep_metrics(self):
+        try:
+            self.keep(requests.get(self.url + "/metrics", timeout=20).text)
+        except requests.RequestException:
+            pass  # One that is stalled or going has no figures.
 
     def kill(self):
         return self.stop(signal.SIGKILL)
 
     def call(self, method, path, json=None, key=None, **options):
         headers = {"Authorization": f"Bearer {key or self.key}", **options.pop("headers", {})}
-        return requests.request(method, self.url + path, json=json, headers=headers, timeout=20, **options)
+        note_secrets(json)
+        answer = requests.request(method, self.url + path, json=json, headers=headers, timeout=20, **options)
+        if answer.headers.get("Content-Type", "").startswith("application/json"):
+            note_secrets(answer.json())
+        return answer
 
     def emit(self, channel, data, type="order.paid", **fields):
         answer = self.call("POST", f"/v1/channels/{channel}/events", {"type": type, "data": data, **fields})
