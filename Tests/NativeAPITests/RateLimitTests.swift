@@ -114,4 +114,29 @@ import Testing
             #expect(answer.status == 400)
         }
     }
+
+    @Test("hold a user's token as the key it comes from")
+    func tokens() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""rate_limit":{"quantity":2,"window_seconds":60}"#)
+            let made = await api.call(.post, "/v1/tokens", #"{"user":"ana"}"#, key: key.text)
+            let token = try #require(made["token"]?.string)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: token).status == 200)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: token).status == 429)
+        }
+    }
+
+    @Test("hold an app's sources")
+    func sources() async throws {
+        try await APIFixture.run { api in
+            let source = #"{"scheme":"none","mapping":{"channel":"a","type":"x","data":{"$":"body"}}}"#
+            #expect(await api.call(.put, "/v1/sources/shop", source).status == 201)
+            let rates = #"{"event_quota":{"quantity":1,"window_seconds":60}}"#
+            #expect(await api.call(.patch, "/v1/apps/default", rates).status == 200)
+            let json = [(name: "Content-Type", value: "application/json")]
+            #expect(await api.call(.post, "/in/shop", "{}", key: nil, headers: json).status == 202)
+            let refused = await api.call(.post, "/in/shop", "{}", key: nil, headers: json)
+            #expect(refused.status == 429 && refused.code == "quota_exceeded")
+        }
+    }
 }

@@ -90,6 +90,7 @@ public final class ChatService: Sendable {
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             let revision = try await keyring.load()
+            try await settleRetentions()
             group.addTask { await self.keyring.follow(from: revision) }
             let typesRevision = try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: typesRevision) }

@@ -35,7 +35,11 @@ public final class AuditNote: Sendable {
     ///
     /// - Parameter resource: what it was done to, where that is known only now.
     public func conclude(resource: String?, refusal: String? = nil) async {
-        guard !isWritten.withLock({ $0 }) else { return }
+        let isFirst = isWritten.withLock { isWritten in
+            defer { isWritten = true }
+            return !isWritten
+        }
+        guard isFirst else { return }
         await log.write(deed, in: space, resource: resource, refusal: refusal)
     }
 }

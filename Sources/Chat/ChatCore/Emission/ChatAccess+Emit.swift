@@ -114,12 +114,17 @@ extension ChatAccess {
         draft.originDevice = device
         draft.trace = TraceContext.current
         draft.deduplicationKey = emission.deduplicationKey
-        draft.schema = try judged(emission)
-        if let life = emission.timeToLive { draft.expires = service.clock.now.adding(life) }
+        let judged = try judged(emission)
+        draft.schema = judged.schema
+        if let life = [emission.timeToLive, judged.retention].compactMap(\.self).min() {
+            draft.expires = service.clock.now.adding(life)
+        }
         return draft
     }
 
-    private func judged(_ emission: Emission) throws(ChatError) -> SchemaReference? {
+    private func judged(
+        _ emission: Emission
+    ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         guard let tracer = service.tracer else { return try service.eventTypes.admit(emission, in: space) }
         return try tracer.traced("schema gate") { () throws(ChatError) in
             try service.eventTypes.admit(emission, in: space)

@@ -12,6 +12,9 @@ extension EventType {
             writer.member("mode", settings.mode.rawValue)
             if let note = settings.deprecated { writer.member("deprecated", note) }
             writer.member("compatibility", settings.compatibility.text)
+            if let retention = settings.retention {
+                writer.member("retention_hours", retention.components.seconds / 3600)
+            }
             writer.member("origin", origin.rawValue)
             writer.member("latest_version", latestVersion)
             writer.member("created", created.description)
@@ -33,6 +36,7 @@ extension EventType {
         settings.mode = mode
         settings.deprecated = root["deprecated"]?.string
         settings.compatibility = rule
+        settings.retention = root["retention_hours"]?.integer.map { .seconds($0 * 3600) }
         self.init(
             name: record.key.id, settings: settings, origin: origin, latestVersion: Int(latest),
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero, updated: record.updated,

@@ -45,8 +45,13 @@ public struct EventTypeSettings: Sendable, Equatable {
     public var deprecated: String?
     /// What a new version must be to the earlier ones.
     public var compatibility = CompatibilityRule()
+    /// How long its events stay, from then on; nil: as long as the app's.
+    public var retention: Duration?
 
     public init() {}
+
+    /// What a retention may be, in hours: an hour to a century.
+    public static let retentionHours = 1...876_000
 
     static let descriptionBytes = 4096
     static let ownerBytes = 200

@@ -95,23 +95,26 @@ extension EventTypes {
 
     /// Holds a payload against the newest schema of its type. Every way in passes here (`product.md` 6).
     ///
-    /// - Returns: what accepted it; nil when nothing was to be checked, or the mode lets it pass.
+    /// - Returns: what accepted it, nil when nothing was to be checked or the mode lets it pass; and how long such events
+    ///   stay, where the type says so.
     /// - Throws: as `Gate.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
-    func admit(_ emission: Emission, in space: SpaceID) throws(ChatError) -> SchemaReference? {
+    func admit(
+        _ emission: Emission, in space: SpaceID
+    ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         let type = emission.type
         if emission.allowsBuiltInType, let gate = BuiltInGates.all[ExactText(type)] {
-            return try gate.admit(emission.data, parsed: emission.value)
+            return (try gate.admit(emission.data, parsed: emission.value), nil)
         }
         guard let entry = entry(type, in: space) else {
             // An event without a type has none that is declared.
             guard keyring.requiresDeclaredTypes(space), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
-                return nil
+                return (nil, nil)
             }
             throw ChatError(
                 .invalid, "the event type '\(type)' is not declared, and this app takes declared types only",
                 slug: "undeclared_type")
         }
-        return try entry.gate?.admit(emission.data, parsed: emission.value)
+        return (try entry.gate?.admit(emission.data, parsed: emission.value), entry.type.settings.retention)
     }
 
     /// Holds a report of the gateway's own against the catalogue.

@@ -65,6 +65,10 @@ extension Keyring {
         try await write([RecordChange(key.recordKey, body: key.body, demand: .present)])
     }
 
+    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
+        try await change(space) { $0.retention = age }
+    }
+
     /// Changes what an app is held to. For operators: the app's own admins would lift it.
     public func setRates(_ rates: RatePolicies, ofApp space: SpaceID, by caller: Caller) async throws(ChatError) {
         try Self.demandOperator(caller)

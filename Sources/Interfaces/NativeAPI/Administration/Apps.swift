@@ -27,6 +27,9 @@ extension NativeAPI {
         let issued = try await service.keyring.issueApp(
             name: try fields.required("name", try fields.string("name")),
             retention: hours.map { .seconds($0 * 3600) }, by: caller)
+        if let retention = issued.app.retention {
+            try await service.setRetention(retention, of: issued.app.space, by: caller)
+        }
         let body = JSONText { writer in
             writer.beginObject()
             issued.app.printMembers(to: &writer)
@@ -57,7 +60,8 @@ extension NativeAPI {
         return .json(body.bytes, headers: [Self.noStore])
     }
 
-    /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do.
+    /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do. How long its events stay both may
+    /// decide.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let space = SpaceID(request.name("id"))
@@ -67,8 +71,12 @@ extension NativeAPI {
         try caller.demand(.admin)
         let fields = try Fields(
             request.body.bytes, limits: limits,
-            known: ["require_declared_types", "demand_tokens"] + RatePolicies.memberNames)
+            known: ["require_declared_types", "demand_tokens", "retention_hours"] + RatePolicies.memberNames)
         try await patchOwn(space, fields, caller)
+        if fields.has("retention_hours") {
+            let hours = try fields.integer("retention_hours", in: Self.retentionHours)
+            try await service.setRetention(hours.map { .seconds($0 * 3600) }, of: space, by: caller)
+        }
         if RatePolicies.memberNames.contains(where: fields.has) {
             let rates = try RatePolicies(fields, former: former.rates)
             try await service.keyring.setRates(rates, ofApp: space, by: caller)

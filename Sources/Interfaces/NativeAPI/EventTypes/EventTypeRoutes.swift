@@ -4,7 +4,9 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    private static let typeMembers = ["description", "owner", "mode", "deprecated", "compatibility"]
+    private static let typeMembers = [
+        "description", "owner", "mode", "deprecated", "compatibility", "retention_hours",
+    ]
 
     /// `GET /v1/event-types`: the app's and the gateway's own, in the order of their names.
     func getEventTypes(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -57,6 +59,8 @@ extension NativeAPI {
         settings.owner = try fields.string("owner") ?? ""
         settings.deprecated = try fields.string("deprecated")
         if let rule = try compatibility(fields) { settings.compatibility = rule }
+        settings.retention = try fields.integer("retention_hours", in: EventTypeSettings.retentionHours)
+            .map { .seconds($0 * 3600) }
         if let word = try fields.string("mode") {
             guard let mode = EventType.Mode(rawValue: word) else {
                 throw fields.fault("mode", "enum", "must be 'enforce', 'warn' or 'off'")
@@ -98,6 +102,11 @@ extension EventType {
         writer.member("mode", settings.mode.rawValue)
         if let note = settings.deprecated { writer.member("deprecated", note) } else { writer.nullMember("deprecated") }
         writer.member("compatibility", settings.compatibility.text)
+        if let retention = settings.retention {
+            writer.member("retention_hours", retention.components.seconds / 3600)
+        } else {
+            writer.nullMember("retention_hours")
+        }
         writer.member("origin", origin.rawValue)
         writer.member("built_in", isBuiltIn)
         if latestVersion > 0 {

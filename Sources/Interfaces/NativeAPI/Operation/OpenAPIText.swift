@@ -5295,6 +5295,13 @@ enum OpenAPIText {
                 require_declared_types:
                   type: boolean
                   description: Refuse events of types that are not declared, with 422 `undeclared_type`.
+                retention_hours:
+                  type: [integer, 'null']
+                  minimum: 1
+                  maximum: 876000
+                  description: |
+                    How long events stay: older ones are hidden at once, and removed soon after. Null is for ever; what was hidden
+                    stays so.
                 demand_tokens:
                   type: boolean
                   description: Have PubNub's clients show an access token, or sign, for whatever they do.
@@ -6015,6 +6022,13 @@ enum OpenAPIText {
                   maxLength: 4096
                   description: Why nobody should emit it any more; emits still pass.
                 compatibility: {$ref: '#/components/schemas/Compatibility', default: backward}
+                retention_hours:
+                  type: [integer, 'null']
+                  minimum: 1
+                  maximum: 876000
+                  description: |
+                    How long events of the type stay that are emitted from now on, if that is shorter than what the app, or the
+                    event's own `ttl_hours`, allows. Then they are hidden at once, and removed soon after.
 
             EventType:
               type: object
@@ -6025,6 +6039,7 @@ enum OpenAPIText {
                 - mode
                 - deprecated
                 - compatibility
+                - retention_hours
                 - origin
                 - built_in
                 - latest_version
@@ -6037,6 +6052,7 @@ enum OpenAPIText {
                 mode: {$ref: '#/components/schemas/SchemaMode'}
                 deprecated: {type: [string, 'null']}
                 compatibility: {$ref: '#/components/schemas/Compatibility'}
+                retention_hours: {type: [integer, 'null']}
                 origin:
                   type: string
                   enum: [api, file, built_in]

@@ -31,8 +31,8 @@ public struct TypeDeclaration: Sendable {
     public let proposal: SchemaProposal?
 
     private static let members = [
-        "description", "owner", "mode", "deprecated", "compatibility", "schema", "examples", "counter_examples",
-        "force",
+        "description", "owner", "mode", "deprecated", "compatibility", "retention_hours", "schema", "examples",
+        "counter_examples", "force",
     ]
 
     /// Reads a file.
@@ -82,6 +82,12 @@ public struct TypeDeclaration: Sendable {
                 throw DeclarationError(file, "must be one of \(known)", at: "#/compatibility")
             }
             settings.compatibility = rule
+        }
+        if let value = root["retention_hours"], !value.isNull {
+            guard let hours = value.integer, EventTypeSettings.retentionHours.contains(Int(hours)) else {
+                throw DeclarationError(file, "must be a whole number of hours, 1 to 876000", at: "#/retention_hours")
+            }
+            settings.retention = .seconds(hours * 3600)
         }
         return settings
     }

@@ -1,0 +1,38 @@
+import ChatCore
+import ChatModel
+import Testing
+
+@testable import PubNubAPI
+
+@Suite("A PubNub app's rates", .timeLimit(.minutes(1))) struct PubNubRateTests {
+    @Test("hold all its clients together, and are told in the wire's words")
+    func requests() async throws {
+        try await PubNubHarness.run { gateway in
+            let owner = try #require(gateway.service.keyring.app(PubNubHarness.space))
+            let caller = Caller(space: owner.space, credential: "test", scopes: [.admin], isOperator: true)
+            let rates = RatePolicies(requests: RatePolicy(1, in: .seconds(60)))
+            try await gateway.service.keyring.setRates(rates, ofApp: owner.space, by: caller)
+            #expect(try await gateway.publish("a", "1").status == 200)
+            let refused = try await gateway.publish("a", "2")
+            #expect(refused.status == 429)
+            #expect(
+                refused.text
+                    == #"{"message":"Too Many Requests","error":true,"service":"Balancer","status":429}"#)
+            #expect(refused.header("Retry-After") != nil)
+            #expect(try await gateway.events("a").count == 1)
+        }
+    }
+
+    @Test("count events that are published")
+    func events() async throws {
+        try await PubNubHarness.run { gateway in
+            let caller = Caller(
+                space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
+            let rates = RatePolicies(events: RatePolicy(1, in: .seconds(60)))
+            try await gateway.service.keyring.setRates(rates, ofApp: PubNubHarness.space, by: caller)
+            #expect(try await gateway.publish("a", "1").status == 200)
+            #expect(try await gateway.publish("a", "2").status == 429)
+            #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/a").status == 200)
+        }
+    }
+}
