@@ -56,6 +56,27 @@ import Testing
         #expect(try database.integer("SELECT count(*) FROM sqlite_master") == 1)
     }
 
+    @Test("of the first release is left as it is when it is damaged")
+    func damagedRelease() async throws {
+        let old = try Database(path: folder.database, mode: .readWrite)
+        try old.migrate([firstSchema])
+        try old.execute(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+            INSERT INTO event(tt, ch, kind, type, body) SELECT i, 1, 0, 1, zeroblob(200) FROM n
+            """)
+        var bytes = try Data(contentsOf: URL(filePath: folder.database))
+        for index in (bytes.count / 2)..<(bytes.count / 2 + 40_960) { bytes[index] = 0x55 }
+        try bytes.write(to: URL(filePath: folder.database))
+        do {
+            _ = try await SQLiteEngine(settings)
+            Issue.record("a damaged file was migrated")
+        } catch {
+            #expect(error.description.contains("damaged") || error.description.contains("malformed"))
+        }
+        #expect(try Database(path: folder.database, mode: .readOnly).schemaVersion == 1)
+    }
+
     @Test("of the first release is migrated, and what waits in it goes on, in a new order too")
     func firstRelease() async throws {
         let old = try Database(path: folder.database, mode: .readWrite)

@@ -20,7 +20,7 @@ extension SQLiteEngineSettings {
     func openWriter() throws(SQLiteFailure) -> Database {
         let database = try Database(path: path, mode: .readWrite, busyTimeout: limits.storeDeadline)
         try database.execute(Schema.writerPragmas + Schema.connectionPragmas)
-        try database.migrate(Schema.migrations)
+        try upgrade(database)
         if let pageLimit { try database.execute("PRAGMA max_page_count=\(pageLimit)") }
         return database
     }

@@ -6,8 +6,8 @@ extension Database {
         get throws(SQLiteFailure) { Int(try integer("PRAGMA user_version") ?? 0) }
     }
 
-    /// Brings the schema up to date: `steps[n]` leads from version n to n + 1, each in its own transaction together with
-    /// the new number, so a crash leaves either the one or the other.
+    /// Brings the schema up to date: `steps[n]` leads from version n to n + 1. All that are due and the new number are one
+    /// transaction: after a failure or a crash in any of them, the program that wrote the file can still use it.
     ///
     /// A file written by a newer program is refused untouched (``SQLiteFailure/Kind/newerSchema(found:known:)``): an older
     /// one would read it wrongly or damage it.
@@ -20,11 +20,10 @@ extension Database {
                     "the file has schema version \(found), this program knows up to \(steps.count): start the newer program"
             )
         }
-        for (version, step) in steps.enumerated().dropFirst(found) {
-            try transaction { () throws(SQLiteFailure) in
-                try execute(step)
-                try execute("PRAGMA user_version = \(version + 1)")
-            }
+        guard found < steps.count else { return }
+        try transaction { () throws(SQLiteFailure) in
+            for step in steps.dropFirst(found) { try execute(step) }
+            try execute("PRAGMA user_version = \(steps.count)")
         }
     }
 
