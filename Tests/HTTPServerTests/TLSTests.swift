@@ -141,6 +141,42 @@ private final class EncryptedWire: @unchecked Sendable {
         }
     }
 
+    @Test("a renewed certificate is shown to who comes next, and a broken one to nobody") func renewal() async throws {
+        try await withTLS { router, _ in
+            router.add(.get, "/secure") { .text("\($0.isSecure)") }
+        } body: { server, certificate in
+            let early = try await blocking { try EncryptedWire(port: server.port, certificate: certificate) }
+            defer { early.end() }
+            let first = try await blocking { try early.wire.ask("GET", "/secure").text }
+            #expect(first == "true")
+
+            let other = try Certificate()
+            try copy(other.key, to: certificate.key)
+            // Half of the pair is new: they do not belong together.
+            await #expect(throws: ServerError.self) { try await server.server.reloadCertificate() }
+            try copy(other.certificate, to: certificate.certificate)
+            try await server.server.reloadCertificate()
+            try await blocking {
+                let late = try EncryptedWire(port: server.port, certificate: other)
+                defer { late.end() }
+                #expect(try late.wire.ask("GET", "/secure").text == "true")
+                #expect(try early.wire.ask("GET", "/secure").text == "true")
+            }
+        }
+    }
+
+    private func copy(_ source: String, to target: String) throws {
+        let from = open(source, O_RDONLY)
+        let to = open(target, O_WRONLY | O_TRUNC)
+        defer {
+            close(from)
+            close(to)
+        }
+        var bytes = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = read(from, &bytes, bytes.count)
+        guard count > 0, write(to, bytes, count) == count else { throw Certificate.Failure.folder }
+    }
+
     @Test("late answers come on the library's connection, and it goes on") func lateAnswers() async throws {
         let opened = Shared(0)
         let gone = Shared(0)

@@ -17,6 +17,7 @@ extension Assembly {
             let next = try current.takingOver(later)
             let networks = try next.allowedNetworks()
             // What may be refused comes first.
+            try await server.reloadCertificate()
             try await declareTypes(of: next)
             try await server.replace(cors: next.corsPolicy)
             guarding.replace(allowed: networks)

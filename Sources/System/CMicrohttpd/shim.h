@@ -1,6 +1,8 @@
-// The door to GNU libmicrohttpd. Wrappers stand here only for what Swift cannot express.
+// The door to GNU libmicrohttpd, and to GnuTLS, which it encrypts by. Wrappers stand here only for what Swift cannot express.
 #pragma once
 #include <dlfcn.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <stdio.h>
 

@@ -40,6 +40,14 @@ public final class Server: Sendable {
         try await engine.onLoop { [engine] in engine.router.cors = cors }
     }
 
+    /// Reads certificate and key again, for handshakes that begin from now on; without TLS nothing happens.
+    ///
+    /// - Throws: ``ServerError`` where they cannot be used; then those in use stay.
+    public func reloadCertificate() async throws {
+        guard let files = options.tls else { return }
+        try await engine.onLoop { [engine] in engine.identities.append(try TLSIdentity(files)) }
+    }
+
     /// The counters now.
     public var metrics: ServerMetrics { get async { await engine.metrics() } }
 

@@ -8,6 +8,8 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
     case unknownHost(String)
     /// A certificate or key file cannot be read.
     case unreadableFile(path: String, code: Int32)
+    /// Certificate and key cannot be used, in the TLS library's words.
+    case tls(String)
     /// libmicrohttpd refused to start, with its last words.
     case daemon(String)
 
@@ -18,6 +20,7 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
         case .system(let call, let code): "\(call) failed: \(Self.text(of: code))"
         case .unknownHost(let host): "'\(host)' is neither an IP address nor 'localhost'"
         case .unreadableFile(let path, let code): "\(path) cannot be read: \(Self.text(of: code))"
+        case .tls(let words): "certificate or key cannot be used: \(words)"
         case .daemon(let words): "libmicrohttpd did not start: \(words)"
         }
     }

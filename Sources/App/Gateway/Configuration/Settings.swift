@@ -35,7 +35,9 @@ public enum Settings {
             "cors.origins", \.corsOrigins,
             "browser origins that may call the API; * is any; with --dev and none, those of this machine"
         ).reloadable,
-        .text("tls.certificate", \.tlsCertificate, "PEM file; with tls.key, HTTPS is served"),
+        .text(
+            "tls.certificate", \.tlsCertificate,
+            "PEM file; with tls.key, HTTPS is served; SIGHUP reads both files again"),
         .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
         otlpEndpoint,
         secret(.list("otlp.headers", \.otlpHeaders, "fields for the collector: name=value, several by commas")),

@@ -26,9 +26,10 @@ final class Daemon {
         func ready(_ events: UInt32) { isReady = true }
     }
 
-    init(engine: Engine, loop: Loop, tls: TLSMaterial?, limits: ServerOptions.Limits) throws(ServerError) {
+    init(engine: Engine, loop: Loop, limits: ServerOptions.Limits) throws(ServerError) {
         self.loop = loop
-        options = DaemonOptions(context: Unmanaged.passUnretained(engine).toOpaque(), tls: tls, limits: limits)
+        options = DaemonOptions(
+            context: Unmanaged.passUnretained(engine).toOpaque(), isSecure: engine.isSecure, limits: limits)
         guard let daemon = options.start() else {
             throw .daemon(engine.lastWords ?? "no reason given")
         }

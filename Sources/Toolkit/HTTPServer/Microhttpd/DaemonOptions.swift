@@ -1,7 +1,7 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A certificate chain and its key as the library wants them: text with a closing NUL, kept while the daemon lives.
+/// A certificate chain and its key: text with a closing NUL.
 struct TLSMaterial {
     let certificate: [CChar]
     let key: [CChar]
@@ -38,22 +38,18 @@ final class DaemonOptions {
 
     private let context: UnsafeMutableRawPointer
     private let limits: ServerOptions.Limits
-    private let certificate: UnsafeMutablePointer<CChar>?
-    private let key: UnsafeMutablePointer<CChar>?
+    private let isSecure: Bool
     private let sink: UnsafeMutablePointer<shim_log_sink>
 
-    init(context: UnsafeMutableRawPointer, tls: TLSMaterial?, limits: ServerOptions.Limits) {
+    init(context: UnsafeMutableRawPointer, isSecure: Bool, limits: ServerOptions.Limits) {
         self.context = context
         self.limits = limits
-        certificate = tls.map { Self.copy($0.certificate) }
-        key = tls.map { Self.copy($0.key) }
+        self.isSecure = isSecure
         sink = .allocate(capacity: 1)
         sink.initialize(to: shim_log_sink(context: context, write: Callbacks.log))
     }
 
     deinit {
-        certificate?.deallocate()
-        key?.deallocate()
         sink.deallocate()
     }
 
@@ -67,7 +63,7 @@ final class DaemonOptions {
 
     func start() -> OpaquePointer? {
         var items = items
-        let flags = Self.flags | (certificate == nil ? 0 : MHD_USE_TLS.rawValue)
+        let flags = Self.flags | (isSecure ? MHD_USE_TLS.rawValue : 0)
         return shim_start_daemon(flags, Callbacks.access, context, &items)
     }
 
@@ -85,9 +81,10 @@ final class DaemonOptions {
             // Deadlines are ours: the library's is for idleness only, and a byte a second is not idle.
             item(.CONNECTION_TIMEOUT, 0, nil),
         ]
-        if let certificate, let key {
-            items.append(item(.HTTPS_MEM_CERT, 0, certificate))
-            items.append(item(.HTTPS_MEM_KEY, 0, key))
+        if isSecure {
+            // Asked at each handshake, so that a certificate can be renewed while the daemon runs.
+            items.append(
+                item(.HTTPS_CERT_CALLBACK, 0, unsafeBitCast(Callbacks.identity, to: UnsafeMutableRawPointer.self)))
         }
         items.append(item(.END, 0, nil))
         return items
@@ -95,11 +92,5 @@ final class DaemonOptions {
 
     private func item(_ option: MHD_OPTION, _ value: Int, _ pointer: UnsafeMutableRawPointer?) -> MHD_OptionItem {
         MHD_OptionItem(option: option, value: value, ptr_value: pointer)
-    }
-
-    private static func copy(_ text: [CChar]) -> UnsafeMutablePointer<CChar> {
-        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: text.count)
-        copy.initialize(from: text, count: text.count)
-        return copy
     }
 }

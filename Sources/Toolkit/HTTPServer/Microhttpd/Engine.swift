@@ -42,6 +42,8 @@ final class Engine: @unchecked Sendable {
     /// The drain time is over, perhaps before anybody waited for it.
     private var isOverdue = false
     private var drainWaiter: CheckedContinuation<Void, Never>?
+    /// What handshakes show, the newest last. Earlier ones are kept: a slow handshake may be at one.
+    var identities: [TLSIdentity] = []
     var lastWords: String?
     /// The status of an answer of the library's own that comes next.
     var refusal: Int?
@@ -90,8 +92,8 @@ extension Engine: LoopDriver {
         precondition(daemon == nil, "A server is started once")
         // A client that goes away must not end the process; the library is told the same by its flags.
         signal(SIGPIPE, SIG_IGN)
-        let tls: TLSMaterial? = if let files = options.tls { try TLSMaterial(files) } else { nil }
-        let daemon = try Daemon(engine: self, loop: loop, tls: tls, limits: options.limits)
+        if let files = options.tls { identities = [try TLSIdentity(files)] }
+        let daemon = try Daemon(engine: self, loop: loop, limits: options.limits)
         do {
             let listener = try Listener(
                 options: options, loop: loop,
