@@ -132,6 +132,7 @@ struct EmptyBoard: PresenceBoard {
     func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange] {
         throw .unscripted
     }
+    var mayExpire: Bool { false }
     func expire() async throws(ChatError) -> [PresenceChange] { [] }
     func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
         Occupancy(count: 0)

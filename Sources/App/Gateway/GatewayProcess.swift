@@ -28,6 +28,7 @@ public enum GatewayProcess {
             whenListening: { url in
                 if configuration.isDevelopment { Greeting.lines(url: url).forEach(Terminal.say) }
                 Terminal.say("listening on \(url)")
+                StartPages.release()
             },
             reloadingUntil: { takeOver in
                 for await signal in signals {

@@ -3,10 +3,12 @@ import ChatModel
 extension ChatService {
     /// Lifts restrictions when they are over, until cancelled.
     func endRestrictions() async {
-        while !Task.isCancelled {
-            await sweepRestrictions()
-            // The wall clock may step, and a nearer end may come in: looking each second is cheap, and knows of both.
-            try? await Task.sleep(for: .seconds(1))
+        for await _ in restrictionEnds.arrivals {
+            while !Task.isCancelled, restrictionEnds.isExpecting {
+                // The wall clock may step, and a nearer end may come in: looking each second is cheap, and knows of both.
+                try? await Task.sleep(for: .seconds(1))
+                await sweepRestrictions()
+            }
         }
     }
 

@@ -35,6 +35,7 @@ final class RestrictionEnds: Sendable {
     private let clock: WallClock
     private let capacity: Int
     private let state = Lock(State())
+    private let arrival = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(directory: any Directory, keyring: Keyring, clock: WallClock, limits: Limits) {
         self.directory = directory
@@ -42,6 +43,12 @@ final class RestrictionEnds: Sendable {
         self.clock = clock
         capacity = limits.restrictionEndsHeld
     }
+
+    /// Whenever there may be an end to wait for. For one task.
+    var arrivals: AsyncStream<Void> { arrival.stream }
+
+    /// Whether an end is still to come.
+    var isExpecting: Bool { state.withLock { !$0.ends.isEmpty || $0.horizon != .distantFuture } }
 
     /// Has the end of a restriction told when it comes, instead of any that was expected before it.
     func expect(_ restriction: RestrictionRecord, at key: RecordKey) {
@@ -52,6 +59,7 @@ final class RestrictionEnds: Sendable {
             state.insert(end)
             state.shorten(to: capacity)
         }
+        if restriction.until != nil { arrival.continuation.yield() }
     }
 
     /// A restriction was lifted: its end is none any more, but that of one which has come after it is.
@@ -91,6 +99,7 @@ final class RestrictionEnds: Sendable {
             }
             state.shorten(to: capacity)
         }
+        arrival.continuation.yield()
     }
 
     /// Lifts what is over by now, and reads on when what was held is through.

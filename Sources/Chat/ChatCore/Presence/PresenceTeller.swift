@@ -27,6 +27,9 @@ struct PresenceTeller {
 
     init(limits: Limits) { self.limits = limits }
 
+    /// Whether nothing is gathered or waits to be told.
+    var isIdle: Bool { intervals.isEmpty && reports.isEmpty && untold.isEmpty }
+
     mutating func note(
         _ changes: [PresenceChange], _ origin: PresenceOrigin, _ board: any PresenceBoard, at now: Timetoken
     ) async throws(ChatError) {

@@ -18,6 +18,8 @@ public final class PresenceTracker: Sendable {
 
     private struct State {
         var wishes: [Wish] = []
+        /// Nothing ends by itself and nothing waits to be told: nobody need look each second.
+        var isQuiet = true
         /// Until the work is over; what is wished before it has begun waits.
         var isOpen = true
     }
@@ -28,6 +30,8 @@ public final class PresenceTracker: Sendable {
     private let standings: Standings
     private let state = Lock(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Somebody wished for something, so that looking each second begins again.
+    private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(engine: any Engine, standings: Standings, limits: Limits, clock: WallClock) {
         self.engine = engine
@@ -110,8 +114,12 @@ extension PresenceTracker {
 
     private func note(_ act: @escaping Act) {
         let wish = Wish(origin: PresenceOrigin(), act: act, promise: nil)
-        state.withLock { if $0.isOpen { $0.wishes.append(wish) } }
+        state.withLock { state in
+            state.isQuiet = false
+            if state.isOpen { state.wishes.append(wish) }
+        }
         wakes.continuation.yield()
+        stirs.continuation.yield()
     }
 }
 
@@ -130,10 +138,12 @@ extension PresenceTracker {
                 guard state.isOpen else { return .presenceStopped }
                 guard state.wishes.count < limits.waitingDrafts else { return .presenceOverloaded }
                 state.wishes.append(Wish(origin: origin, act: act, promise: promise))
+                state.isQuiet = false
                 return nil
             }
             if let refusal { promise.resume(returning: .failure(refusal)) }
             wakes.continuation.yield()
+            stirs.continuation.yield()
         }
         return try answer.get()
     }
@@ -162,12 +172,23 @@ extension PresenceTracker {
         for wish in rest { wish.promise?.resume(returning: .failure(.presenceStopped)) }
     }
 
+    /// Looks each second who has been silent for too long; where nobody can be, it sleeps until somebody comes.
     private func pulse() async {
-        while !Task.isCancelled {
-            // Cancellation shows at the loop's head.
-            try? await Task.sleep(for: .seconds(1))
-            note { board throws(ChatError) in try await board.expire() }
+        for await _ in stirs.stream {
+            while !Task.isCancelled {
+                // Cancellation shows at the loop's head.
+                try? await Task.sleep(for: .seconds(1))
+                guard state.withLock({ !$0.isQuiet }) else { break }
+                look()
+            }
         }
+    }
+
+    private func look() {
+        let wish = Wish(
+            origin: PresenceOrigin(), act: { board throws(ChatError) in try await board.expire() }, promise: nil)
+        state.withLock { if $0.isOpen { $0.wishes.append(wish) } }
+        wakes.continuation.yield()
     }
 
     private func round(_ teller: inout PresenceTeller) async {
@@ -179,6 +200,9 @@ extension PresenceTracker {
         for wish in wishes { answers.append(await fulfil(wish, &teller)) }
         teller.closeIntervals(at: clock.now)
         await teller.tell(engine, at: clock.now)
+        let isQuiet = teller.isIdle && !board.mayExpire
+        // What was wished meanwhile is looked at in the next round.
+        state.withLock { $0.isQuiet = isQuiet && $0.wishes.isEmpty }
         for (wish, answer) in zip(wishes, answers) { wish.promise?.resume(returning: answer) }
     }
 

@@ -39,7 +39,10 @@ public protocol PresenceBoard: Sendable {
     /// - Throws: `.notFound` when the seat is empty.
     func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange]
 
-    /// Ends the stays that nobody has kept up. To be asked about every second.
+    /// Whether any stay may end by itself. Costs nothing.
+    var mayExpire: Bool { get }
+
+    /// Ends the stays that nobody has kept up. To be asked about every second, as long as any may end.
     func expire() async throws(ChatError) -> [PresenceChange]
 
     /// Those in a venue after a user, in the order of their names' bytes. No more than `limit`, which may be zero.

@@ -12,6 +12,8 @@ final class MemoryPresence: PresenceBoard {
         self.uptime = uptime
     }
 
+    var mayExpire: Bool { seating.withLock { $0.mayExpire } }
+
     func hold(
         _ seats: [Seat], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange] {

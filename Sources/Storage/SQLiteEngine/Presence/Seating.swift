@@ -10,6 +10,8 @@ struct Seating {
     private var deadlines = Heap<SeatDeadline>()
     private var stayCount = 0
 
+    var mayExpire: Bool { deadlines.first != nil }
+
     init(limit: Int) { self.limit = limit }
 
     mutating func hold(_ seats: [Seat], of user: UserID, by holder: HolderID) throws(ChatError) -> [PresenceChange] {
