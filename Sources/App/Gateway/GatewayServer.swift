@@ -63,6 +63,7 @@ public struct GatewayServer: Sendable {
 
     private func openEngine() async throws -> SQLiteEngine {
         let data = try DataDirectory(at: configuration.dataDirectory)
+        try data.demandWhole()
         return try await SQLiteEngine(
             SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
     }

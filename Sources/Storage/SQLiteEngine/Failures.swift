@@ -29,6 +29,11 @@ extension SQLiteEngineFailure {
         }
     }
 
+    /// - Parameter faults: SQLite's words.
+    public static func damaged(_ path: String, _ faults: [String]) -> SQLiteEngineFailure {
+        SQLiteEngineFailure(reason: .unusable, description: "\(path) is damaged: \(faults.joined(separator: "; "))")
+    }
+
     static func inUse(_ path: String) -> SQLiteEngineFailure {
         SQLiteEngineFailure(
             reason: .inUse, description: "\(path) is in use by another gateway: stop it, or use another data directory")

@@ -22,6 +22,16 @@ public struct SQLiteEngineSettings: Sendable {
     /// Pages of 4 KiB the file may have, at which it counts as full; nil leaves it to the disk.
     public var pageLimit: Int?
 
+    /// Tests make it short.
+    var logPages = LogPages()
+
+    /// Pages of write-ahead log at which they are copied into the file, and at which readers are made to let go of it. Four
+    /// times as many cost as much per event and hold up the batch behind four times as long (measured).
+    struct LogPages: Sendable {
+        var long = 4_000
+        var tooLong = 64_000
+    }
+
     /// - Parameter readers: two at least, else one long history read would hold up everybody's short ones.
     public init(
         path: String, limits: Limits = Limits(), clock: WallClock = .system, readers: Int = 2,

@@ -23,6 +23,11 @@ public final class Database {
     /// Lives on the heap because SQLite's callbacks keep its address.
     private let watch: UnsafeMutablePointer<Watch>
 
+    /// How long a statement waits for a lock another connection holds before it fails with ``SQLiteFailure/Kind/busy``.
+    public var busyTimeout: Duration {
+        didSet { sqlite3_busy_timeout(connection, Int32(clamping: busyTimeout.milliseconds)) }
+    }
+
     /// Opens `path` (`:memory:` for a database that lives and dies with the connection).
     ///
     /// - Parameter busyTimeout: how long a statement waits for a lock another connection holds before it fails with
@@ -40,6 +45,7 @@ public final class Database {
             throw failure
         }
         connection = handle
+        self.busyTimeout = busyTimeout
         watch = .allocate(capacity: 1)
         watch.initialize(to: Watch())
         sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.milliseconds))

@@ -16,7 +16,7 @@ struct ProgressBar {
     var elapsed: Duration { .nanoseconds(Int64(now() - startedAt)) }
 
     /// Shows the state, but not more often than ten times a second: drawing must not be what the run waits for.
-    mutating func show(_ progress: Progress) {
+    mutating func show(_ progress: some ProgressLine) {
         guard sink.isTerminal else { return }
         let time = now()
         if let drawnAt, time - drawnAt < 100_000_000 { return }
@@ -38,27 +38,50 @@ struct ProgressBar {
     }
 }
 
-/// How far a run is.
-struct Progress: Equatable {
-    var done = 0
-    var failed = 0
-    var readBytes = 0
-    /// Of the whole input; nil when nobody knows.
-    var totalBytes: Int?
+/// How far something is, on one line.
+protocol ProgressLine {
+    /// At most `width` columns: a bar where the end is known, counts everywhere.
+    func line(elapsed: Duration, width: Int) -> String
+}
 
-    /// One line of at most `width` columns: a bar where the end is known, counts everywhere.
-    func line(elapsed: Duration, width: Int) -> String {
-        let rate = Double(done + failed) / max(elapsed / .seconds(1), 0.001)
-        var text = "\(done) emitted"
-        if failed > 0 { text += ", \(failed) failed" }
-        text += ", \(Int(rate))/s"
-        guard let totalBytes, totalBytes > 0 else { return String(text.prefix(width)) }
-        let share = min(Double(readBytes) / Double(totalBytes), 1)
+extension ProgressLine {
+    func bar(_ share: Double, _ text: String, width: Int) -> String {
         let percent = "\(Int(share * 100))%"
         let room = min(40, width - text.count - percent.count - 4)
         guard room >= 5 else { return String("\(percent) \(text)".prefix(width)) }
         let filled = Int(share * Double(room))
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: room - filled)
         return "[\(bar)] \(percent) \(text)"
+    }
+}
+
+/// How far one step of a run is.
+struct StepProgress: ProgressLine {
+    var name: String
+    var done = 0
+    /// Zero where nobody knows.
+    var total = 0
+
+    func line(elapsed: Duration, width: Int) -> String {
+        guard total > 0 else { return String(name.prefix(width)) }
+        return bar(min(Double(done) / Double(total), 1), name, width: width)
+    }
+}
+
+/// How far a run of emits is.
+struct Progress: Equatable, ProgressLine {
+    var done = 0
+    var failed = 0
+    var readBytes = 0
+    /// Of the whole input; nil when nobody knows.
+    var totalBytes: Int?
+
+    func line(elapsed: Duration, width: Int) -> String {
+        let rate = Double(done + failed) / max(elapsed / .seconds(1), 0.001)
+        var text = "\(done) emitted"
+        if failed > 0 { text += ", \(failed) failed" }
+        text += ", \(Int(rate))/s"
+        guard let totalBytes, totalBytes > 0 else { return String(text.prefix(width)) }
+        return bar(min(Double(readBytes) / Double(totalBytes), 1), text, width: width)
     }
 }

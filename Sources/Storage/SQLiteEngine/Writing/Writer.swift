@@ -21,6 +21,9 @@ final class Writer {
     /// The end of the log, as this turn moves it; means something while it is held.
     var mark: LogEnd.Mark
     private var isEndHeld = false
+    private let logPages: SQLiteEngineSettings.LogPages
+    /// How long the write-ahead log was when readers did not let go of it.
+    private var pagesWhenBusy = 0
     /// The last directory revision, uncommitted ones of this turn included.
     var revision: Revision
 
@@ -43,6 +46,7 @@ final class Writer {
         self.intake = intake
         self.condition = condition
         logger = settings.logger
+        logPages = settings.logPages
         housekeeper = Housekeeper(
             interval: settings.housekeepingInterval, statements: try HousekeepingStatements(database))
         names = try NameTable(database)
@@ -253,17 +257,24 @@ final class Writer {
 
     // MARK: Checkpoints
 
-    /// Pages of write-ahead log at which they are copied into the file, and at which readers are made to let go of it. Four
-    /// times as many cost as much per event and hold up the batch behind four times as long (measured).
-    private static let longLog = 4_000
-    private static let tooLongLog = 64_000
+    /// How long readers are waited for when the log is too long, by everybody who emits.
+    private static let readersWait: Duration = .milliseconds(100)
 
+    /// Here and nowhere else: up to SQLite 3.51.2, two connections that write and copy at the same instant can lose a commit
+    /// (<https://www.sqlite.org/wal.html>, "the WAL-reset bug").
     private func checkpointIfLong() {
-        guard database.walPages >= Self.longLog else { return }
+        let pages = database.walPages
+        guard pages >= logPages.long else { return }
+        let isTooLong = pages >= max(logPages.tooLong, 2 * pagesWhenBusy)
         do throws(SQLiteFailure) {
-            try database.checkpoint(database.walPages >= Self.tooLongLog ? .restart : .passive)
+            if pages < logPages.tooLong { pagesWhenBusy = 0 }
+            if isTooLong { database.busyTimeout = Self.readersWait }
+            defer { if isTooLong { database.busyTimeout = memory.limits.storeDeadline } }
+            try database.checkpoint(isTooLong ? .restart : .passive)
         } catch  where error.kind == .busy {
-            // A reader still holds an old snapshot; its deadline ends it, and the next batch tries again.
+            // A reader holds an old snapshot: one of ours lets go of it within its deadline, a backup once it is made. Not
+            // asked again before the log is twice as long, or every batch would wait.
+            if isTooLong { pagesWhenBusy = pages }
         } catch {
             report(TurnFailure(error))
         }

@@ -1,0 +1,97 @@
+public import ChatModel
+import Glibc
+import JSON
+import SQLiteEngine
+
+/// How far a backup or a restore is.
+public enum BackupProgress: Sendable, Equatable {
+    case copying(done: Int, of: Int)
+    /// Looks whether the copy is whole.
+    case checking
+    case hashing(done: Int, of: Int)
+}
+
+/// A backup of a data directory: a directory with a copy of the database, and a description to hold it against.
+///
+/// It is one consistent moment, whether a gateway runs on the directory or not, and readable by the account alone: the
+/// database holds keys and payloads.
+public struct Backup {
+    private let store: StoreFile
+    private let clock: WallClock
+
+    /// - Parameter dataDirectory: of a gateway that may be running.
+    public init(of dataDirectory: String, clock: WallClock = .system) {
+        store = StoreFile(at: DataDirectory.database(in: dataDirectory))
+        self.clock = clock
+    }
+
+    /// Writes it to a directory that is not there yet, and verifies what was written.
+    ///
+    /// It has its name only once it is whole: what a crash leaves is called `….partial`.
+    public func write(
+        to path: String, progress: (BackupProgress) -> Void
+    ) throws(BackupFailure) -> BackupManifest {
+        let target = Folder(path)
+        guard !target.exists else { throw BackupFailure("'\(path)' is there already: name a new directory") }
+        guard store.exists else {
+            throw BackupFailure("there is no database at '\(store.path)': name the gateway's data directory by --data")
+        }
+        let partial = Folder(target.path + ".partial")
+        guard !partial.exists else {
+            throw BackupFailure("'\(partial.path)' is left of a backup that did not finish: remove it")
+        }
+        try target.parent.demand(sourceBytes)
+        try partial.make()
+        do throws(BackupFailure) {
+            let manifest = try write(into: partial, progress)
+            guard rename(partial.path, target.path) == 0 else { throw .system("make", target.path) }
+            try target.parent.sync()
+            return manifest
+        } catch {
+            partial.remove()
+            throw error
+        }
+    }
+
+    private func write(
+        into folder: Folder, _ progress: (BackupProgress) -> Void
+    ) throws(BackupFailure) -> BackupManifest {
+        let file = folder.file(DataDirectory.databaseName)
+        let created = clock.now.timestamp
+        let summary = try BackupFailure.translating { () throws(SQLiteEngineFailure) in
+            try store.copy(to: file.path) { progress(.copying(done: $0, of: $1)) }
+            progress(.checking)
+            return try StoreFile(at: file.path).verified()
+        }
+        let size = file.bytes
+        let (bytes, sha256) = try file.digest { progress(.hashing(done: $0, of: size)) }
+        let manifest = BackupManifest(
+            summary, created: created, productVersion: GatewayServer.version,
+            files: [BackupManifest.File(name: DataDirectory.databaseName, bytes: bytes, sha256: sha256)])
+        try folder.file(BackupManifest.fileName).write(manifest.json.bytes + [0x0A])
+        try folder.sync()
+        return manifest
+    }
+
+    /// What the copy may need.
+    private var sourceBytes: Int {
+        PlainFile(store.path).bytes + PlainFile(store.path + "-wal").bytes
+    }
+}
+
+extension StoreFile {
+    /// What is in it, once its structure was found whole.
+    func verified() throws(SQLiteEngineFailure) -> StoreSummary {
+        let faults = try faults(isThorough: true)
+        guard faults.isEmpty else { throw .damaged(path, faults) }
+        return try summary()
+    }
+}
+
+extension BackupFailure {
+    static func translating<Result>(
+        _ body: () throws(SQLiteEngineFailure) -> Result
+    ) throws(BackupFailure) -> Result {
+        do throws(SQLiteEngineFailure) { return try body() } catch { throw BackupFailure(error.description) }
+    }
+}

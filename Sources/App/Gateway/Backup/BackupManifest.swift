@@ -1,0 +1,118 @@
+import ChatModel
+public import JSON
+import SQLiteEngine
+
+/// What a backup says of itself, in `manifest.json`.
+public struct BackupManifest: Sendable, Equatable {
+    public struct File: Sendable, Equatable {
+        public var name: String
+        public var bytes: Int
+        /// In hexadecimal.
+        public var sha256: String
+    }
+
+    static let fileName = "manifest.json"
+    /// Of this description; a later one may describe other things.
+    private static let format = 1
+
+    /// RFC 3339.
+    public var created: String
+    /// Of the program that made it.
+    public var productVersion: String
+    public var schemaVersion: Int
+    public var events: Int
+    public var records: Int
+    public var deliveries: Int
+    /// The place of the newest event; `"0"` when there is none.
+    public var lastTimetoken: String
+    public var files: [File]
+
+    init(_ store: StoreSummary, created: String, productVersion: String, files: [File]) {
+        self.created = created
+        self.productVersion = productVersion
+        schemaVersion = store.schemaVersion
+        events = store.events
+        records = store.records
+        deliveries = store.deliveries
+        lastTimetoken = store.newest.description
+        self.files = files
+    }
+
+    /// Whether a store has what this says.
+    func describes(_ store: StoreSummary) -> Bool {
+        schemaVersion == store.schemaVersion && events == store.events && records == store.records
+            && deliveries == store.deliveries && lastTimetoken == store.newest.description
+    }
+}
+
+extension BackupManifest {
+    public var json: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("format", Self.format)
+            writer.member("created", created)
+            writer.member("product_version", productVersion)
+            writer.member("schema_version", schemaVersion)
+            writer.member("events", events)
+            writer.member("records", records)
+            writer.member("deliveries", deliveries)
+            writer.member("last_timetoken", lastTimetoken)
+            writer.key("files")
+            writer.beginArray()
+            for file in files {
+                writer.beginObject()
+                writer.member("name", file.name)
+                writer.member("bytes", file.bytes)
+                writer.member("sha256", file.sha256)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    /// - Throws: where this is no manifest, or one of a later program.
+    init(_ bytes: [UInt8]) throws(BackupFailure) {
+        let root: JSONValue
+        do { root = try JSONDocument(bytes).root } catch { throw Self.unreadable("\(error)") }
+        guard let format = root["format"]?.integer else { throw Self.unreadable("it names no format") }
+        guard format == Self.format else {
+            throw BackupFailure(
+                "the backup has format \(format), this program knows \(Self.format): use the newer program")
+        }
+        guard let created = root["created"]?.string, let productVersion = root["product_version"]?.string,
+            let schemaVersion = root["schema_version"]?.integer, let events = root["events"]?.integer,
+            let records = root["records"]?.integer, let deliveries = root["deliveries"]?.integer,
+            let lastTimetoken = root["last_timetoken"]?.string, let files = root["files"]?.elements
+        else { throw Self.unreadable("members are missing") }
+        self.created = created
+        self.productVersion = productVersion
+        self.schemaVersion = Int(schemaVersion)
+        self.events = Int(events)
+        self.records = Int(records)
+        self.deliveries = Int(deliveries)
+        self.lastTimetoken = lastTimetoken
+        self.files = []
+        for file in files { self.files.append(try Self.file(file)) }
+    }
+
+    private static func file(_ value: JSONValue) throws(BackupFailure) -> File {
+        guard let name = value["name"]?.string, let bytes = value["bytes"]?.integer,
+            let sha256 = value["sha256"]?.string
+        else { throw unreadable("a file lacks name, bytes or sha256") }
+        // A name that led elsewhere would have a restore write there.
+        guard name == DataDirectory.databaseName else { throw unreadable("'\(name)' is no file of a backup") }
+        return File(name: name, bytes: Int(bytes), sha256: sha256)
+    }
+
+    private static func unreadable(_ reason: String) -> BackupFailure {
+        BackupFailure("\(fileName) cannot be used: \(reason)")
+    }
+}
+
+/// Why there is no backup, or nothing restored from it; for the person who asked.
+public struct BackupFailure: Error, CustomStringConvertible, Sendable {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

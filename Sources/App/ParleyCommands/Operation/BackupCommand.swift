@@ -1,0 +1,94 @@
+import ArgumentParser
+import Gateway
+import JSON
+
+/// `parley backup`: a copy of a gateway's data, also while it runs.
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copy the data of a gateway, running or not, to a new directory.",
+        discussion: """
+            parley backup --data /var/lib/parley /backup/parley-monday
+
+            The copy is the data at one moment, and is verified after it was written. A key that seals stored secrets \
+            (secrets_key) and the settings are not part of it: keep those elsewhere.
+            """)
+
+    @Argument(help: "The directory to make.")
+    var out: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(name: .customLong("json"), help: "Print the manifest as JSON, for programs.")
+    var isJSON = false
+
+    func run() throws {
+        let data = try options.load().configuration.dataDirectory
+        let report = BackupReport(isJSON: isJSON)
+        let manifest = try report.following("backing up") { progress throws(BackupFailure) in
+            try Backup(of: data).write(to: out, progress: progress)
+        }
+        report.done(manifest, "backed up \(PlainText.safe(data)) to \(PlainText.safe(out))")
+    }
+}
+
+/// `parley restore`: a data directory from a backup.
+struct RestoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Make a data directory from a backup.",
+        discussion: """
+            parley restore /backup/parley-monday --data /var/lib/parley
+
+            The directory must be empty or not there. The backup is held against its checksums, and the result is \
+            verified before it can be used.
+            """)
+
+    @Argument(help: "The directory that 'parley backup' made.")
+    var backup: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(name: .customLong("json"), help: "Print the manifest as JSON, for programs.")
+    var isJSON = false
+
+    func run() throws {
+        let data = try options.load().configuration.dataDirectory
+        let report = BackupReport(isJSON: isJSON)
+        let manifest = try report.following("restoring") { progress throws(BackupFailure) in
+            try Restoring(backup, into: data).run(progress: progress)
+        }
+        report.done(manifest, "restored \(PlainText.safe(backup)) into \(PlainText.safe(data))")
+    }
+}
+
+/// What both say of their work.
+private struct BackupReport {
+    let isJSON: Bool
+    private let console = Surroundings.current.console
+
+    init(isJSON: Bool) { self.isJSON = isJSON }
+
+    /// Runs it with a bar on a terminal.
+    func following(
+        _ verb: String, _ work: ((BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest
+    ) throws(CommandFailure) -> BackupManifest {
+        var bar = ProgressBar(on: console.errors)
+        defer { bar.clear() }
+        do throws(BackupFailure) {
+            return try work { progress in
+                switch progress {
+                case .copying(let done, let total): bar.show(StepProgress(name: verb, done: done, total: total))
+                case .checking: bar.show(StepProgress(name: "checking the copy"))
+                case .hashing(let done, let total): bar.show(StepProgress(name: "hashing", done: done, total: total))
+                }
+            }
+        } catch { throw CommandFailure(error.description) }
+    }
+
+    func done(_ manifest: BackupManifest, _ sentence: String) {
+        if isJSON { return console.output.line(manifest.json.bytes) }
+        let megabytes = manifest.files.reduce(0) { $0 + $1.bytes } / 1_000_000
+        console.output.line(
+            "\(console.output.style.good("ok")): \(sentence): \(manifest.events) events, \(manifest.records) records, "
+                + "\(manifest.deliveries) deliveries, \(megabytes) MB, as of \(manifest.created)")
+    }
+}
