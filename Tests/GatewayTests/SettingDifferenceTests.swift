@@ -33,7 +33,8 @@ import Testing
 
     private static let others = [
         "listen": "127.0.0.1:9000", "public_url": "https://a.example", "webhook.verification": "echo",
-        "log_level": "error", "webhook.allow": "10.0.0.0/8",
+        "log_level": "error", "webhook.allow": "10.0.0.0/8", "otlp.endpoint": "https://a.example",
+        "otlp.headers": "a=b", "otlp.sample_ratio": "0.5", "log_format": "json",
     ]
 
     /// A number beside the default one, the other truth, or any text.

@@ -83,7 +83,12 @@ struct ParleyCommand: AsyncParsableCommand {
                     AppsCommand.self,
                 ]),
             CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),
-            CommandGroup(name: "Gateway", subcommands: [ServeCommand.self, ConfigCommand.self, LoadCommand.self]),
+            CommandGroup(
+                name: "Gateway",
+                subcommands: [
+                    ServeCommand.self, ConfigCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
+                    LoadCommand.self,
+                ]),
         ])
 }
 

@@ -1,0 +1,110 @@
+import ChatModel
+import Signing
+
+/// Until when the certificate holds.
+struct CertificateCheck {
+    let configuration: Configuration
+    let clock: WallClock
+
+    private static let soon: Duration = .seconds(14 * 86_400)
+
+    var findings: [Finding] {
+        guard !configuration.tlsCertificate.isEmpty else { return [] }
+        return [finding]
+    }
+
+    private var finding: Finding {
+        let path = configuration.tlsCertificate
+        let text: String
+        do throws(BackupFailure) {
+            text = String(decoding: try PlainFile(path).bytes(limit: 1024 * 1024), as: UTF8.self)
+            _ = try PlainFile(configuration.tlsKey).bytes(limit: 1024 * 1024)
+        } catch {
+            return Finding("certificate", .failure, error.description, advice: "name files this account can read")
+        }
+        guard let end = Self.end(ofPEM: text) else {
+            return Finding(
+                "certificate", .failure, "'\(path)' holds no certificate in PEM form",
+                advice: "give the certificate first, then those that signed it")
+        }
+        let day = String(end.timestamp.prefix(10))
+        guard end > clock.now else {
+            return Finding(
+                "certificate", .failure, "'\(path)' ended on \(day)",
+                advice: "renew it, then reload the settings (SIGHUP)")
+        }
+        guard end > clock.now.adding(Self.soon) else {
+            return Finding(
+                "certificate", .warning, "'\(path)' ends on \(day)",
+                advice: "renew it, then reload the settings (SIGHUP)")
+        }
+        return Finding("certificate", .ok, "holds until \(day)")
+    }
+
+    /// When the first certificate of the text ends.
+    static func end(ofPEM text: String) -> Timetoken? {
+        let marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
+        guard let begin = text.firstRange(of: marks.0), let end = text[begin.upperBound...].firstRange(of: marks.1),
+            let bytes = Base64.decode(
+                text[begin.upperBound..<end.lowerBound].filter { !$0.isWhitespace }.description)
+        else { return nil }
+        return DER.end(ofCertificate: bytes)
+    }
+}
+
+/// As much of X.509's encoding (RFC 5280, X.690) as leads to a certificate's end.
+private struct DER {
+    private var rest: ArraySlice<UInt8>
+
+    /// Certificate ::= { tbsCertificate { [0] version, serial, algorithm, issuer, validity { notBefore, notAfter } … } … }
+    static func end(ofCertificate bytes: [UInt8]) -> Timetoken? {
+        var file = DER(rest: bytes[...])
+        guard let certificate = file.next(), var outer = certificate.inside(0x30), let body = outer.next(),
+            var fields = body.inside(0x30), var field = fields.next()
+        else { return nil }
+        if field.tag == 0xA0 {
+            guard let serial = fields.next() else { return nil }
+            field = serial
+        }
+        // Behind the serial number: algorithm, issuer, validity.
+        guard fields.next() != nil, fields.next() != nil, let validity = fields.next(),
+            var moments = validity.inside(0x30), moments.next() != nil, let end = moments.next()
+        else { return nil }
+        return end.moment
+    }
+
+    struct Element {
+        let tag: UInt8
+        let content: ArraySlice<UInt8>
+
+        func inside(_ tag: UInt8) -> DER? { self.tag == tag ? DER(rest: content) : nil }
+
+        /// UTCTime `YYMMDDHHMMSSZ` or GeneralizedTime `YYYYMMDDHHMMSSZ`.
+        var moment: Timetoken? {
+            var digits = String(decoding: content, as: UTF8.self)
+            // RFC 5280, 4.1.2.5.1: two digits mean 1950 to 2049.
+            if tag == 0x17 { digits = (digits.prefix(2) < "50" ? "20" : "19") + digits }
+            guard digits.utf8.count == 15, digits.hasSuffix("Z"), digits.dropLast().allSatisfy(\.isNumber) else {
+                return nil
+            }
+            func part(_ from: Int, _ count: Int) -> String { String(digits.dropFirst(from).prefix(count)) }
+            return Timestamp.read(
+                "\(part(0, 4))-\(part(4, 2))-\(part(6, 2))T\(part(8, 2)):\(part(10, 2)):\(part(12, 2))Z")
+        }
+    }
+
+    mutating func next() -> Element? {
+        guard let tag = rest.popFirst(), let length = length(), length <= rest.count else { return nil }
+        defer { rest = rest.dropFirst(length) }
+        return Element(tag: tag, content: rest.prefix(length))
+    }
+
+    private mutating func length() -> Int? {
+        guard let first = rest.popFirst() else { return nil }
+        guard first >= 0x80 else { return Int(first) }
+        let count = Int(first & 0x7F)
+        guard (1...4).contains(count), rest.count >= count else { return nil }
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count).reduce(0) { $0 << 8 | Int($1) }
+    }
+}

@@ -1,0 +1,115 @@
+import Glibc
+import SQLiteEngine
+
+/// The data directory: whose it is, who may read it, how much room there is, and where it lies.
+struct DataCheck {
+    let path: String
+
+    var database: String { DataDirectory.database(in: path) }
+    var hasDatabase: Bool { PlainFile(database).exists }
+
+    /// Whether a gateway has the directory; nil where there is no database.
+    var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
+
+    /// Below it the log of a busy hour may not find room.
+    private static let littleRoom = 1_000_000_000
+    private static let noRoom = 50_000_000
+
+    var findings: [Finding] {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            guard errno == ENOENT else {
+                return [
+                    Finding(
+                        "data", .failure, "cannot look at '\(path)': \(String(cString: strerror(errno)))",
+                        advice: "run as the gateway's account or as the superuser")
+                ]
+            }
+            return [
+                Finding(
+                    "data", .warning, "there is no directory '\(path)'",
+                    advice: "the first start makes it; if there was one, name it by --data")
+            ]
+        }
+        return [access(status), room, fileSystem] + leftovers
+    }
+
+    private func access(_ directory: stat) -> Finding {
+        if directory.st_mode & 0o077 != 0 {
+            return Finding(
+                "data", .warning, "'\(path)' may be entered by other accounts of this machine",
+                advice: "the database holds keys and payloads: chmod 700 \(path)")
+        }
+        var file = stat()
+        if stat(database, &file) == 0, file.st_uid != directory.st_uid {
+            return Finding(
+                "data", .failure,
+                "'\(database)' belongs to account \(file.st_uid), its directory to \(directory.st_uid)",
+                advice: "give all of it to the gateway's account: chown -R \(directory.st_uid) \(path)")
+        }
+        let unreadable = [database, database + "-wal"].first {
+            var status = stat()
+            return stat($0, &status) == 0 && status.st_mode & 0o077 != 0
+        }
+        if let unreadable {
+            return Finding(
+                "data", .warning, "'\(unreadable)' may be read by others", advice: "chmod 600 \(unreadable)")
+        }
+        return Finding("data", .ok, "'\(path)' is the account's alone")
+    }
+
+    private var room: Finding {
+        guard let free = Folder(path).freeBytes else {
+            return Finding("room", .warning, "the system does not say how much room '\(path)' has")
+        }
+        let text = "\(free / 1_000_000) MB free"
+        let advice = "make room, or shorten how long events are kept; a full disk refuses emits (507)"
+        if free < Self.noRoom { return Finding("room", .failure, text, advice: advice) }
+        return free < Self.littleRoom ? Finding("room", .warning, text, advice: advice) : Finding("room", .ok, text)
+    }
+
+    /// Kinds that share a file between machines by other rules than the write-ahead log needs
+    /// (<https://www.sqlite.org/wal.html>: "all processes using a database must be on the same host").
+    private static let shared: Set<Substring> = [
+        "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "lustre", "ocfs2", "gfs2", "afs", "glusterfs", "beegfs",
+        "virtiofs",
+    ]
+    private static let volatile: Set<Substring> = ["tmpfs", "ramfs"]
+
+    private var fileSystem: Finding {
+        guard let kind = MountTable.current?.kind(of: path) else {
+            return Finding("filesystem", .ok, "the system does not say of which kind it is")
+        }
+        // "fuse.sshfs" and its like: what is behind them nobody knows.
+        if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
+            return Finding(
+                "filesystem", .failure, "'\(path)' lies on \(kind)",
+                advice: "a database with a write-ahead log needs a disk of this machine; move the directory")
+        }
+        if Self.volatile.contains(kind[...]) {
+            return Finding(
+                "filesystem", .warning, "'\(path)' lies in memory (\(kind))",
+                advice: "everything is lost with the machine; move the directory to a disk")
+        }
+        return Finding("filesystem", .ok, kind)
+    }
+
+    private var leftovers: [Finding] {
+        var findings: [Finding] = []
+        let folder = Folder(path)
+        if folder.file(DataDirectory.unfinishedName).exists {
+            findings.append(
+                Finding(
+                    "restore", .failure, "a restore into '\(path)' did not finish",
+                    advice: "empty the directory and restore again"))
+        }
+        let key = AdminKeyFile(in: path).path
+        if PlainFile(key).exists {
+            findings.append(
+                Finding(
+                    "admin_key", .warning, "the first admin key lies in '\(key)'",
+                    advice: "keep it somewhere safe, then remove the file"))
+        }
+        return findings
+    }
+}

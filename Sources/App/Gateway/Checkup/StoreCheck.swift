@@ -1,0 +1,82 @@
+import ChatModel
+import SQLiteEngine
+
+/// The database: whether it is whole, of a version this program knows, and what waits in it.
+struct StoreCheck {
+    let path: String
+    let clock: WallClock
+    let isThorough: Bool
+
+    /// Timetokens are reserved a second ahead; beyond that the clock must have stood later before.
+    private static let ahead: Duration = .seconds(10)
+
+    var findings: [Finding] {
+        let file = StoreFile(at: path)
+        do throws(SQLiteEngineFailure) {
+            let version = try file.schemaVersion()
+            guard version <= StoreFile.knownVersion else {
+                return [
+                    Finding(
+                        "schema", .failure,
+                        "the database has schema version \(version), this program knows up to \(StoreFile.knownVersion)",
+                        advice: "start the newer program that wrote it")
+                ]
+            }
+            var findings = [schema(version)]
+            if isThorough { findings.append(integrity(try file.faults(isThorough: false))) }
+            // Older tables have not everything that is asked below.
+            guard version == StoreFile.knownVersion else { return findings }
+            findings.append(numbering(try file.lastReserved()))
+            return findings + queue(try file.queue())
+        } catch {
+            return [
+                Finding(
+                    "database", .failure, error.description,
+                    advice: "run as the gateway's account; if the file is damaged, restore the last backup")
+            ]
+        }
+    }
+
+    private func schema(_ version: Int) -> Finding {
+        guard version < StoreFile.knownVersion else { return Finding("schema", .ok, "version \(version)") }
+        return Finding(
+            "schema", .ok, "version \(version); the next start brings it to \(StoreFile.knownVersion)",
+            advice: "there is no way back: make a backup before it")
+    }
+
+    private func integrity(_ faults: [String]) -> Finding {
+        guard !faults.isEmpty else { return Finding("integrity", .ok, "the database is whole") }
+        return Finding(
+            "integrity", .failure, "the database is damaged: \(faults.joined(separator: "; "))",
+            advice: "stop the gateway, keep a copy of the directory, and restore the last backup")
+    }
+
+    private func numbering(_ last: Timetoken) -> Finding {
+        let now = clock.now
+        guard last > now.adding(Self.ahead) else { return Finding("clock", .ok, now.timestamp) }
+        let seconds = (last.rawValue - now.rawValue) / Timetoken.ticksPerSecond
+        return Finding(
+            "clock", .warning,
+            "events are numbered \(seconds) s ahead of the clock, which must have stood later before",
+            advice: "set the clock (timedatectl); order is kept, but events have times of the future until then")
+    }
+
+    private func queue(_ queue: StoreQueue) -> [Finding] {
+        [Finding("deliveries", .ok, "\(queue.waiting) wait"), disabled(queue), dead(queue)]
+    }
+
+    private func disabled(_ queue: StoreQueue) -> Finding {
+        guard !queue.disabled.isEmpty else { return Finding("webhooks", .ok, "none is disabled") }
+        let names = queue.disabled.prefix(5).joined(separator: ", ") + (queue.disabled.count > 5 ? ", …" : "")
+        return Finding(
+            "webhooks", .warning, "\(queue.disabled.count) disabled: \(names)",
+            advice: "see why by 'parley webhooks get ID', mend the receiver, then 'parley webhooks enable ID'")
+    }
+
+    private func dead(_ queue: StoreQueue) -> Finding {
+        guard queue.dead > 0 else { return Finding("dead_letters", .ok, "none") }
+        return Finding(
+            "dead_letters", .warning, "\(queue.dead) deliveries were given up",
+            advice: "'parley deliveries list --status dead' shows them; retry or redrive them")
+    }
+}

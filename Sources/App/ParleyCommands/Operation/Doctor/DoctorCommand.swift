@@ -1,0 +1,85 @@
+import ArgumentParser
+import Gateway
+import JSON
+
+/// `parley doctor`: what is wrong with a gateway, running or not.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look at everything a gateway needs, and say what to do where something is wrong.",
+        discussion: """
+            parley doctor --config /etc/parley.yaml
+            parley doctor --data ./parley-data --quick
+
+            Run it on the gateway's machine, as its account or as the superuser, whether the gateway runs or not. \
+            It changes nothing. Exit code 1 says that something does not work.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Do not read the whole database for damage.")
+    var quick = false
+
+    @Flag(name: .customLong("json"), help: "Print JSON, one finding a line, for programs.")
+    var isJSON = false
+
+    func run() async throws {
+        let findings = await findings()
+        let output = Surroundings.current.console.output
+        for finding in findings {
+            if isJSON { output.line(finding.json.bytes) } else { finding.print(to: output) }
+        }
+        let failures = findings.count { $0.status == .failure }
+        guard failures == 0 else {
+            throw CommandFailure(failures == 1 ? "1 thing does not work" : "\(failures) things do not work")
+        }
+    }
+
+    private func findings() async -> [Finding] {
+        let loaded: LoadedConfiguration
+        do throws(CommandFailure) { loaded = try options.load() } catch {
+            return [
+                Finding(
+                    "settings", .failure, error.message,
+                    advice: "mend them, then look again: everything else depends on them")
+            ]
+        }
+        let checkup = Checkup(of: loaded.configuration, isThorough: !quick)
+        var findings = [settings(loaded)] + checkup.findings()
+        findings += await RunningGateway(configuration: loaded.configuration, isServed: checkup.isServed).findings()
+        return findings
+    }
+
+    private func settings(_ loaded: LoadedConfiguration) -> Finding {
+        let development =
+            loaded.configuration.isDevelopment ? ["dev mode: the keys are well known; drop --dev where it matters"] : []
+        let notes = development + loaded.warnings
+        guard !notes.isEmpty else { return Finding("settings", .ok, "valid") }
+        return Finding(
+            "settings", .warning, notes.joined(separator: "; "), advice: "'parley config print' shows every setting")
+    }
+}
+
+extension Finding {
+    fileprivate func print(to output: Sink) {
+        let mark =
+            switch status {
+            case .ok: output.style.good("ok     ")
+            case .warning: output.style.heading("warning")
+            case .failure: output.style.bad("failure")
+            }
+        output.line("\(mark)  \(output.style.name(check)): \(PlainText.safe(text))")
+        if let advice { output.line("         \(PlainText.safe(advice))") }
+    }
+
+    fileprivate var json: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("check", check)
+            writer.member("status", status.rawValue)
+            writer.member("text", text)
+            if let advice { writer.member("advice", advice) } else { writer.nullMember("advice") }
+            writer.endObject()
+        }
+    }
+}

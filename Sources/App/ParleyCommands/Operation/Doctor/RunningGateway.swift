@@ -1,0 +1,99 @@
+import Gateway
+import HTTPClient
+import JSON
+
+/// The gateway itself, if one runs with these settings: whether it answers, and what it says of its work.
+struct RunningGateway {
+    let configuration: Configuration
+    /// Whether a gateway has the data directory; nil where there is none to have.
+    let isServed: Bool?
+
+    /// A planner that works has looked at everything within moments.
+    private static let lateSeconds = 60.0
+
+    func findings() async -> [Finding] {
+        guard let url = configuration.localURL else {
+            return [Finding("gateway", .ok, "'listen' leaves the port to the system, so none was looked for")]
+        }
+        let client: Client
+        do {
+            client = try Client(
+                options: ClientOptions(
+                    userAgent: "parley-doctor/\(ParleyProgram.version)", responseLimitBytes: 16 * 1024 * 1024,
+                    keptResponseBytes: 16 * 1024 * 1024, totalTimeout: .seconds(10), addressGuard: .disabled,
+                    caFile: configuration.tlsCertificate.isEmpty ? nil : configuration.tlsCertificate))
+        } catch { return [Finding("gateway", .failure, "the HTTP client cannot start: \(error.message)")] }
+        let ready = await client.send(OutboundRequest(method: "GET", url: url + "/readyz"))
+        var findings = [answer(ready, at: url)]
+        if ready.status != nil {
+            let metrics = await client.send(OutboundRequest(method: "GET", url: url + "/metrics"))
+            if metrics.status == 200 { findings += work(MetricsText(String(decoding: metrics.body, as: UTF8.self))) }
+        }
+        await client.shutdown()
+        return findings
+    }
+
+    private func answer(_ result: OutboundResult, at url: String) -> Finding {
+        guard let status = result.status else { return silence(result, at: url) }
+        if status == 200 {
+            guard isServed == false else { return Finding("gateway", .ok, "ready at \(url)") }
+            return Finding(
+                "gateway", .failure, "what is ready at \(url) does not use '\(configuration.dataDirectory)'",
+                advice: "name its settings and data directory, or stop it before you start another one there")
+        }
+        let reason = (try? JSONDocument(result.body).root)?["detail"]?.string
+        return Finding(
+            "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "and says nothing")",
+            advice: reason == nil ? "another program seems to listen there: change 'listen'" : "its log says more")
+    }
+
+    private func silence(_ result: OutboundResult, at url: String) -> Finding {
+        let isRefused = result.failure?.reason == .connectRefused
+        if result.failure?.reason == .tls, isServed == true {
+            return Finding("gateway", .ok, "answers at \(url), with a certificate for another host")
+        }
+        if isServed == true {
+            return Finding(
+                "gateway", .failure, "a gateway has '\(configuration.dataDirectory)', but none answers at \(url)",
+                advice: "compare the settings with those it was started with; its log says 'listening on'")
+        }
+        guard !isRefused else { return Finding("gateway", .ok, "none runs; \(url) is free") }
+        return Finding(
+            "gateway", .failure, "\(url) cannot be reached: \(result.failure.map { "\($0.reason)" } ?? "no answer")",
+            advice: "another program may listen there without answering: change 'listen'")
+    }
+
+    private func work(_ metrics: MetricsText) -> [Finding] {
+        let lag = metrics.value("parley_webhook_planner_lag_seconds") ?? 0
+        let open = Int(metrics.value("parley_webhooks_circuit_open") ?? 0)
+        return [
+            lag < Self.lateSeconds
+                ? Finding("planner", .ok, "every event was looked at")
+                : Finding(
+                    "planner", .warning, "webhooks are planned \(Int(lag)) s late",
+                    advice: "the log says 'planning failed' with the reason; else the machine is too busy"),
+            open == 0
+                ? Finding("circuits", .ok, "no receiver is given a rest")
+                : Finding(
+                    "circuits", .warning, "\(open) receivers fail so often that they are given a rest",
+                    advice: "'parley webhooks list' shows which; their attempts are made again by themselves"),
+        ]
+    }
+}
+
+/// The largest value of each metric, in the text form of Prometheus.
+struct MetricsText {
+    private var values: [String: Double] = [:]
+
+    init(_ text: String) {
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else {
+                continue
+            }
+            let name = String(line[..<space].prefix { $0 != "{" })
+            values[name] = max(values[name] ?? value, value)
+        }
+    }
+
+    func value(_ name: String) -> Double? { values[name] }
+}
