@@ -93,6 +93,8 @@ bench: build
 	@Benchmarks/webhooks/run $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
 	@Benchmarks/chat/run $(BINARY)
+	@Benchmarks/start/run $(BINARY)
+	@Benchmarks/backup/run $(BINARY)
 
 dependencies:
 	@scripts/install-dependencies
