@@ -252,6 +252,10 @@ def test_types_and_keys_are_made_and_a_schema_is_checked_before_it_is_added(page
     pages.press("Done", "dialog")
     pages.text("reader")
     assert gateway.call("GET", "/v1/streams", key=key).status_code == 200
+    pages.wait.until(lambda _: pages.find("[name=demand_tokens]")).click()
+    pages.press("Save")
+    pages.text("Saved.", "#notices")
+    assert gateway.call("GET", "/v1/apps/demo").json()["demand_tokens"] is True
 
 
 def test_a_source_is_tried_out(pages, gateway, moody):

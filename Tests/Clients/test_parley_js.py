@@ -137,10 +137,17 @@ def test_when_the_tab_with_the_stream_goes_another_takes_it_up(tabs):
         assert tabs.heard(tab, 3) == [1, 2, 3]
 
 
-def test_tabs_may_keep_to_themselves(tabs):
-    for _ in range(2):
-        tabs.open({"share": False})
+NO_LOCKS = SIGN_IN + ".then(() => Object.defineProperty(navigator, 'locks', { value: undefined }))"
+
+
+@pytest.mark.parametrize("options, setup", [({"share": False}, SIGN_IN), ({}, NO_LOCKS)], ids=["asked", "without locks"])
+def test_tabs_may_keep_to_themselves(tabs, options, setup):
+    one, other = (tabs.open(options, setup) for _ in range(2))
     assert len(tabs.streams()) == 2
+    tabs.gateway.emit("orders", 1)
+    assert tabs.heard(one, 1) == tabs.heard(other, 1) == [1]
+    tabs.run(one, "chat.close()")
+    tabs.wait_streams(lambda streams: len(streams) == 1)
 
 
 def test_a_page_begins_where_it_was(tabs):
