@@ -92,7 +92,7 @@ import Testing
             let quota = #"{"event_quota":{"quantity":5,"window_seconds":86400}}"#
             #expect(await api.call(.patch, "/v1/apps/\(id)", quota, key: own).status == 403)
             #expect(await api.call(.patch, "/v1/apps/\(id)", quota)["event_quota"]?["quantity"]?.integer == 5)
-            #expect(await api.call(.patch, "/v1/apps/\(id)", #"{"demand_tokens":true}"#).status == 404)
+            #expect(await api.call(.patch, "/v1/apps/\(id)", #"{"demand_tokens":true}"#).status == 403)
             #expect(await api.call(.patch, "/v1/apps/\(id)", #"{"demand_tokens":true}"#, key: own).status == 200)
         }
     }

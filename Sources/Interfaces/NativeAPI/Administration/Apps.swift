@@ -95,7 +95,7 @@ extension NativeAPI {
         let isDemanded = try fields.boolean("demand_tokens")
         guard isRequired != nil || isDemanded != nil else { return }
         guard space == caller.space else {
-            throw ChatError(.notFound, "no such app, or not the credential's own")
+            throw ChatError(.forbidden, "only the app's own admins decide about its types and tokens")
         }
         if let isRequired { try await service.chat(for: caller).setRequiresDeclaredTypes(isRequired) }
         if let isDemanded { try await service.keyring.setDemandsTokens(isDemanded, by: caller) }
