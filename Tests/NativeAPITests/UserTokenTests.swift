@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import HTTPServer
 import JSON
 import Signing
@@ -93,7 +94,8 @@ import Testing
             (#"{"iss":"default","aud":"https://gw.example","exp":1732419999}"#, "sub"),
             (#"{"iss":"default","aud":"https://gw.example","sub":"ana"}"#, "exp"),
             (#"{"iss":"default","aud":"https://gw.example","sub":"ana","exp":"soon"}"#, "exp"),
-            (claims(#","scope":"everything""#), "scope"), (claims(#","scope":["read"]"#), "scope"),
+            (claims(#","scope":"everything""#), "scope"), (claims(#","scope":"read admin""#), "scope"),
+            (claims(#","scope":["read"]"#), "scope"),
             (claims(#","channels":[]"#), "channels"), (claims(#","channels":"a""#), "channels"),
             (claims(#","nbf":1732419999"#), "nbf"),
             (#"{"iss":"default","sub":"ana","exp":1732419999}"#, "aud"),
@@ -121,13 +123,48 @@ import Testing
             let token = try #require(answer["token"]?.string)
             #expect(await api.call(.get, "/v1/channels/a.b/events", key: token).status == 200)
             #expect(await api.call(.get, "/v1/channels/a.c/events", key: token).status == 403)
-            for refused in [#"{"user":"ana","scopes":["manage"]}"#, #"{"user":"ana","channels":["b"]}"#] {
-                #expect(await api.call(.post, "/v1/tokens", refused, key: key).status == 403)
+            let refused = [
+                (#"{"user":"ana","scopes":["manage"]}"#, 400), (#"{"user":"ana","channels":["b"]}"#, 403),
+            ]
+            for (body, status) in refused {
+                #expect(await api.call(.post, "/v1/tokens", body, key: key).status == status)
             }
             #expect(await api.call(.post, "/v1/tokens", #"{"user":"bob"}"#, key: token).status == 403)
             let id = try #require(made["id"]?.string)
             #expect(await api.call(.delete, "/v1/keys/\(id)").status == 204)
             #expect(await api.call(.get, "/v1/channels/a.b/events", key: token).code == "credential_invalid")
+        }
+    }
+
+    @Test("show nothing of what lies in channels of others, whatever groups, drafts or subscriptions are asked")
+    func others() async throws {
+        try await APIFixture.run { api in
+            let member = #"{"id":"crew","kind":"group","users":["ben"]}"#
+            #expect(await api.call(.post, "/v1/channels", member).status == 201)
+            let event = #"{"type":"note","data":{"secret":"word"}}"#
+            #expect(await api.call(.post, "/v1/channels/crew/events", event).status == 201)
+            let token = Self.token(Self.claims(user: "mallory"))
+            let draft = await api.call(.post, "/v1/event-types/note/infer", "{}", key: token)
+            #expect(draft.status == 403)
+            let caller = try api.api.caller(
+                of: Request(.get, "/", headers: Headers([("Authorization", "Bearer " + token)])))
+            let chat = api.service.chat(for: caller)
+            let asked = try chat.selection(channels: ["*"])
+            let groups = FollowedGroups(names: ["none"], channels: ["*"], version: 0)
+            for selection in [asked, try await chat.selection(of: groups, like: asked)] {
+                var catchUp = chat.catchUp(selection, after: .zero, upTo: try await chat.watermark())
+                #expect(try await catchUp.nextPage(limit: 50).contains { $0.channel.name == "crew" } == false)
+            }
+        }
+    }
+
+    @Test("say when they end")
+    func told() async throws {
+        try await APIFixture.run { api in
+            let end = api.service.clock.now.adding(.seconds(300))
+            let key = try await api.key([.read], expires: end)
+            let made = await api.call(.post, "/v1/tokens", #"{"user":"ana"}"#, key: key)
+            #expect(made["expires_at"]?.string == end.timestamp)
         }
     }
 

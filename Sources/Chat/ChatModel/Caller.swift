@@ -103,4 +103,11 @@ extension Caller {
             throw ChatError(.forbidden, "this credential does not reach type '\(type)'")
         }
     }
+
+    /// For what shows or holds events of all channels alike: no place in a channel is asked for there.
+    ///
+    /// - Throws: `.forbidden` to a credential of one user.
+    public func demandNoUser() throws(ChatError) {
+        guard user == nil else { throw ChatError(.forbidden, "this needs an API key, not a user's credential") }
+    }
 }

@@ -3394,7 +3394,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("parley.js", tag: "30a98dac58bbe96c", text: #"""
+        SiteFile("parley.js", tag: "af78bb021c619fd8", text: #"""
             // parley.js: follows a Parley gateway from a browser, by one stream for all tabs of a site. docs/browsers.md tells how.
             //
             // Every tab has a `Parley`, which says what it wants to hear. One `Hub` (parley-hub.js) for all of them holds the stream:
@@ -3439,6 +3439,8 @@ extension SiteFile {
                 this.#options = { ...options, url: String(options.url ?? new URL(import.meta.url).origin).replace(/\/$/, "") };
                 this.#wish = wishOf(options);
                 this.cursor = options.cursor ?? null;
+                // The stream of the other tabs may stand further back.
+                this.#skip = this.cursor;
                 this.#connect();
               }
 

@@ -32,7 +32,8 @@ extension ChatAccess {
         where caller.reaches(channel: name) {
             channels.names.insert(ExactText(name))
         }
-        let selection = Selection(channels: channels, types: other.types, filter: other.filter)
+        let selection = Selection(
+            channels: channels, types: other.types, filter: other.filter, isOfUser: other.isOfUser)
         guard let viewer = other.viewer else { return selection }
         return try await self.selection(selection, heardBy: viewer.user, on: viewer.device)
     }

@@ -49,7 +49,9 @@ extension AuditEntry {
         id = Self.id(now) + String(number, radix: 36)
         at = now
         self.deed = deed
-        self.resource = (resource ?? deed.resource).map { String($0.prefix(Self.textBytes)) }
+        self.resource = (resource ?? deed.resource).map {
+            String(decoding: $0.utf8.prefix(Self.textBytes), as: UTF8.self)
+        }
         self.refusal = refusal
     }
 

@@ -11,6 +11,10 @@ extension ChatAccess {
     @discardableResult
     public func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
+            // A repeat is not counted once more.
+            if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
+                return outcome(of: earlier, asking: emissions)
+            }
             let drafts = try drafts(of: emissions)
             // Asked here: an app whose channels hold nobody back should not wait for anything.
             guard isHeldBack else { return try await emit(admitted: drafts, claim: claim) }

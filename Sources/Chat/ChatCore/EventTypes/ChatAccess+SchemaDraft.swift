@@ -22,12 +22,14 @@ extension ChatAccess {
     /// - Parameters:
     ///   - count: 1 to `draftEventsMost`; fewer are taken when there are fewer, or when they are rare among others.
     ///   - closesObjects: whether members that appeared in no event are refused.
-    /// - Throws: `.forbidden` without `read`; `.notFound` when there is no such event; what `EventLog.events` throws.
+    /// - Throws: `.forbidden` without `read`, and to a user's own credential; `.notFound` when there is no such event; what `EventLog.events` throws.
     public func draftSchema(
         of name: String, last count: Int, closesObjects: Bool = false
     ) async throws(ChatError) -> SchemaDraft {
         try caller.demand(.read)
         try caller.demand(type: name)
+        // A draft shows values of whatever channels there are.
+        try caller.demandNoUser()
         guard (1...Self.draftEventsMost).contains(count) else {
             throw ChatError(.malformed, "a draft is drawn from 1 to \(Self.draftEventsMost) events")
         }

@@ -33,6 +33,7 @@ extension ChatAccess {
         do throws(ChatError) {
             if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [emission]) }
             let post = try await tied(emission, ties)
+            if let meters = caller.meters { try meters.admit(events: 1, at: service.clock.now) }
             let decided = try await decide(post.keys) { situation throws(ChatError) in
                 var decision = try self.posting(post, situation)
                 decision.claim = claim

@@ -45,7 +45,9 @@ public struct Selection: Sendable {
     /// hear, names what those in the channel do, and neither what is for one user alone.
     public var isOfUser: Bool { parts.isOfUser }
 
-    /// - Parameter types: empty means every type.
+    /// - Parameters:
+    ///   - types: empty means every type.
+    ///   - isOfUser: goes with a selection that is made of another: without it, it would hear what that one does not.
     public init(
         channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil,
         isOfUser: Bool = false
@@ -57,7 +59,7 @@ public struct Selection: Sendable {
 
     /// The same, as somebody hears it.
     public func heard(by viewer: Viewer) -> Selection {
-        Selection(channels: channels, types: types, filter: filter, viewer: viewer)
+        Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
 
     /// Whether the event is wanted. Events for webhooks only are nobody's here (`events.md` 4).

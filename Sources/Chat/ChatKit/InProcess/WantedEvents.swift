@@ -31,7 +31,8 @@ struct WantedEvents: Sendable {
             // No channels beside the groups means none, and not all.
             var channels = asked.channels.isEmpty ? ChannelSet(space: chat.space) : selection.channels
             channels.names.formUnion(try await chat.groupChannels(asked.groups).map { ExactText($0) })
-            selection = Selection(channels: channels, types: selection.types, filter: filter)
+            selection = Selection(
+                channels: channels, types: selection.types, filter: filter, isOfUser: selection.isOfUser)
         }
         guard let device else { return selection }
         return try await chat.selection(selection, heardBy: device.user.name, on: device.id)

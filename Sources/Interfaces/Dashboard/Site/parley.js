@@ -42,6 +42,8 @@ export class Parley extends EventTarget {
     this.#options = { ...options, url: String(options.url ?? new URL(import.meta.url).origin).replace(/\/$/, "") };
     this.#wish = wishOf(options);
     this.cursor = options.cursor ?? null;
+    // The stream of the other tabs may stand further back.
+    this.#skip = this.cursor;
     this.#connect();
   }
 

@@ -54,7 +54,8 @@ extension NativeAPI {
         let body = JSONText { writer in
             writer.beginObject()
             app.printMembers(to: &writer)
-            if isOwn { app.printSecrets(to: &writer) }
+            // With the secret one signs for every channel: who reaches some of them alone is not shown it.
+            if isOwn, caller.channels.contains(.all), caller.types.contains(.all) { app.printSecrets(to: &writer) }
             writer.endObject()
         }
         return .json(body.bytes, headers: [Self.noStore])
@@ -72,15 +73,17 @@ extension NativeAPI {
         let fields = try Fields(
             request.body.bytes, limits: limits,
             known: ["require_declared_types", "demand_tokens", "retention_hours"] + RatePolicies.memberNames)
+        // Everything is asked before anything is changed.
+        let rates =
+            RatePolicies.memberNames.contains(where: fields.has)
+            ? try RatePolicies(fields, former: former.rates) : nil
+        if rates != nil { try demandOperator(caller) }
         try await patchOwn(space, fields, caller)
         if fields.has("retention_hours") {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
             try await service.setRetention(hours.map { .seconds($0 * 3600) }, of: space, by: caller)
         }
-        if RatePolicies.memberNames.contains(where: fields.has) {
-            let rates = try RatePolicies(fields, former: former.rates)
-            try await service.keyring.setRates(rates, ofApp: space, by: caller)
-        }
+        if let rates { try await service.keyring.setRates(rates, ofApp: space, by: caller) }
         guard let app = service.keyring.app(space) else { throw ChatError(.notFound, "no such app") }
         return .json(
             JSONText { writer in

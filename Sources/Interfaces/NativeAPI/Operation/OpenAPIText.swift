@@ -1453,8 +1453,8 @@ enum OpenAPIText {
                 A JWT for a browser or an app in a user's hands: it speaks for that user alone, may do at most what the API key it
                 was made with may do now, and ends with that key. Signed with the app's `secret_key` (HS256); a program that has
                 the secret can sign such tokens itself, with the claims `iss` (the app's id), `sub` (the user) and `exp`, and as it
-                likes `nbf`, `scope` (words with spaces between; default `read`), `channels` and `types`. Where the gateway has a
-                public address, `aud` must be that. Needs an API key, and each scope that it hands on.
+                likes `nbf`, `scope` (`read`, `emit`, or both with a space between; default `read`), `channels` and `types`. Where
+                the gateway has a public address, `aud` must be that; where it has none, there must be no `aud`. Needs an API key, and each scope that it hands on.
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/NewToken'}}}}
               responses:
                 '201':
@@ -5110,7 +5110,7 @@ enum OpenAPIText {
               additionalProperties: false
               properties:
                 user: {$ref: '#/components/schemas/UserName'}
-                scopes: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Scope'}, default: [read]}
+                scopes: {type: array, minItems: 1, items: {type: string, enum: [read, emit]}, default: [read]}
                 channels: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, description: 'Left out: all that the key reaches.'}
                 types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}, description: 'Left out: all that the key reaches.'}
                 expires_in_seconds: {type: integer, minimum: 1, maximum: 2592000, default: 3600}

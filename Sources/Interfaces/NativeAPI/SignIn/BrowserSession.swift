@@ -58,9 +58,12 @@ extension BrowserSession {
     private static func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-parley" : "parley" }
 
     /// The value of a request's session cookie.
-    static func cookie(in headers: Headers) -> String? {
-        for isSecure in [true, false] {
-            let prefix = cookieName(isSecure: isSecure) + "="
+    ///
+    /// - Parameter isSecure: the way is known to be encrypted: then a cookie under the other name is none of ours, and
+    ///   another host of the domain may have set it.
+    static func cookie(in headers: Headers, isSecure: Bool) -> String? {
+        for name in isSecure ? [cookieName(isSecure: true)] : [true, false].map(cookieName) {
+            let prefix = name + "="
             for field in headers[all: "Cookie"] {
                 for pair in field.split(separator: ";") {
                     let pair = pair.drop(while: { $0 == " " })

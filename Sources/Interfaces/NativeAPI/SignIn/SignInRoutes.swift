@@ -37,7 +37,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         // Nobody signed in is no failure: a page asks whether somebody is.
         let nobody = Response.empty(headers: [Self.noStore])
-        guard request.headers.contains("Authorization") || BrowserSession.cookie(in: request.headers) != nil else {
+        guard request.headers.contains("Authorization") || sessionCookie(of: request) != nil else {
             return nobody
         }
         let caller: Caller
@@ -101,13 +101,17 @@ extension NativeAPI {
 // MARK: - Requests with the cookie
 
 extension NativeAPI {
+    private func sessionCookie(of request: Request) -> String? {
+        BrowserSession.cookie(in: request.headers, isSecure: request.isSecure || publicURL.hasPrefix("https://"))
+    }
+
     /// Who asks by the cookie; nil without one.
     ///
     /// Pages of other origins get no answer to read from this gateway, for it never says that credentials are allowed
     /// (CORS); but without this look they could still send something that is obeyed: `SameSite` takes other ports of this
     /// machine, and other hosts of the domain, for the same site.
     func signedInCaller(of request: Request) throws(ChatError) -> Caller? {
-        guard let text = BrowserSession.cookie(in: request.headers) else { return nil }
+        guard let text = sessionCookie(of: request) else { return nil }
         switch RequestOrigin(request, publicURL: publicURL) {
         case .own: break
         case .nobody where request.isSafe: break

@@ -25,6 +25,8 @@ actor LiveStreams {
     var roll = StreamRoll()
     /// By whose they are, those of no user left out.
     var userStreams: [UserID: Set<UInt64>] = [:]
+    /// How many feeds of users' credentials name a channel.
+    var namedByUsers: [ChannelID: Int] = [:]
     private var lastSequence: UInt64 = 0
     private var feeds: [FeedKey: StreamFeed] = [:]
     /// Device feeds that hold numbers back until the next beat.
@@ -80,6 +82,10 @@ actor LiveStreams {
         service.keyring.observe { [weak self] key in
             guard let self else { return }
             loop.post { self.assumeIsolated { $0.credentialChanged(key) } }
+        }
+        service.keyring.observeApps { [weak self] space in
+            guard let self else { return }
+            loop.post { self.assumeIsolated { $0.recheck(after: 0) { $0.owner.key.space == space } } }
         }
     }
 
@@ -186,9 +192,21 @@ extension LiveStreams {
     /// The feed of a selection with one stream more; from now on it has everything above the hub's position.
     func enterFeed(_ selection: Selection, _ format: StreamFormat, isChunked: Bool) -> StreamFeed {
         let key = FeedKey(selection: selection, format: format, isChunked: isChunked)
-        let feed = feeds[key] ?? makeFeed(key)
+        let known = feeds[key]
+        let feed = known ?? makeFeed(key)
+        if known == nil { noteNames(of: selection, 1) }
         feed.enter()
         return feed
+    }
+
+    /// Counts the feeds of users' credentials by the channels they name.
+    private func noteNames(of selection: Selection, _ change: Int) {
+        guard selection.isOfUser else { return }
+        for name in selection.channels.names {
+            let channel = ChannelID(name.text, in: selection.channels.space)
+            let count = (namedByUsers[channel] ?? 0) + change
+            namedByUsers[channel] = count > 0 ? count : nil
+        }
     }
 
     private func makeFeed(_ key: FeedKey) -> StreamFeed {
@@ -210,6 +228,7 @@ extension LiveStreams {
     /// One stream less; a feed goes at once with its last.
     func leaveFeed(_ feed: StreamFeed) {
         guard feed.leave() else { return }
+        noteNames(of: feed.selection, -1)
         feeds[FeedKey(selection: feed.selection, format: feed.format, isChunked: feed.log.isChunked)] = nil
         service.hub.assumeIsolated { $0.detach(feed, from: feed.selection) }
         counters.appended += feed.assumeIsolated { $0.appended }

@@ -84,11 +84,11 @@ extension LiveStreams {
     fileprivate func askAgain(onChannel channel: ChannelID) {
         polls.assumeIsolated { polls in
             polls.finish { order in
-                order.caller.user.map { user in
-                    Self.isConcerned(order.caller, order.selection, UserID(user, in: channel.space), channel.name)
-                } ?? false
+                guard order.selection.isOfUser, let user = order.caller.user else { return false }
+                return Self.isConcerned(order.caller, order.selection, UserID(user, in: channel.space), channel.name)
             }
         }
+        guard namedByUsers[channel] != nil else { return }
         for user in userStreams.keys where user.space == channel.space {
             for stream in streams(of: user)
             where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel.name) {

@@ -105,7 +105,10 @@ extension LiveStreams {
             stream.groups = nil
             groupStreams.remove(stream.sequence)
         }
-        if selection != stream.feed.selection { move(stream, to: selection) }
+        if selection != stream.feed.selection {
+            move(stream, to: selection)
+            askAgain(of: stream)
+        }
         return report(stream)
     }
 

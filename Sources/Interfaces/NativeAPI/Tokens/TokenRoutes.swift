@@ -13,6 +13,9 @@ extension NativeAPI {
         let user = try fields.required("user", try fields.string("user"))
         try Names.check(user: user)
         let scopes = try askedScopes(fields) ?? [.read]
+        guard scopes.isSubset(of: UserToken.possible) else {
+            throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; the rest takes an API key")
+        }
         for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
         let expires = service.clock.now.adding(try lifetime(fields))
         let token = UserToken(
@@ -22,7 +25,7 @@ extension NativeAPI {
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("token", text)
-            writer.member("expires_at", expires.timestamp)
+            writer.member("expires_at", token.expires.timestamp)
             writer.endObject()
         }
         return .json(body.bytes, status: 201, headers: [Self.noStore])

@@ -20,6 +20,7 @@ final class UserTokens: Sendable {
     }
 
     private static let remembered = 10_000
+    private static let rememberedBytes = 2048
     /// How long a token made here may hold at most, and how long it does when nothing is asked.
     static let longestLife: Duration = .seconds(30 * 24 * 3600)
     static let usualLife: Duration = .seconds(3600)
@@ -43,7 +44,8 @@ final class UserTokens: Sendable {
         if let found = known.withLock({ $0.value(of: digest) }), isStillSigned(found) { return try caller(found) }
         guard let token = WebToken(text) else { return nil }
         let found = try check(token)
-        known.withLock { $0.insert(found, for: digest) }
+        // Many long ones would take much memory; they are rare, and checked each time.
+        if text.utf8.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
         return try caller(found)
     }
 
@@ -107,8 +109,11 @@ final class UserTokens: Sendable {
 
     /// Who is meant for another service is not let in here; once the world knows our address, tokens name it.
     private func check(audience: [String]) throws(ChatError) {
-        if publicURL.isEmpty || audience.contains(publicURL) { return }
-        throw Self.refusal("'aud' must be '\(publicURL)'")
+        guard !publicURL.isEmpty else {
+            if audience.isEmpty { return }
+            throw Self.refusal("'aud' names a service, and this gateway has no 'public_url' to be named by")
+        }
+        guard audience.contains(publicURL) else { throw Self.refusal("'aud' must be '\(publicURL)'") }
     }
 
     static let unknown = ChatError(

@@ -119,6 +119,7 @@ extension Subscriptions {
 
     private func readable(_ id: String, _ caller: Caller) throws(ChatError) -> Subscription {
         try caller.demand(.read)
+        try caller.demandNoUser()
         let endpoint = EndpointID(id, in: caller.space)
         guard let subscription = registry.snapshot.withLock({ $0.subscription(endpoint) }) else { throw Self.unknown }
         try registry.demandReach(of: subscription.settings.selection, by: caller)
