@@ -95,6 +95,7 @@ bench: build
 	@Benchmarks/chat/run $(BINARY)
 	@Benchmarks/start/run $(BINARY)
 	@Benchmarks/backup/run $(BINARY)
+	@Benchmarks/pubnub/run $(BINARY)
 
 dependencies:
 	@scripts/install-dependencies

@@ -1,10 +1,15 @@
 """What holds on PubNub's wire under load: every subscriber sees the stored sequence, and who is there adds up."""
 
 import json
+import os
 import threading
 import time
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
+import pytest
 import requests
 
 CHANNELS = [f"load.{number}" for number in range(4)]
@@ -124,3 +129,28 @@ def test_who_is_there_adds_up(gateway):
     assert seen == 2 * 6 * len(users) and not there
     here = watcher.get("/v2/presence/sub-key/demo/channel/busy")
     assert (here["occupancy"], here["uuids"]) == (0, [])
+
+
+@pytest.fixture
+def bench():
+    """The readers of the benchmark, which hold every answer against what was published."""
+    return SourceFileLoader("pubnub_bench", str(Path(__file__).parents[2] / "Benchmarks/pubnub/run")).load_module()
+
+
+def target(gateway):
+    pid = gateway.process.pid
+    ticks = os.sysconf("SC_CLK_TCK")
+    return SimpleNamespace(
+        port=int(gateway.url.rpartition(":")[2]), pid=pid,
+        cpu=lambda: sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / ticks)
+
+
+@pytest.mark.parametrize("kind", ["PubNub's poll", "PubNub's poll, present"])
+def test_hundreds_of_polls_lose_and_repeat_nothing(gateway, bench, kind):
+    bench.spread(target(gateway), bench.KINDS[kind], 300, 3000)
+    bench.together(target(gateway), bench.KINDS[kind], 300, 5)
+
+
+@pytest.mark.parametrize("resetting", [False, True])
+def test_clients_that_vanish_are_noticed(gateway, bench, resetting):
+    assert bench.vanish(target(gateway), resetting, count=100) < 5

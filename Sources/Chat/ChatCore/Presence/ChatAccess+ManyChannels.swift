@@ -40,11 +40,6 @@ extension ChatAccess {
         }
     }
 
-    /// A poll that held a user is over: the user stays for so long, unless the next one comes.
-    public func conclude(_ holder: HolderID, lasting duration: Duration) {
-        tracker.concluded(holder, lasting: Self.bounded(duration))
-    }
-
     /// The user leaves all of these channels.
     public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
         var seats: [Seat] = []

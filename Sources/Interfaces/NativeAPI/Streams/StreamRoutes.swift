@@ -147,7 +147,7 @@ private struct NativePollVoice: PollVoice {
 }
 
 extension HolderID {
-    fileprivate static func ofPoll() -> HolderID { HolderID(SystemRandomSource().token(prefix: "poll_", bytes: 12)) }
+    fileprivate static func ofPoll() -> HolderID { HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9)) }
 }
 
 extension LiveStreams {

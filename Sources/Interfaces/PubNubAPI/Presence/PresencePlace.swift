@@ -47,7 +47,7 @@ extension WireRequest {
     /// For how long a sign of life is good.
     func heartbeat(_ limits: Limits) -> Duration {
         guard let seconds = self["heartbeat"].flatMap({ Int($0) }), seconds > 0 else { return limits.presenceAge }
-        return .seconds(min(seconds, 86_400))
+        return .seconds(min(max(seconds, 2), 86_400))
     }
 
     /// - Throws: `missingUser`: some calls mean nothing without one.

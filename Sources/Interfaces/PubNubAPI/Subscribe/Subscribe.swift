@@ -17,23 +17,23 @@ extension PubNubAPI {
                 try await chat.appear(
                     user, onAll: wanted.place.channels, for: wanted.lasting, showing: wanted.states)
             }
-            return SubscribePrint.answer(PollBatch([], limit: 1, upTo: position), to: wanted)
+            return SubscribePrint.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
         // A cursor that is older counts as that old, and one beyond the log as the log's end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = min(max(wanted.cursor, oldest), try await chat.watermark())
-        let voice = SubscribeVoice(wanted: wanted, print: print, chat: chat)
+        let voice = SubscribeVoice(wanted, print: print, service)
         var order = PollOrder(
-            caller: keyset.caller, selection: wanted.selection, limit: Self.itemsMost, after: position,
+            caller: keyset.caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
             hold: limits.pubnubPollHold, voice: voice)
         order.groups = wanted.groups
         do {
-            if let user = wanted.user, !wanted.place.channels.isEmpty {
+            if let user = wanted.user, let holder = voice.holder {
                 try await chat.appear(
-                    user, onAll: wanted.place.channels, for: wanted.lasting, by: voice.holder, showing: wanted.states)
+                    user, onAll: wanted.place.channels, for: wanted.lasting, by: holder, showing: wanted.states)
             }
             switch try await polls.follow(order, in: chat) {
-            case .now(let batch): return SubscribePrint.answer(batch, to: wanted)
+            case .now(let batch): return SubscribePrint.answer(batch, to: wanted.subscriber)
             case .later(let opening): return .late(opening)
             }
         } catch {
@@ -46,29 +46,40 @@ extension PubNubAPI {
     private static let itemsMost = 100
 }
 
-/// How this wire speaks to those who wait.
-private struct SubscribeVoice: PollVoice {
-    let wanted: SubscribeRequest
-    let print: SubscribePrint
-    let chat: ChatAccess
-    /// Holds the user while the poll waits.
-    let holder = HolderID(SystemRandomSource().token(prefix: "poll_", bytes: 12))
+/// How this wire speaks to those who wait. Holds what is needed for that and no more of the request.
+private final class SubscribeVoice: PollVoice {
+    private let reader: Subscriber
+    private let print: SubscribePrint
+    private let service: ChatService
+    private let lasting: Duration
+    /// Holds the user while the poll waits; nil where nobody is present by it. Short enough to need no memory of its own.
+    let holder: HolderID?
 
-    func shows(_ event: Event) -> Bool { wanted.wants(event, print) }
+    init(_ wanted: SubscribeRequest, print: SubscribePrint, _ service: ChatService) {
+        reader = wanted.subscriber
+        self.print = print
+        self.service = service
+        lasting = wanted.lasting
+        holder =
+            wanted.user == nil || wanted.place.channels.isEmpty
+            ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9))
+    }
+
+    func shows(_ event: Event) -> Bool { reader.wants(event, print) }
 
     /// As long as the app has the key that was shown.
     func isInForce(_ order: PollOrder) -> Bool {
-        chat.service.keyring.app(subscribeKey: wanted.keyset.app.subscribeKey)?.space == wanted.keyset.space
+        service.keyring.app(subscribeKey: reader.subscribeKey)?.space == reader.space
     }
 
-    func answer(_ batch: PollBatch, to reply: LateReply) { reply.complete(print.answer(batch, to: wanted)) }
+    func answer(_ batch: PollBatch, to reply: LateReply) { reply.complete(print.answer(batch, to: reader)) }
 
     func refuse(_ error: ChatError, to reply: LateReply) {
         reply.complete(WireError(error).response(in: .subscribe, at: .zero))
     }
 
     func ended() {
-        guard wanted.user != nil, !wanted.place.channels.isEmpty else { return }
-        chat.conclude(holder, lasting: wanted.lasting)
+        guard let holder else { return }
+        service.presence.concluded(holder, lasting: lasting)
     }
 }

@@ -14,10 +14,10 @@ final class SubscribePrint: Sendable {
         var matches: [SubscriptionMatch.Subscription?]
         var text: [UInt8]
 
-        func isOf(_ batch: PollBatch, _ wanted: SubscribeRequest) -> Bool {
-            cursor == batch.cursor && space == wanted.keyset.space
+        func isOf(_ batch: PollBatch, _ reader: Subscriber) -> Bool {
+            cursor == batch.cursor && space == reader.space
                 && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
-                && matches.elementsEqual(batch.events.lazy.map { wanted.match.subscription(of: $0) })
+                && matches.elementsEqual(batch.events.lazy.map { reader.match.subscription(of: $0) })
         }
     }
 
@@ -39,20 +39,20 @@ final class SubscribePrint: Sendable {
     }
 
     /// The answer to one of those who waited.
-    func answer(_ batch: PollBatch, to wanted: SubscribeRequest) -> Response {
-        if let last = last.withLock({ $0 }), last.isOf(batch, wanted) { return .wire(last.text) }
-        let text = Self.text(batch, wanted)
+    func answer(_ batch: PollBatch, to reader: Subscriber) -> Response {
+        if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return .wire(last.text) }
+        let text = Self.text(batch, reader)
         let new = Last(
-            space: wanted.keyset.space, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
-            matches: batch.events.map { wanted.match.subscription(of: $0) }, text: text)
+            space: reader.space, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
+            matches: batch.events.map { reader.match.subscription(of: $0) }, text: text)
         last.withLock { $0 = new }
         return .wire(text)
     }
 
-    static func answer(_ batch: PollBatch, to wanted: SubscribeRequest) -> Response { .wire(text(batch, wanted)) }
+    static func answer(_ batch: PollBatch, to reader: Subscriber) -> Response { .wire(text(batch, reader)) }
 
     /// The position stands first, without a space: one SDK finds its cursor in the first bytes when it can read no more.
-    private static func text(_ batch: PollBatch, _ wanted: SubscribeRequest) -> [UInt8] {
+    private static func text(_ batch: PollBatch, _ reader: Subscriber) -> [UInt8] {
         JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.draft.weight + 160 }) { writer in
             writer.beginObject()
             writer.key("t")
@@ -60,13 +60,13 @@ final class SubscribePrint: Sendable {
             writer.position(max(batch.cursor, 1))
             writer.key("m")
             writer.beginArray()
-            for event in batch.events { item(event, wanted, to: &writer) }
+            for event in batch.events { item(event, reader, to: &writer) }
             writer.endArray()
             writer.endObject()
         }.bytes
     }
 
-    private static func item(_ event: Event, _ wanted: SubscribeRequest, to writer: inout JSONWriter) {
+    private static func item(_ event: Event, _ reader: Subscriber, to writer: inout JSONWriter) {
         guard let shown = ShownPayload(event) else { return }
         let suffix = event.kind == .presence ? String.presenceSuffix : ""
         writer.beginObject()
@@ -76,11 +76,11 @@ final class SubscribePrint: Sendable {
         if let user = shown.user { writer.member("i", user) }
         writer.key("p")
         writer.position(event.timetoken)
-        writer.member("k", wanted.keyset.app.subscribeKey)
+        writer.member("k", reader.subscribeKey)
         writer.member("c", event.channel.name + suffix)
         writer.member("d", shown.payload)
         if let meta = shown.meta { writer.member("u", meta) }
-        switch wanted.match.subscription(of: event) {
+        switch reader.match.subscription(of: event) {
         case .named(let name): writer.member("b", name + suffix)
         case .direct where shown.kind != nil || !suffix.isEmpty: writer.member("b", event.channel.name + suffix)
         case .direct, nil: break

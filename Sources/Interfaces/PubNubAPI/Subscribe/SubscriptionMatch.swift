@@ -68,10 +68,12 @@ struct SubscriptionMatch: Sendable {
     /// Every channel of which anything is wanted.
     func channels(in space: SpaceID) -> ChannelSet {
         var channels = ChannelSet(space: space)
+        // Most name channels alone: these share one table with the selection, for as long as the subscriber waits.
+        channels.names = messages.names
+        if !presence.names.isEmpty { channels.names.formUnion(presence.names) }
         for side in [messages, presence] {
-            channels.names.formUnion(side.names)
-            channels.names.formUnion(side.groups.keys)
-            channels.prefixes.formUnion(side.prefixes.map { ExactText($0) })
+            if !side.groups.isEmpty { channels.names.formUnion(side.groups.keys) }
+            if !side.prefixes.isEmpty { channels.prefixes.formUnion(side.prefixes.map { ExactText($0) }) }
         }
         return channels
     }

@@ -16,16 +16,16 @@ struct Seating {
 
     mutating func hold(_ seats: [Seat], of user: UserID, by holder: HolderID) throws(ChatError) -> [PresenceChange] {
         try admit(seats)
-        let link = links[holder] ?? Link(user)
-        links[holder] = link
+        let link = links[holder] ?? begin(holder, of: user)
         link.ends = .max
-        people[user, default: Person()].holders.insert(holder)
         // From now on the connections say how long they stay.
         for stay in participations(of: user) { stay.renewedUntil = 0 }
         var changes: [PresenceChange] = []
         for seat in seats {
             let stay = sit(seat, &changes)
-            if link.seats.insert(seat).inserted { stay.holders.append(holder) }
+            guard !stay.holders.contains(holder) else { continue }
+            stay.holders.append(holder)
+            link.stays.append(stay)
         }
         return changes
     }
@@ -37,7 +37,7 @@ struct Seating {
         var changes: [PresenceChange] = []
         for seat in seats {
             let stay = sit(seat, &changes)
-            if seat.kind == .participant, people[seat.owner]?.holders.isEmpty == false { continue }
+            if seat.kind == .participant, isConnected(seat.owner) { continue }
             stay.renewedUntil = now + duration
             queue(stay)
         }
@@ -52,7 +52,7 @@ struct Seating {
 
     mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
-        for stay in link.seats.compactMap({ stay($0) }) + participations(of: link.user) {
+        for stay in link.stays + participations(of: link.user) {
             stay.renewedUntil = now + duration
             queue(stay)
         }
@@ -61,14 +61,14 @@ struct Seating {
 
     mutating func release(_ seats: [Seat]?, by holder: HolderID) -> [PresenceChange] {
         guard let seats else { return remove(holder, .left) }
-        return give(up: seats, holder, .left)
+        return give(up: seats.compactMap { stay($0) }, holder, .left)
     }
 
     mutating func leave(_ seats: [Seat]) -> [PresenceChange] {
         var changes: [PresenceChange] = []
         for seat in seats {
             guard let stay = stay(seat) else { continue }
-            for holder in stay.holders { links[holder]?.seats.remove(seat) }
+            for holder in stay.holders { links[holder]?.stays.removeAll { $0 === stay } }
             end(stay, .left, &changes)
         }
         return changes
@@ -118,13 +118,13 @@ extension Seating {
     }
 
     func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
-        let seats = people[user]?.stays.keys.filter { $0.kind == kind } ?? []
-        return seats.map(\.channel).sorted { ExactText($0.name) < ExactText($1.name) }
+        let venues = people[user]?.stays.keys.filter { $0.kind == kind } ?? []
+        return venues.map(\.channel).sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
     func isTaken(_ seat: Seat) -> Bool { stay(seat) != nil }
 
-    private func stay(_ seat: Seat) -> Stay? { people[seat.owner]?.stays[seat] }
+    private func stay(_ seat: Seat) -> Stay? { people[seat.owner]?.stays[seat.venue] }
 
     private func participations(of user: UserID) -> [Stay] {
         people[user]?.stays.values.filter { $0.seat.kind == .participant } ?? []
@@ -134,6 +134,16 @@ extension Seating {
 // MARK: - Coming and going
 
 extension Seating {
+    /// A connection that was not there before.
+    private mutating func begin(_ holder: HolderID, of user: UserID) -> Link {
+        let link = Link(user)
+        links[holder] = link
+        people[user, default: Person()].links += 1
+        return link
+    }
+
+    private func isConnected(_ user: UserID) -> Bool { (people[user]?.links ?? 0) > 0 }
+
     private func admit(_ seats: [Seat]) throws(ChatError) {
         guard stayCount + seats.count > limit else { return }
         guard stayCount + seats.count(where: { stay($0) == nil }) > limit else { return }
@@ -146,7 +156,7 @@ extension Seating {
         if let known = stay(seat) { return known }
         let stay = Stay(seat)
         stayCount += 1
-        people[seat.owner, default: Person()].stays[seat] = stay
+        people[seat.owner, default: Person()].stays[seat.venue] = stay
         rooms[seat.venue, default: Room()].enter(stay)
         changes.append(PresenceChange(seat, .joined, occupancy: count(of: seat.venue)))
         return stay
@@ -157,7 +167,7 @@ extension Seating {
     ) {
         let seat = stay.seat
         stayCount -= 1
-        people[seat.owner]?.stays[seat] = nil
+        people[seat.owner]?.stays[seat.venue] = nil
         rooms[seat.venue]?.leave(seat.user)
         forget(seat.owner)
         let left = count(of: seat.venue)
@@ -171,16 +181,16 @@ extension Seating {
 
     private func isHeld(_ stay: Stay) -> Bool {
         if !stay.holders.isEmpty || stay.renewedUntil > 0 { return true }
-        return stay.seat.kind == .participant && people[stay.seat.owner]?.holders.isEmpty == false
+        return stay.seat.kind == .participant && isConnected(stay.seat.owner)
     }
 
     private mutating func give(
-        up seats: some Sequence<Seat>, _ holder: HolderID, _ how: PresenceChange.Happening
+        up stays: [Stay], _ holder: HolderID, _ how: PresenceChange.Happening
     ) -> [PresenceChange] {
         var changes: [PresenceChange] = []
-        for seat in seats where links[holder]?.seats.remove(seat) != nil {
-            guard let stay = stay(seat) else { continue }
+        for stay in stays where stay.holders.contains(holder) {
             stay.holders.removeAll { $0 == holder }
+            links[holder]?.stays.removeAll { $0 === stay }
             if !isHeld(stay) { end(stay, how, &changes) }
         }
         return changes
@@ -189,12 +199,10 @@ extension Seating {
     /// The connection is no more.
     private mutating func remove(_ holder: HolderID, _ how: PresenceChange.Happening) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
-        people[link.user]?.holders.remove(holder)
-        var changes = give(up: link.seats.inOrder, holder, how)
         links[holder] = nil
-        for seat in Set(participations(of: link.user).map(\.seat)).inOrder {
-            if let stay = stay(seat), !isHeld(stay) { end(stay, how, &changes) }
-        }
+        people[link.user]?.links -= 1
+        var changes = give(up: link.stays.inOrder, holder, how)
+        for stay in participations(of: link.user).inOrder where !isHeld(stay) { end(stay, how, &changes) }
         forget(link.user)
         return changes
     }
@@ -275,7 +283,7 @@ extension Seat {
     fileprivate var owner: UserID { UserID(user, in: channel.space) }
 }
 
-extension Set<Seat> {
+extension [Stay] {
     /// By channel, so that what happens does not depend on a hash.
-    fileprivate var inOrder: [Seat] { sorted { ExactText($0.channel.name) < ExactText($1.channel.name) } }
+    fileprivate var inOrder: [Stay] { sorted { ExactText($0.seat.channel.name) < ExactText($1.seat.channel.name) } }
 }

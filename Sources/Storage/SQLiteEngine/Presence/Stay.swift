@@ -18,7 +18,8 @@ final class Stay {
 /// One connection of a user.
 final class Link {
     let user: UserID
-    var seats: Set<Seat> = []
+    /// What it holds by name.
+    var stays: [Stay] = []
     /// When it counts as gone; `max` while it is there.
     var ends = UInt64.max
     var queued = UInt64.max
@@ -28,10 +29,11 @@ final class Link {
 
 /// One user: where, and by which connections.
 struct Person {
-    var stays: [Seat: Stay] = [:]
-    var holders: Set<HolderID> = []
+    var stays: [Venue: Stay] = [:]
+    /// How many connections there are.
+    var links = 0
 
-    var isGone: Bool { stays.isEmpty && holders.isEmpty }
+    var isGone: Bool { stays.isEmpty && links == 0 }
 }
 
 /// Those in one venue.

@@ -1,0 +1,22 @@
+import ChatCore
+import ChatModel
+
+/// Who reads, and what of all that happens is theirs: what is kept of a request while it waits, which thousands do.
+struct Subscriber: Sendable {
+    let space: SpaceID
+    let subscribeKey: String
+    let match: SubscriptionMatch
+    let filter: Filter?
+
+    /// Everything that is said or that happens in those channels; what of it this subscriber gets is the match's to say.
+    var selection: Selection { Selection(channels: match.channels(in: space)) }
+
+    /// Whether the subscriber gets the event.
+    func wants(_ event: Event, _ print: SubscribePrint) -> Bool {
+        guard match.subscription(of: event) != nil else { return false }
+        guard let filter else { return ShownPayload.showsAtOnce(event) || print.shown(event) != nil }
+        guard let shown = print.shown(event) else { return false }
+        return shown.isNeverFiltered
+            || filter.accepts(FilterSubject(event, wireData: shown.payload, wireMeta: shown.meta))
+    }
+}
