@@ -84,6 +84,34 @@ extension AccessTests {
         }
     }
 
+    @Test("is kept in mind while it is good, and what is none is not")
+    func keeping() async throws {
+        try await run { gateway in
+            let known = KnownTokens()
+            let app = try #require(gateway.service.keyring.app(PubNubHarness.space))
+            let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
+            let text = room.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
+            for _ in 0..<2 { #expect(known.token(text, of: app)?.allows(.read, .channel, "room") == true) }
+            var other = app
+            other.secretKey = "another"
+            #expect(known.token(text, of: other) == nil)
+            #expect(known.token(String(text.dropLast()) + "x", of: app) == nil)
+            #expect(known.token("", of: app) == nil)
+        }
+    }
+
+    @Test("is refused at once when it is taken back, with the store out of reach")
+    func revocation() async throws {
+        try await run { gateway in
+            let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
+            let text = room.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
+            #expect(!gateway.chat.isRevoked(token: text))
+            try await gateway.chat.revoke(token: text, until: gateway.service.clock.now.adding(.seconds(60)))
+            await gateway.service.engine.close()
+            #expect(gateway.chat.isRevoked(token: text))
+        }
+    }
+
     @Test("is good for its own app")
     func foreignApp() async throws {
         try await run { gateway in

@@ -88,6 +88,49 @@ import Testing
         }
     }
 
+    @Test("has let go whoever waits by the time its change is answered")
+    func told() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get(Self.base + "/g?add=a")
+            // So that there is a position to come back to.
+            try await gateway.publish("c", "0")
+            let poller = try WirePoller(gateway)
+            let first = try await poller.batch(",", "0", "&channel-group=g").cursor
+            for change in ["/g?add=b", "/g?remove=a", "/g/remove"] {
+                try poller.ask(",", first, "&channel-group=g")
+                while await gateway.polls.count != 1 { await Task.yield() }
+                try await gateway.get(Self.base + change)
+                #expect(await gateway.polls.isEmpty)
+                #expect(await poller.answer().cursor == first)
+            }
+        }
+    }
+
+    @Test("brings what is said right behind a change, whatever is said elsewhere meanwhile")
+    func rightBehind() async throws {
+        try await PubNubHarness.run { gateway in
+            try await gateway.get(Self.base + "/g?add=a")
+            let poller = try WirePoller(gateway)
+            var cursor = try await poller.batch(",", "0", "&channel-group=g").cursor
+            var (said, heard) = ([String](), [String]())
+            for number in 0..<40 {
+                try poller.ask(",", cursor, "&channel-group=g")
+                try await gateway.get(Self.base + "/g?add=b\(number)")
+                try await gateway.publish("b\(number)", "\(number)")
+                try await gateway.publish("a", "\(number)")
+                said += ["\(number)", "\(number)"]
+                var batch = await poller.answer()
+                while true {
+                    heard += batch.payloads
+                    cursor = batch.cursor
+                    if heard.count >= said.count { break }
+                    batch = try await poller.batch(",", cursor, "&channel-group=g")
+                }
+            }
+            #expect(heard == said)
+        }
+    }
+
     @Test("is followed on by polls that wait already")
     func changing() async throws {
         try await PubNubHarness.run { gateway in

@@ -1,6 +1,7 @@
 public import ChatModel
 public import JSON
 public import Signing
+import Locking
 import Synchronization
 
 /// The chat of one gateway process: what all apps share. Interfaces take a `ChatAccess` from it per request.
@@ -28,9 +29,11 @@ public final class ChatService: Sendable {
     /// What was changed by administration.
     public let audit: AuditLog
     let restrictionEnds: RestrictionEnds
+    let revokedTokens: RevokedTokens
     let unread: UnreadBoard
     let sweeps: Sweeps
     private let deletionCount = Atomic<UInt64>(0)
+    private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
 
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
     /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
@@ -51,6 +54,7 @@ public final class ChatService: Sendable {
         unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits)
         restrictionEnds = RestrictionEnds(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
+        revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
         standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
         audit = AuditLog(directory: engine.directory, clock: clock, limits: limits)
         presence = PresenceTracker(engine: engine, standings: standings, limits: limits, clock: clock)
@@ -95,6 +99,8 @@ public final class ChatService: Sendable {
             let typesRevision = try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: typesRevision) }
             group.addTask { await self.eventTypes.reportViolations() }
+            let tokensRevision = try await revokedTokens.load()
+            group.addTask { await self.revokedTokens.follow(from: tokensRevision) }
             let sweepsRevision = try await sweeps.load(keyring.apps.map(\.space))
             group.addTask { await self.sweeps.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
@@ -128,7 +134,20 @@ public final class ChatService: Sendable {
         let keys = decided.changes.map(\.key)
         standings.forget(keys)
         if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
+        if keys.contains(where: { $0.kind == .group }) { await groupsChanged() }
         return decided
+    }
+
+    /// Calls `body` after a change of channel groups with a revision that covers it, and waits for it before the change is
+    /// answered: who follows groups follows the new ones by the time anybody may say something on their channels.
+    public func observeGroups(_ body: @escaping @Sendable (Revision) async -> Void) {
+        groupObservers.withLock { $0.append(body) }
+    }
+
+    private func groupsChanged() async {
+        // Without it they are told a moment later, as of changes made elsewhere.
+        guard let revision = try? await engine.directory.revision() else { return }
+        for observer in groupObservers.withLock({ $0 }) { await observer(revision) }
     }
 
     /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.

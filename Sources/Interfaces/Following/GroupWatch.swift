@@ -13,10 +13,14 @@ public actor GroupWatch {
     private var task: Task<Void, Never>?
     /// How many changes there were since the first one asked.
     public private(set) var changes: UInt64 = 0
+    /// Everything up to here has been told.
+    private var seen: Revision = 0
+    private var waiters: [(target: Revision, continuation: CheckedContinuation<Void, Never>)] = []
 
     init(service: ChatService, loop: Loop) {
         self.service = service
         unownedExecutor = loop.asUnownedSerialExecutor()
+        service.observeGroups { [weak self] in await self?.reach($0) }
     }
 
     /// - Parameter body: called on the loop with the keys of the groups that have changed.
@@ -30,7 +34,10 @@ public actor GroupWatch {
             let directory = service.engine.directory
             let revision = try await directory.revision()
             // Somebody else may have begun meanwhile.
-            if task == nil { task = Task { await self.watch(directory, from: revision) } }
+            if task == nil {
+                seen = revision
+                task = Task { await self.watch(directory, from: revision) }
+            }
         }
         return changes
     }
@@ -38,9 +45,27 @@ public actor GroupWatch {
     private func watch(_ directory: any Directory, from revision: Revision) async {
         for await changes in await directory.changes(after: revision) {
             let groups = Set(changes.keys.filter { $0.kind == .group })
-            guard !groups.isEmpty else { continue }
-            self.changes += 1
-            for observer in observers.withLock({ $0 }) { await observer(groups) }
+            if !groups.isEmpty {
+                self.changes += 1
+                for observer in observers.withLock({ $0 }) { await observer(groups) }
+            }
+            wake(upTo: changes.revision)
         }
+        wake(upTo: .max)
+    }
+
+    /// Returns once everybody has been told of what changed up to there; at once where nobody follows a group.
+    private func reach(_ revision: Revision) async {
+        guard task != nil, seen < revision else { return }
+        await withCheckedContinuation { continuation in
+            // Once more: others may have had a turn on the way here.
+            if seen < revision { waiters.append((revision, continuation)) } else { continuation.resume() }
+        }
+    }
+
+    private func wake(upTo revision: Revision) {
+        seen = revision
+        for waiter in waiters where waiter.target <= revision { waiter.continuation.resume() }
+        waiters.removeAll { $0.target <= revision }
     }
 }

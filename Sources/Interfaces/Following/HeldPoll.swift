@@ -50,8 +50,16 @@ actor HeldPoll: FeedSink {
 
     /// Answers with what there is.
     func finish() {
+        guard !isOutdated else { return sendAgain() }
         let position = polls.assumeIsolated { $0.hubPosition }
         answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
+    }
+
+    /// Whether a group that it follows has changed since it was looked up: something may have been said where it does not
+    /// listen, and its answer must not lead past that.
+    private var isOutdated: Bool {
+        guard let followed = order.groups else { return false }
+        return followed.version != polls.groups.assumeIsolated { $0.changes }
     }
 
     /// Answers with nothing, because what it should follow has changed: the next poll begins where this one did, since of

@@ -98,14 +98,15 @@ extension HeldPolls {
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
         let missed: [Event]
         do throws(ChatError) {
-            missed = try await self.missed(order, chat, at: place)
+            missed = place.isOutdated ? [] : try await self.missed(order, chat, at: place)
         } catch {
             await onLoop { _ in poll.assumeIsolated { $0.leave() } }
             throw error
         }
-        guard missed.isEmpty, waits else {
+        guard missed.isEmpty, waits, !place.isOutdated else {
             await onLoop { _ in poll.assumeIsolated { $0.leave() } }
-            return .now(PollBatch(missed, limit: order.limit, upTo: max(place.position, order.after)))
+            let upTo = place.isOutdated ? order.after : max(place.position, order.after)
+            return .now(PollBatch(missed, limit: order.limit, upTo: upTo))
         }
         return .later(
             LateOpening { reply in
@@ -147,15 +148,20 @@ extension HeldPolls {
     struct Place {
         let position: Timetoken
         let hearing: Hearing?
+        /// Whether a group that it follows had changed by then: the next poll asks for what it holds now.
+        let isOutdated: Bool
     }
 
     /// Hangs a poll on the hub: it is handed everything above the place, and has to read the log itself up to there.
     func attach(_ poll: HeldPoll) throws(ChatError) -> Place {
         if let refusal = refusal(of: poll.order.caller) { throw refusal }
+        let version = groups.assumeIsolated { $0.changes }
+        let isOutdated = poll.order.groups.map { $0.version != version } ?? false
         let place = service.hub.assumeIsolated { hub -> Place? in
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.order.selection)
-            return Place(position: hub.position, hearing: hub.hearing(of: poll.order.selection))
+            return Place(
+                position: hub.position, hearing: hub.hearing(of: poll.order.selection), isOutdated: isOutdated)
         }
         guard let place else { throw ChatError.notListening }
         return place

@@ -12,6 +12,7 @@ public struct PubNubAPI: Sendable {
     let service: ChatService
     let polls: HeldPolls
     let print = SubscribePrint()
+    let tokens = KnownTokens()
 
     var limits: Limits { service.limits }
 

@@ -79,7 +79,14 @@ extension Hub {
     /// reader the event again.
     public func reach(_ target: Timetoken) async -> Bool {
         guard isRunning, position < target else { return isRunning }
-        return await withCheckedContinuation { waiters.append((target, $0)) }
+        return await withCheckedContinuation { continuation in
+            // Once more: a commit may have had its turn on the way here, and nobody would wake this one before the next.
+            if isRunning, position < target {
+                waiters.append((target, continuation))
+            } else {
+                continuation.resume(returning: isRunning)
+            }
+        }
     }
 
     /// The sinks an event would reach now, for dry runs.

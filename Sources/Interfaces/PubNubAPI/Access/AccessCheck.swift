@@ -22,7 +22,7 @@ extension PubNubAPI {
         }
         let needs = try rule.needs(request)
         guard !rule.isSigned, let text = request["auth"] else { throw WireError.denied(needs) }
-        guard let token = AccessToken(text, secret: Secret(text: app.secretKey)) else { throw WireError.badToken }
+        guard let token = tokens.token(text, of: app) else { throw WireError.badToken }
         guard token.expires > service.clock.now else { throw WireError.expiredToken }
         if let user = token.user {
             let claims = [request["uuid"], rule.actorAt.flatMap { request.segment($0) }].compactMap { $0 }
@@ -31,7 +31,7 @@ extension PubNubAPI {
         let missing = token.missing(needs)
         guard missing.isEmpty else { throw WireError.denied(missing) }
         let keyset = try Keyset(app.subscribeKey, service)
-        guard try await !chat(keyset, for: request).isRevoked(token: text.bareToken) else {
+        guard !chat(keyset, for: request).isRevoked(token: text.bareToken) else {
             throw WireError.revokedToken
         }
         return token
