@@ -49,7 +49,7 @@ import Testing
             _ = try await SQLiteEngine(settings)
             Issue.record("a newer file was opened")
         } catch {
-            #expect(error.reason == .newerSchema(found: 7, known: 5))
+            #expect(error.reason == .newerSchema(found: 7, known: 6))
             #expect(error.description.contains("start the newer program"))
         }
         let database = try Database(path: folder.database, mode: .readOnly)
@@ -377,7 +377,11 @@ import Testing
             (try RecordListing(changed).rows.text, "record_updated (space=? AND kind=? AND updated>?)"),
             (
                 "SELECT body FROM event INDEXED BY event_ch WHERE ch=1 AND tt > 2 AND tt < 9 ORDER BY tt DESC",
-                "ch=? AND rowid>? AND rowid<?"
+                "ch=? AND tt>? AND tt<?"
+            ),
+            (
+                "SELECT count(*) FROM event INDEXED BY event_ch WHERE ch=1 AND tt > 2 AND tt < 9 AND (1 << kind) & 17",
+                "COVERING INDEX event_ch (ch=? AND tt>? AND tt<?)"
             ),
             (
                 "SELECT tt FROM event INDEXED BY event_expires WHERE expires IS NOT NULL AND expires <= 5",

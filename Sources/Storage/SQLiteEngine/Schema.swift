@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1, version2, version3, version4, version5]
+    static let migrations = [version1, version2, version3, version4, version5, version6]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -122,5 +122,11 @@ enum Schema {
 
     private static let version5 = """
         ALTER TABLE event ADD COLUMN trace TEXT;
+        """
+
+    private static let version6 = """
+        -- In the same order as before, with the kind beside: how many messages there are is counted without their rows.
+        DROP INDEX event_ch;
+        CREATE INDEX event_ch ON event(ch, tt, kind);
         """
 }

@@ -127,6 +127,8 @@ extension Behaviour {
             }
             let pages = try await trial.log.history(requests)
             #expect(try await trial.log.counts(requests) == pages.map(\.items.count))
+            for index in requests.indices { requests[index].countMost = 7 }
+            #expect(try await trial.log.counts(requests) == pages.map { min($0.items.count, 7) })
             #expect(pages[0].items.count == 45 && pages[10].items.isEmpty)
             #expect(pages[4].items.allSatisfy { $0.type.hasPrefix("order.") } && !pages[4].items.isEmpty)
             #expect(pages[6].items.allSatisfy { $0.user == "ana" && $0.kind == .file && $0.type == "chat" })

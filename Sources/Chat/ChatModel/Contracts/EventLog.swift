@@ -31,7 +31,8 @@ public protocol EventLog: Sendable {
     /// an unknown channel gives an empty one.
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>]
 
-    /// How many kept events `history` would give per request, bounds and filters as there; order and limit are ignored.
+    /// How many kept events `history` would give per request, bounds and filters as there, up to `countMost`; order and
+    /// limit are ignored.
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int]
 
     /// One event by its place, kept or passing; nil when there is none (any more) in `space`.
@@ -194,6 +195,8 @@ public struct HistoryRequest: Sendable {
     /// Empty: every type. Patterns as in `NamePattern`.
     public var types: [NamePattern] = []
     public var user: String?
+    /// More than these are not counted, and not looked at for it.
+    public var countMost = Int.max
 
     public init(
         channel: ChannelID, after: Timetoken = .zero, before: Timetoken = .distantFuture,

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// More than these are not counted one by one for a client.
+    /// More than these are not counted for a client.
     private static let countMost = 10_000
 
     /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: how many messages each channel has after a position.
@@ -15,6 +15,7 @@ extension PubNubAPI {
         let requests = zip(channels, positions).map { channel, position in
             var query = HistoryRequest(channel: ChannelID(channel, in: keyset.space), after: position, limit: 1)
             query.kinds = FetchRequest.kinds
+            query.countMost = Self.countMost
             return query
         }
         let counts = try await chat(keyset, for: request).counts(requests)
@@ -27,7 +28,7 @@ extension PubNubAPI {
             writer.beginObject()
             for (channel, count) in zip(channels, counts) {
                 writer.key(text: channel)
-                writer.integer(min(count, Self.countMost))
+                writer.integer(count)
             }
             writer.endObject()
             writer.endObject()

@@ -32,20 +32,25 @@ extension Reader {
     func count(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Int {
         guard let channel = try names.id(of: request.channel) else { return 0 }
         var sieve = Sieve(request, now: now)
-        guard sieve.isOpen else {
+        guard sieve.isOfKindsAlone else {
             var found = 0
             bind(statements.historyUp, channel, request, cutoff)
             try statements.historyUp.forEachRow { (row) throws(SQLiteFailure) in
                 if try sieve.lets(row, names) { found += 1 }
-                return true
+                return found < request.countMost
             }
             return found
         }
         // The index alone answers; what has expired and is not yet removed is little, and has its own.
-        bind(statements.count, channel, request, cutoff)
+        let kinds = request.kinds.isEmpty ? -1 : request.kinds.reduce(Int64(0)) { $0 | 1 << Int64($1.rawValue) }
         bind(statements.countExpired, channel, request, cutoff)
-        statements.countExpired.bind(Int64(now.rawValue), at: 4)
-        return Int(try statements.count.firstInteger() ?? 0) - Int(try statements.countExpired.firstInteger() ?? 0)
+        statements.countExpired.bind(kinds, at: 4)
+        statements.countExpired.bind(Int64(now.rawValue), at: 5)
+        let expired = try statements.countExpired.firstInteger() ?? 0
+        bind(statements.count, channel, request, cutoff)
+        statements.count.bind(kinds, at: 4)
+        statements.count.bind(min(Int64(request.countMost), .max - expired) + expired, at: 5)
+        return min(Int((try statements.count.firstInteger() ?? 0) - expired), request.countMost)
     }
 
     private func bind(_ rows: Statement, _ channel: Int64, _ request: HistoryRequest, _ cutoff: Timetoken) {
@@ -71,8 +76,8 @@ private struct Sieve {
         self.now = now
     }
 
-    /// True if only expiry is asked.
-    var isOpen: Bool { kinds.isEmpty && types.isEmpty && user == nil }
+    /// Whether only expiry and kind are asked.
+    var isOfKindsAlone: Bool { types.isEmpty && user == nil }
 
     mutating func lets(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {
         if let expires = row.optionalInteger(7), UInt64(expires) <= now.rawValue { return false }

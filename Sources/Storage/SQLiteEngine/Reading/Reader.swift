@@ -75,11 +75,11 @@ struct ReaderStatements {
         event = try prepare("SELECT \(columns) FROM event WHERE tt=?")
         historyUp = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt")
         historyDown = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt DESC")
-        count = try prepare("SELECT count(*) \(ofChannel)")
+        count = try prepare("SELECT count(*) FROM (SELECT 1 \(ofChannel) AND (1 << kind) & ?4 LIMIT ?5)")
         countExpired = try prepare(
             """
             SELECT count(*) FROM event INDEXED BY event_expires
-            WHERE expires IS NOT NULL AND expires <= ?4 AND ch=?1 AND tt > ?2 AND tt < ?3
+            WHERE expires IS NOT NULL AND expires <= ?5 AND ch=?1 AND tt > ?2 AND tt < ?3 AND (1 << kind) & ?4
             """)
         newestOfSpace = try prepare(
             """
