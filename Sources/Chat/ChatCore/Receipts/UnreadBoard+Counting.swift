@@ -33,7 +33,10 @@ extension UnreadBoard {
     /// take what has come since for counted by the other.
     private func inTurn(_ user: UserID) async throws(ChatError) {
         guard counting[user] == nil else {
-            return await withCheckedContinuation { counting[user, default: []].append($0) }
+            return await withCheckedContinuation { waiter in
+                // Others may have had a turn on the way here.
+                if counting[user] == nil { waiter.resume() } else { counting[user]?.append(waiter) }
+            }
         }
         counting[user] = []
         defer { for waiter in counting.removeValue(forKey: user) ?? [] { waiter.resume() } }

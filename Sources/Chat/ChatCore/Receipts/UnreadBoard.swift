@@ -117,10 +117,16 @@ actor UnreadBoard {
     func reach(_ target: Timetoken) async -> Bool {
         if phase == .idle {
             need.continuation.yield()
-            await withCheckedContinuation { starters.append($0) }
+            await withCheckedContinuation { starter in
+                // Others may have had a turn on the way here.
+                if phase == .idle { starters.append(starter) } else { starter.resume() }
+            }
         }
         guard phase == .running, position < target else { return phase == .running }
-        return await withCheckedContinuation { waiters.append((target, $0)) }
+        return await withCheckedContinuation { waiter in
+            guard phase == .running, position < target else { return waiter.resume(returning: phase == .running) }
+            waiters.append((target, waiter))
+        }
     }
 
     private func start() {

@@ -102,7 +102,7 @@ extension NativeAPI {
 
 extension NativeAPI {
     private func sessionCookie(of request: Request) -> String? {
-        BrowserSession.cookie(in: request.headers, isSecure: request.isSecure || publicURL.hasPrefix("https://"))
+        BrowserSession.cookie(in: request.headers, isSecure: request.isSecure)
     }
 
     /// Who asks by the cookie; nil without one.
