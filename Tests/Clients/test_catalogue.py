@@ -114,6 +114,9 @@ class Story:
     def devices(self):
         phone = Watcher(self.gateway, "user=ana&device=phone")
         self.call("POST", "/channels/crew/messages", {"text": "unread", "user": "ben"})
+        # Numbers are told together, a moment later, and to nobody who has gone by then.
+        told = collected(phone.events, {"unread_count.updated"}, lambda event: event if "event" not in event else None, 20)
+        assert told, "the phone was told nothing"
         phone.close()
         end = time.monotonic() + 10
         while self.call("GET", "/users/ana/sessions")["data"][0]["state"] == "open":
