@@ -1,6 +1,7 @@
 /// Who may see an event on a stream opened as a user's device (`events.md` 4). Kept with the event, never printed.
 ///
-/// Streams of services, webhooks and history ask nobody.
+/// Webhooks, and streams and history of services, do not ask. A user's own credential does, also where it listens or reads
+/// as nobody: see `Selection.isOfUser` and `Event.isReadable(by:)`.
 public enum Audience: Hashable, Sendable {
     /// Everyone allowed on the channel.
     case subscribers
