@@ -9,17 +9,23 @@ final class BodyIntake {
     }
 
     private let limit: Int
-    private let inflate: Inflate?
+    private var inflate: Inflate?
+    private let trustsCoding: Bool
     private let pump: BodyPump?
     private unowned let engine: Engine
     private(set) var collected: [UInt8] = []
     private var length = 0
     private(set) var wireLength = 0
 
-    /// - Parameter pump: where a streamed body goes; `nil` collects it.
-    init(limit: Int, inflate: Inflate?, pump: BodyPump?, expected: UInt64?, engine: Engine) {
+    /// - Parameters:
+    ///   - trustsCoding: whether a body that does not begin as a compressed one is corrupt, and not plain.
+    ///   - pump: where a streamed body goes; `nil` collects it.
+    init(
+        limit: Int, inflate: Inflate?, trustsCoding: Bool, pump: BodyPump?, expected: UInt64?, engine: Engine
+    ) {
         self.limit = limit
         self.inflate = inflate
+        self.trustsCoding = trustsCoding
         self.pump = pump
         self.engine = engine
         if pump == nil, inflate == nil, let expected {
@@ -35,6 +41,7 @@ final class BodyIntake {
     /// Offers bytes from the wire; says how many of them are dealt with.
     func offer(_ bytes: UnsafeRawBufferPointer) -> (used: Int, verdict: Verdict) {
         if pump?.isFull == true { return (0, .wait) }
+        if !trustsCoding, wireLength == 0, let first = bytes.first, !Inflate.mayBegin(with: first) { inflate = nil }
         guard let inflate else {
             wireLength += bytes.count
             return (bytes.count, take(bytes))

@@ -42,7 +42,26 @@ extension Engine {
             Glibc.close(socket)
             return
         }
-        linger(socket, saying: rawReply(to: .overloaded(reason)))
+        lingering += 1
+        TurnedAway.begin(
+            descriptor: socket, loop: loop, longest: options.limits.requestLineBytes,
+            deadline: options.deadlines.linger
+        ) { [weak self] line in
+            guard let self else { return _ = Glibc.close(socket) }
+            lingering -= 1
+            linger(socket, saying: rawReply(to: .overloaded(reason), onRouteOf: line))
+        }
+    }
+
+    /// - Parameter line: a request line; nothing of it need be there.
+    private func rawReply(to problem: Problem, onRouteOf line: [UInt8]) -> [UInt8] {
+        let words = line.split(separator: 0x20)
+        guard words.count > 1 else { return rawReply(to: problem) }
+        let id = makeRequestID()
+        let method = HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self))
+        let plan = router.plan(method: method, path: RequestTarget(Array(words[1])).path, headers: Headers())
+        let response = router.answer(to: problem, plan: plan, requestID: id)
+        return RawReply.message(response, isHead: method == .head, requestID: id, date: date.updated())
     }
 
     /// Out of descriptors or memory: gives some back.

@@ -168,7 +168,8 @@ extension Exchange {
             self.pump = pump
         }
         intake = BodyIntake(
-            limit: limit, inflate: inflate, pump: pump, expected: fields.contentLength, engine: engine)
+            limit: limit, inflate: inflate, trustsCoding: plan.manners.trustsContentEncoding, pump: pump,
+            expected: fields.contentLength, engine: engine)
         if let pump { startHandler(body: RequestBody(pump: pump)) }
         guard let decision, decision.isSmall, !fields.isShort else { return .YES }
         return refuse(decision)

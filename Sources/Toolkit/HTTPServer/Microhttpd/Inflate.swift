@@ -28,6 +28,9 @@ final class Inflate {
         guard shim_inflate_init(stream, isGzip ? 47 : 15) == Z_OK else { throw .outOfMemory }
     }
 
+    /// Whether gzip (RFC 1952, 2.3.1) or zlib with its usual window (RFC 1950, 2.2) begins so.
+    static func mayBegin(with byte: UInt8) -> Bool { byte == 0x1F || byte == 0x78 }
+
     deinit {
         inflateEnd(stream)
         stream.deallocate()

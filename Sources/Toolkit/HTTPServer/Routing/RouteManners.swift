@@ -5,6 +5,9 @@ public struct RouteManners: Sendable {
     /// Whether the segments of the path are decoded for the handler. One that reads ``Request/path`` itself can say in its
     /// own words what is wrong with it, and take apart what is a list before it decodes it.
     public var decodesPath = true
+    /// Whether a body is what its `Content-Encoding` says, and refused where it is not. Else one that does not begin as
+    /// compressed ones do is taken as it is.
+    public var trustsContentEncoding = true
     /// How a refusal is said that the handler has not made: a wrong method, a body that is too large, an error nobody
     /// foresaw. Nil: as problem+json.
     public var refusal: (@Sendable (Problem) -> Response)?

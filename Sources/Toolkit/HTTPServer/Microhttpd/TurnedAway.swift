@@ -1,0 +1,63 @@
+internal import CLinux
+import Glibc
+
+/// A client for whom there is no room: the first line of what it asks is awaited for a moment, so that it is refused in the
+/// words of that (``RouteManners/refusal``). Some clients never come back after a 503.
+final class TurnedAway: LoopSource {
+    private let descriptor: Int32
+    private let loop: Loop
+    private let longest: Int
+    /// Takes the descriptor over, with the first line as far as it came.
+    private let onLine: ([UInt8]) -> Void
+    private var line: [UInt8] = []
+    private var source: SourceID?
+    private var timer: LoopTimer?
+    private var isOver = false
+
+    /// Takes the descriptor over.
+    ///
+    /// - Parameter longest: bytes of a first line that are waited for.
+    static func begin(
+        descriptor: Int32, loop: Loop, longest: Int, deadline: Duration, onLine: @escaping ([UInt8]) -> Void
+    ) {
+        let client = TurnedAway(descriptor: descriptor, loop: loop, longest: longest, onLine: onLine)
+        do {
+            let events = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+            client.source = try loop.watch(descriptor, for: events, client)
+        } catch {
+            return client.finish()
+        }
+        client.timer = loop.schedule(after: deadline) { client.finish() }
+    }
+
+    private init(descriptor: Int32, loop: Loop, longest: Int, onLine: @escaping ([UInt8]) -> Void) {
+        self.descriptor = descriptor
+        self.loop = loop
+        self.longest = longest
+        self.onLine = onLine
+    }
+
+    func ready(_ events: UInt32) {
+        guard !isOver else { return }
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
+            while true {
+                let count = recv(descriptor, buffer.baseAddress, buffer.count, Socket.sendFlags)
+                if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN { return }
+                guard count > 0 else { return finish() }
+                line += buffer.prefix(count)
+                if line.count >= longest || line.contains(0x0A) { return finish() }
+            }
+        }
+    }
+
+    private func finish() {
+        guard !isOver else { return }
+        isOver = true
+        if let source { loop.unwatch(source, descriptor: descriptor) }
+        timer?.cancel()
+        onLine(Array(line.prefix { $0 != 0x0D && $0 != 0x0A }))
+    }
+}
+
+extension TurnedAway: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.
