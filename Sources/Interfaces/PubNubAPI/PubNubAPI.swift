@@ -87,7 +87,7 @@ public struct PubNubAPI: Sendable {
         for rule: AccessRule? = nil, to router: inout Router,
         _ action: @escaping @Sendable (WireRequest) async throws -> Response
     ) {
-        router.add(method, pattern, body: body, manners: Self.manners) { request in
+        router.add(method, pattern, body: body, manners: Self.manners(family)) { request in
             do {
                 var request = try WireRequest(request)
                 request.token = try await admit(request, rule)
@@ -105,10 +105,21 @@ public struct PubNubAPI: Sendable {
         max(service.clock.now, try await service.engine.log.watermark(of: .gateway))
     }
 
-    private static let manners = RouteManners(
-        cors: CORSPolicy(
-            origins: .any,
-            allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization"],
-            exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
-        decodesPath: false, refusal: { WireError($0).response(in: .generic("Balancer"), at: .zero) })
+    private static func manners(_ family: ErrorFamily) -> RouteManners {
+        var manners = RouteManners(
+            cors: CORSPolicy(
+                origins: .any,
+                allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization"],
+                exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
+            decodesPath: false,
+            // In one form for all, but that no subscriber is told 503.
+            refusal: { problem in
+                let error = WireError(problem)
+                if case .subscribe = family { return error.response(in: family, at: .zero) }
+                return error.response(in: .generic("Balancer"), at: .zero)
+            })
+        // One SDK posts plain JSON and may call it compressed.
+        manners.trustsContentEncoding = false
+        return manners
+    }
 }

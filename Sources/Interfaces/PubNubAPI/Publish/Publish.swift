@@ -56,7 +56,7 @@ extension PubNubAPI {
     private func place(of request: WireRequest, shiftedBy shift: Int = 0) throws -> (Keyset, String) {
         let keyset = try Keyset(request.segment(2 + shift), service)
         try keyset.demand(publishKey: request.segment(1 + shift))
-        guard let channel = request.segment(4 + shift), !channel.hasSuffix(String.presenceSuffix),
+        guard let channel = request.segment(4 + shift), !channel.readsLikePresence,
             channel != ChannelID.systemName
         else {
             throw WireError.invalidChannel

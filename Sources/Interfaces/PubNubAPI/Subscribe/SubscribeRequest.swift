@@ -52,6 +52,18 @@ extension String {
     /// What is put behind the name of a channel or a group for who is in it.
     static let presenceSuffix = "-pnpres"
 
+    /// Whether the suffix of presence stands in it anywhere: one SDK asks for no more.
+    var readsLikePresence: Bool {
+        // Most names have no hyphen, and are looked at for every item of every subscriber.
+        var rest = utf8[...]
+        while let hyphen = rest.firstIndex(of: UInt8(ascii: "-")) {
+            rest = rest[hyphen...]
+            if rest.starts(with: Self.presenceSuffix.utf8) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+
     var withoutPresence: String {
         hasSuffix(Self.presenceSuffix) ? String(dropLast(Self.presenceSuffix.count)) : self
     }

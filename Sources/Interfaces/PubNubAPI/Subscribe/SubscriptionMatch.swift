@@ -60,9 +60,13 @@ struct SubscriptionMatch: Sendable {
         name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
     }
 
-    /// Nil for an event that is none of the subscriber's.
+    /// Nil for an event that is none of the subscriber's, and for one in a channel whose name reads like presence: clients
+    /// take the items of such a channel for presence, and break.
     func subscription(of event: Event) -> Subscription? {
-        (event.kind == .presence ? presence : messages).subscription(of: event.channel.name)
+        let channel = event.channel.name
+        if event.kind == .presence { return presence.subscription(of: channel) }
+        guard let found = messages.subscription(of: channel), !channel.readsLikePresence else { return nil }
+        return found
     }
 
     /// Every channel of which anything is wanted.
