@@ -24,19 +24,26 @@ struct PubNubHarness: Sendable {
 
     /// The time of day, moved by hand.
     final class HandClock: Sendable {
-        private let now = Lock(Timetoken(17_324_123_456_789_012))
-        func advance(by duration: Duration) { now.withLock { $0 = $0.adding(duration) } }
-        var wallClock: WallClock { WallClock { self.now.withLock { $0 } } }
+        private let ahead = Lock(Duration.zero)
+        private static let start = Timetoken(17_324_123_456_789_012)
+        func advance(by duration: Duration) { ahead.withLock { $0 += duration } }
+        var wallClock: WallClock { WallClock { Self.start.adding(self.ahead.withLock { $0 }) } }
+        /// The machine's, and what the test has let go by.
+        var uptime: UInt64 { uptimeNanoseconds() + ahead.withLock { UInt64($0 / .nanoseconds(1)) } }
     }
 
     /// Runs `body` against a gateway that is up, and takes it down again.
+    ///
+    /// - Parameter connections: how many it has room for, where not as many as by default.
     static func run(
-        limits: Limits = Limits(), _ body: (PubNubHarness) async throws -> Void
+        limits: Limits = Limits(), connections: Int? = nil, _ body: (PubNubHarness) async throws -> Void
     ) async throws {
         let clock = HandClock()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger))
+        var settings = SQLiteEngineSettings(
+            path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger)
+        settings.uptime = { clock.uptime }
+        let engine = try await SQLiteEngine(settings)
         let loop = try Loop(name: "test")
         try loop.start()
         defer { loop.stop() }
@@ -47,6 +54,7 @@ struct PubNubHarness: Sendable {
         api.addRoutes(to: &router)
         var options = ServerOptions()
         options.deadlines.drain = .seconds(5)
+        if let connections { options.limits.connections = connections }
         let server = Server(options: options, router: router, loop: loop, logger: logger)
         try await withThrowingTaskGroup { group in
             let (ready, signal) = AsyncStream.makeStream(of: Never.self)
