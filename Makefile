@@ -45,9 +45,11 @@ chaos: export PARLEY_CHAOS_TURNS ?= 4
 chaos: build
 	@scripts/client-tests $(BINARY) -s -k without_a_fate
 
-## Random inputs for the JSON Schema room, with the address sanitizer.
-fuzz: dependencies
+## Random inputs for the JSON Schema room, with the address sanitizer, and random requests for every route.
+fuzz: export PARLEY_FUZZ_SECONDS ?= 150
+fuzz: build
 	@scripts/fuzz 300
+	@scripts/client-tests $(BINARY) -s -k test_fuzz
 
 ## What the continuous build runs.
 check: lint dependencies
