@@ -53,4 +53,23 @@ import Testing
         let changed = RatePolicies(requests: RatePolicy(2, in: .seconds(60)))
         try #require(RateMeters(changed, name: "key", former: first)).admitRequest(at: now)
     }
+
+    @Test("takes nothing from a key for what its app refuses")
+    func givesBack() throws {
+        let app = RateMeters(
+            RatePolicies(requests: RatePolicy(1, in: .seconds(10)), events: RatePolicy(3, in: .seconds(30))),
+            name: "app")
+        let key = try #require(
+            RateMeters(
+                RatePolicies(requests: RatePolicy(5, in: .seconds(10)), events: RatePolicy(5, in: .seconds(30))),
+                name: "key", next: app))
+        try key.admitRequest(at: now)
+        try key.admit(events: 3, at: now)
+        for _ in 0..<9 {
+            #expect(throws: ChatError.self) { try key.admitRequest(at: now) }
+            #expect(throws: ChatError.self) { try key.admit(events: 2, at: now) }
+        }
+        #expect(key.requests?.state(at: now).left == 4)
+        #expect(key.events?.state(at: now).left == 2)
+    }
 }

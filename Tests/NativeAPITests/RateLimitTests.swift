@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -137,6 +138,50 @@ import Testing
             #expect(await api.call(.post, "/in/shop", "{}", key: nil, headers: json).status == 202)
             let refused = await api.call(.post, "/in/shop", "{}", key: nil, headers: json)
             #expect(refused.status == 429 && refused.code == "quota_exceeded")
+        }
+    }
+
+    @Test("are not used up by posts without a right signature, nor by keys that do not hold")
+    func strangers() async throws {
+        try await APIFixture.run { api in
+            let source =
+                #"{"scheme":"github","secrets":["topsecret"],"mapping":{"channel":"a","type":"x","data":1}}"#
+            #expect(await api.call(.put, "/v1/sources/shop", source).status == 201)
+            let rates = #"{"rate_limit":{"quantity":3,"window_seconds":60}}"#
+            #expect(await api.call(.patch, "/v1/apps/default", rates).status == 200)
+            let fields = [(name: "Content-Type", value: "application/json"), ("X-Hub-Signature-256", "sha256=00")]
+            for _ in 0..<5 {
+                #expect(await api.call(.post, "/in/shop", "{}", key: nil, headers: fields).status == 401)
+                #expect(await api.call(.post, "/v1/session", #"{"key":"guessed"}"#, key: nil).status == 401)
+            }
+            #expect(await api.call(.get, "/v1/keys").header("RateLimit") == #""app";r=2;t=20"#)
+        }
+    }
+
+    @Test("count a sign-in as a request")
+    func signIn() async throws {
+        try await APIFixture.run { api in
+            let key = try await Self.key(api, #""rate_limit":{"quantity":1,"window_seconds":60}"#)
+            let body = #"{"key":"\#(key.text)"}"#
+            #expect(await api.call(.post, "/v1/session", body, key: nil).status == 200)
+            #expect(await api.call(.post, "/v1/session", body, key: nil).status == 429)
+        }
+    }
+
+    @Test("take other defaults while they hold, and keep the buckets of those that stay")
+    func otherDefaults() async throws {
+        var limits = Limits()
+        limits.keyRequestsPerSecond = 2
+        try await APIFixture.run(limits: limits) { [limits] api in
+            #expect(await api.call(.get, "/v1/keys").header("RateLimit") == #""key";r=1;t=1"#)
+            var later = limits
+            later.appRequestsPerSecond = 9
+            api.service.keyring.replace(limits: later)
+            #expect(await api.call(.get, "/v1/keys").header("RateLimit") == #""key";r=0;t=1, "app";r=8;t=1"#)
+            later.keyRequestsPerSecond = 0
+            later.appRequestsPerSecond = 0
+            api.service.keyring.replace(limits: later)
+            #expect(await api.call(.get, "/v1/keys").header("RateLimit") == nil)
         }
     }
 }

@@ -35,4 +35,21 @@ import Testing
             #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/a").status == 200)
         }
     }
+
+    @Test("are not used up by who brings no right token or signature")
+    func strangers() async throws {
+        try await PubNubHarness.run { gateway in
+            let caller = Caller(
+                space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
+            try await gateway.service.keyring.setDemandsTokens(true, by: caller)
+            let rates = RatePolicies(requests: RatePolicy(3, in: .seconds(60)))
+            try await gateway.service.keyring.setRates(rates, ofApp: PubNubHarness.space, by: caller)
+            for _ in 0..<5 {
+                #expect(try await gateway.publish("a", "1").status == 403)
+                #expect(try await gateway.call("POST", "/v3/pam/sub-demo/grant", "{}").status == 403)
+            }
+            let meters = try #require(gateway.service.keyring.app(PubNubHarness.space)?.meters)
+            #expect(meters.requests?.state(at: gateway.service.clock.now).left == 3)
+        }
+    }
 }

@@ -22,6 +22,7 @@ extension Assembly {
             try await server.replace(cors: next.corsPolicy)
             guarding.replace(allowed: networks)
             service.liveLimits.replace(by: next.limits)
+            service.keyring.replace(limits: next.limits)
             LineLogHandler.threshold.withLock { $0 = next.threshold }
             LineLogHandler.format.withLock { $0 = next.logFormat }
             inForce.withLock { $0 = next }

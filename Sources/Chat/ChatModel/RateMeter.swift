@@ -35,6 +35,17 @@ public final class RateMeter: Sendable {
         }
     }
 
+    /// Puts back what was taken for something that was not done in the end.
+    func giveBack(_ count: Int) {
+        let taken = min(cost &* UInt64(max(0, count)), window)
+        while true {
+            let seen = fullAt.load(ordering: .relaxed)
+            let less = seen - min(seen, taken)
+            let (isGiven, _) = fullAt.compareExchange(expected: seen, desired: less, ordering: .relaxed)
+            if isGiven { return }
+        }
+    }
+
     /// How many are left, and in how many seconds there will be all of them.
     public func state(at now: Timetoken) -> (left: Int, full: Int) {
         let now = Self.nanoseconds(now)
@@ -75,16 +86,28 @@ public final class RateMeters: Sendable {
         return former?.policy == policy ? former : RateMeter(policy)
     }
 
+    /// Takes a request out of every bucket, or of none.
+    ///
     /// - Throws: `.tooMany` with the slug `quota_exceeded`, what was exceeded, and when to ask again.
     public func admitRequest(at now: Timetoken) throws(ChatError) {
         if let wait = requests?.take(1, at: now) { throw .quotaExceeded(name, "requests", wait) }
-        try next?.admitRequest(at: now)
+        do throws(ChatError) {
+            try next?.admitRequest(at: now)
+        } catch {
+            requests?.giveBack(1)
+            throw error
+        }
     }
 
     /// The same for events.
     public func admit(events count: Int, at now: Timetoken) throws(ChatError) {
         if let wait = events?.take(count, at: now) { throw .quotaExceeded(name + "-events", "events", wait) }
-        try next?.admit(events: count, at: now)
+        do throws(ChatError) {
+            try next?.admit(events: count, at: now)
+        } catch {
+            events?.giveBack(count)
+            throw error
+        }
     }
 
     /// Every policy with what is left of it.

@@ -36,7 +36,6 @@ public final class InboundGate: Sendable {
     ///   with the slug `mapping_failed` and a fault for each reference without a value; what `ChatAccess.emit` throws.
     public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
         guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
-        try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
         try checkSize(post)
         var request = begin(post, receiver.source)
         do throws(SignatureRejection) {
@@ -50,6 +49,8 @@ public final class InboundGate: Sendable {
             finish(request, receiver.source) { $0.note(refusal) }
             throw refusal
         }
+        // Only now: who cannot sign must not use up what the app may take in.
+        try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
         return try await take(post, receiver.source, request)
     }
 

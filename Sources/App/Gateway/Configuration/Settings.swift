@@ -216,18 +216,23 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.key_requests_per_second", \.limits.keyRequestsPerSecond, in: 0...1_000_000, unit: "requests",
-            "requests of one key a second, unless it has a limit of its own; 0: no limit"),
+            "requests of one key a second, unless it has a limit of its own; 0: no limit"
+        ).reloadable,
         .integer(
             "limits.app_requests_per_second", \.limits.appRequestsPerSecond, in: 0...10_000_000, unit: "requests",
-            "requests of all keys of one app a second, unless it has a limit of its own; 0: no limit"),
+            "requests of all keys of one app a second, unless it has a limit of its own; 0: no limit"
+        ).reloadable,
         .integer(
             "limits.app_events_per_day", \.limits.appEventsPerDay, in: 0...1_000_000_000_000, unit: "events",
-            "events emitted into one app a day, unless it has a limit of its own; 0: no limit"),
+            "events emitted into one app a day, unless it has a limit of its own; 0: no limit"
+        ).reloadable,
         .seconds(
-            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long the audit log goes back"),
+            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long the audit log goes back"
+        ).reloadable,
         .integer(
             "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
-            "entries of one app's audit log; past it the oldest go"),
+            "entries of one app's audit log; past it the oldest go, those of tokens and sessions first"
+        ).reloadable,
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
             "event types an app declares"

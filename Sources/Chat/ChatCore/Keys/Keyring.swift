@@ -15,17 +15,21 @@ public final class Keyring: Sendable {
         /// The keys that sign tokens, by their ids, which are unique in the gateway.
         var signing: [String: RecordKey] = [:]
         /// What the deployment holds keys and apps to that say nothing themselves.
-        let keyDefaults: RatePolicies
-        let appDefaults: RatePolicies
+        private var keyDefaults = RatePolicies()
+        private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
 
-        init(_ limits: Limits) {
+        init(_ limits: Limits) { setDefaults(limits) }
+
+        mutating func setDefaults(_ limits: Limits) {
             keyDefaults = RatePolicies(
                 requests: RatePolicy(default: limits.keyRequestsPerSecond, in: .seconds(1)))
             appDefaults = RatePolicies(
                 requests: RatePolicy(default: limits.appRequestsPerSecond, in: .seconds(1)),
                 events: RatePolicy(default: limits.appEventsPerDay, in: .seconds(24 * 3600)))
+            for (space, app) in apps { put(app, for: space) }
+            for key in keys.values { meter(key) }
         }
 
         mutating func put(_ app: AppRecord?, for space: SpaceID) {
@@ -86,6 +90,9 @@ public final class Keyring: Sendable {
         self.clock = clock
         self.vault = vault
     }
+
+    /// Holds keys and apps that say nothing themselves to other rates from now on. Buckets whose rate stays are kept.
+    public func replace(limits: Limits) { contents.withLock { $0.setDefaults(limits) } }
 
     /// The caller a key stands for; nil when there is no such key, or it has expired.
     ///

@@ -4,18 +4,26 @@ import HTTPServer
 import Signing
 
 extension PubNubAPI {
-    /// Lets a request in, where its app demands tokens: by a right signature, or by a token that grants what it needs.
+    /// Lets a request in: where its app demands tokens, by a right signature or by a token that grants what it needs; and
+    /// then within the app's rates, so that who has no right to ask cannot use them up.
     ///
     /// - Returns: the token that let it in; nil for what needs none, or is signed.
-    /// - Throws: `WireError` with the status 403.
+    /// - Throws: `WireError` with the status 403; `ChatError` when the rates allow no more.
     func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
         // An unknown key is refused by the call itself, in its words.
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
         request.request.notes?.credential = app.space.name
+        let token = app.demandsTokens ? try proof(of: request, rule, app) : nil
         try app.meters?.admitRequest(at: service.clock.now)
-        guard app.demandsTokens else { return nil }
+        return token
+    }
+
+    /// - Returns: nil for what is signed.
+    private func proof(
+        of request: WireRequest, _ rule: AccessRule, _ app: AppRecord
+    ) throws -> AccessToken? {
         if let isRight = RequestSignature.check(request, of: app, at: service.clock.now) {
             guard isRight else { throw WireError.denied }
             return nil
@@ -37,9 +45,14 @@ extension PubNubAPI {
         return token
     }
 
-    /// - Throws: `denied` unless the request is signed with the app's secret key, whatever the app demands of others.
-    func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
-        guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else { throw .denied }
+    /// Lets in what is signed with the app's secret key, whatever the app demands of others.
+    ///
+    /// - Throws: `WireError.denied`; `ChatError` when the app's rates allow no more.
+    func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws {
+        guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else {
+            throw WireError.denied
+        }
+        try keyset.app.meters?.admitRequest(at: service.clock.now)
     }
 }
 
