@@ -1,5 +1,9 @@
 """SIGHUP on a real process: what a running gateway takes over, and what it refuses."""
 
+import os
+import signal
+import time
+
 import pytest
 from conftest import Gateway
 
@@ -69,3 +73,21 @@ def test_a_broken_file_is_refused_and_the_old_settings_go_on(configured, text, r
     file.write_text(FIRST.replace("100", "200"))
     assert "changed=limits.page_most" in gateway.reload()
     assert gateway.call("GET", "/v1/channels/a/events?limit=200").status_code == 200
+
+
+def test_a_stop_does_not_wait_for_a_reload(configured):
+    gateway, file = configured
+    file.unlink()
+    os.mkfifo(file)
+    gateway.process.send_signal(signal.SIGHUP)
+    # Opened for writing without waiting, it says whether somebody reads: then the reload is under way and gets no end.
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            writer = os.open(file, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError:
+            assert time.monotonic() < deadline, "nobody reads the file again"
+            time.sleep(0.01)
+    assert gateway.stop() == 0
+    os.close(writer)

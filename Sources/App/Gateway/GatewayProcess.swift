@@ -31,14 +31,23 @@ public enum GatewayProcess {
                 StartPages.release()
             },
             reloadingUntil: { takeOver in
-                for await signal in signals {
-                    guard signal == .sighup else { break }
-                    do {
-                        await takeOver(try reload().configuration)
-                    } catch {
-                        logger.error("\(Assembly.notReloaded)", metadata: ["error": "\(error)"])
+                // A reload may take long (a schema is held against its versions); a stop does not wait for it, and many
+                // requests for one are answered by one.
+                let (requests, reloads) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+                let reloading = Task {
+                    for await _ in requests {
+                        do {
+                            await takeOver(try reload().configuration)
+                        } catch {
+                            logger.error("\(Assembly.notReloaded)", metadata: ["error": "\(error)"])
+                        }
                     }
                 }
+                for await signal in signals {
+                    guard signal == .sighup else { break }
+                    reloads.yield()
+                }
+                reloading.cancel()
                 // A second one ends the process at once: whoever sends it has waited long enough.
                 Glibc.signal(SIGTERM, SIG_DFL)
                 Glibc.signal(SIGINT, SIG_DFL)

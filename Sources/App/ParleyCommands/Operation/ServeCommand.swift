@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChatModel
 import Gateway
+import Glibc
 
 /// `parley serve`: the gateway itself.
 struct ServeCommand: AsyncParsableCommand {
@@ -17,6 +18,8 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        // Until the gateway listens for it: a service manager may ask for a reload at once.
+        signal(SIGHUP, SIG_IGN)
         let loaded = try options.load()
         // Kept for SIGHUP, which comes when no command is being parsed any more.
         let surroundings = Surroundings.current
