@@ -1,4 +1,6 @@
+import ChatCore
 import ChatModel
+import Locking
 import Testing
 
 @Suite("Trace contexts") struct TraceContextTests {
@@ -39,5 +41,22 @@ import Testing
     func states() {
         #expect(TraceContext(traceparent: Self.text, state: String(repeating: "a", count: 513))?.state == nil)
         #expect(TraceContext(traceparent: Self.text, state: "a=1\r\nX: y")?.state == nil)
+    }
+
+    @Test("records what senders want recorded up to a hundred a second, and passes on the rest")
+    func flood() throws {
+        let now = Lock(Timetoken(17_324_123_456_789_012))
+        let clock = WallClock { now.withLock { $0 } }
+        let tracer = Tracer(ratio: 0, clock: clock)
+        let incoming = try #require(TraceContext(traceparent: Self.text, state: "a=1"))
+        let contexts = (0..<150).map { _ in tracer.context(following: incoming) }
+        #expect(contexts.count { $0?.isSampled == true } == 100)
+        let last = try #require(contexts.last ?? nil)
+        #expect(last.traceparent == Self.text.dropLast() + "0" && last.state == "a=1")
+        #expect(tracer.context(following: nil) == nil)
+        now.withLock { $0 = $0.adding(.seconds(1)) }
+        #expect(tracer.context(following: incoming)?.isSampled == true)
+        let all = Tracer(ratio: 1, clock: clock)
+        #expect((0..<150).allSatisfy { _ in all.context(following: incoming)?.isSampled == true })
     }
 }

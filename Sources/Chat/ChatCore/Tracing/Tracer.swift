@@ -13,11 +13,13 @@ public final class Tracer: Sendable {
     private let ratio: Double
     private let capacity: Int
     private let state = Lock(State())
+    /// Anybody can send a `traceparent` that says it is sampled.
+    private let followed = RateMeter(RatePolicy(100, in: .seconds(1)))
     private let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - ratio: of requests that bring no trace of their own, how many begin one: 0 to 1. Those that do are recorded as
-    ///     their sender says.
+    ///   - ratio: of requests that bring no trace of their own, how many begin one: 0 to 1. Of those that do and want to
+    ///     be recorded, as many are at least, and a hundred a second.
     ///   - capacity: spans that may wait; beyond it new ones are dropped, and counted.
     public init(ratio: Double, capacity: Int = 8192, clock: WallClock = .system) {
         self.ratio = ratio
@@ -29,8 +31,14 @@ public final class Tracer: Sendable {
 
     /// Where the work for a request stands: in its sender's trace, in a new one, or in none.
     public func context(following incoming: TraceContext?) -> TraceContext? {
-        if let incoming { return incoming.isSampled ? incoming.child(Self.spanID()) : incoming }
-        guard ratio >= 1 || Double.random(in: 0..<1) < ratio else { return nil }
+        let isDrawn = ratio >= 1 || Double.random(in: 0..<1) < ratio
+        if let incoming {
+            guard incoming.isSampled else { return incoming }
+            if isDrawn || followed.take(1, at: now) == nil { return incoming.child(Self.spanID()) }
+            return TraceContext(
+                traceID: incoming.traceID, spanID: incoming.spanID, isSampled: false, state: incoming.state)
+        }
+        guard isDrawn else { return nil }
         let trace = TraceID(high: .random(in: 0...UInt64.max), low: .random(in: 1...UInt64.max))
         return TraceContext(traceID: trace, spanID: Self.spanID(), isSampled: true)
     }
