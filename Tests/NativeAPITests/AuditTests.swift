@@ -117,4 +117,40 @@ import Testing
             #expect(await Self.entries(api).isEmpty)
         }
     }
+
+    @Test("forgets what programs do as they work before what people did")
+    func frequentFirst() async throws {
+        var limits = Limits()
+        limits.auditEntries = 4
+        try await APIFixture.run(limits: limits) { api in
+            _ = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)
+            _ = await api.call(.post, "/v1/keys", #"{"scopes":["emit"]}"#)
+            for _ in 0..<9 { #expect(await api.call(.post, "/v1/tokens", #"{"user":"ana"}"#).status == 201) }
+            #expect(api.service.audit.isDue)
+            try await api.service.audit.sweep(api.app.space)
+            #expect(!api.service.audit.isDue)
+            #expect(
+                Self.actions(await Self.entries(api)) == ["token.create", "token.create", "key.create", "key.create"])
+        }
+    }
+
+    @Test("tells an app's admins what an operator did to their app")
+    func byOperator() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/apps", #"{"name":"acme"}"#)
+            let (id, own) = (try #require(made["id"]?.string), try #require(made["admin_key"]?.string))
+            _ = await api.call(.patch, "/v1/apps/\(id)", #"{"retention_hours":24}"#)
+            let entry = try #require(await Self.entries(api, key: own).first)
+            #expect(entry["action"]?.string == "app.update" && entry["resource"]?.string == id)
+            #expect(Self.actions(await Self.entries(api)) == ["app.update", "app.create"])
+        }
+    }
+
+    @Test("notes keys that do not hold where they ask for a stream")
+    func streams() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.get, "/v1/stream?channel=a", key: "parley_guessed").status == 401)
+            #expect(Self.actions(await Self.entries(api, "?result=refused")) == ["sign_in"])
+        }
+    }
 }

@@ -48,6 +48,17 @@ import Testing
         }
     }
 
+    @Test("shows no cookie under the plain name at the encrypted public address, where another host may have set it")
+    func plainName() async throws {
+        try await APIFixture.run { api in
+            let (cookie, _) = try await signIn(api)
+            let there = await api.call(.get, "/v1/keys", key: nil, headers: [cookie, ("Host", "gw.example")])
+            #expect(there.code == "credential_missing")
+            let inside = await api.call(.get, "/v1/keys", key: nil, headers: [cookie, ("Host", "127.0.0.1:8080")])
+            #expect(inside.status == 200)
+        }
+    }
+
     @Test("is nobody without a cookie, with one that was made up, and after signing out")
     func nobody() async throws {
         try await APIFixture.run { api in
@@ -73,9 +84,9 @@ import Testing
             ([("Host", "inner:1"), ("Origin", "https://gw.example")], 201),
             ([("Sec-Fetch-Site", "same-origin")], 201),
             ([("Host", "gw.example:8080"), ("Origin", "http://gw.example:8081")], 403),
-            ([("Host", "gw.example"), ("Origin", "null")], 403),
-            ([("Host", "gw.example"), ("Origin", "https://gw.example.evil.example")], 403),
-            ([("Host", "gw.example"), ("Origin", "http://gw.example"), ("Sec-Fetch-Site", "same-site")], 403),
+            ([("Host", "inner:1"), ("Origin", "null")], 403),
+            ([("Host", "inner:1"), ("Origin", "https://gw.example.evil.example")], 403),
+            ([("Host", "inner:1"), ("Origin", "http://inner:1"), ("Sec-Fetch-Site", "same-site")], 403),
             ([("Sec-Fetch-Site", "none")], 403), ([], 403),
         ])
     func origins(_ headers: [(String, String)], _ status: Int) async throws {

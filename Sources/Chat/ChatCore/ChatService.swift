@@ -56,7 +56,7 @@ public final class ChatService: Sendable {
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
         standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
-        audit = AuditLog(directory: engine.directory, clock: clock, limits: limits)
+        audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         presence = PresenceTracker(engine: engine, standings: standings, limits: limits, clock: clock)
     }
 

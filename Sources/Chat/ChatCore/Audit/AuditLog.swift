@@ -8,17 +8,21 @@ public final class AuditLog: Sendable {
 
     private let directory: any Directory
     private let clock: WallClock
-    private let limits: Limits
+    private let liveLimits: LiveLimits
     private let meter = RateMeter(AuditLog.refusals)
     /// Tells entries of one moment apart; begins anywhere, so that two nodes seldom meet.
     private let number = Atomic<UInt64>(.random(in: 0..<1_000_000_000))
     private let lost = Atomic<UInt64>(0)
+    /// Entries made since the log was last swept.
+    private let unswept = Atomic<Int>(0)
 
-    init(directory: any Directory, clock: WallClock, limits: Limits) {
+    init(directory: any Directory, clock: WallClock, limits: LiveLimits) {
         self.directory = directory
         self.clock = clock
-        self.limits = limits
+        liveLimits = limits
     }
+
+    private var limits: Limits { liveLimits.current }
 
     /// Entries that are missing: refusals beyond what is kept of them, and what the store did not take.
     public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
@@ -29,6 +33,7 @@ public final class AuditLog: Sendable {
     func change(
         _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
     ) -> RecordChange {
+        unswept.add(1, ordering: .relaxed)
         let entry = AuditEntry(
             deed, at: clock.now, number: number.add(1, ordering: .relaxed).newValue,
             resource: deed.resource ?? resource, refusal: refusal)
@@ -81,18 +86,42 @@ extension AuditLog {
             items: page.items.compactMap { AuditEntry($0) }, hasMore: page.hasMore, cursor: page.cursor)
     }
 
-    /// Removes what is too old or too much, a page in each step.
+    /// What programs do as they work. Of what is too much they go first, or who may make tokens could push out of the log
+    /// what else was done.
+    private static let frequent = ["session.create", "token.create", "token.grant", "token.revoke"]
+
+    /// Whether the log may have grown by a tenth of what it holds since it was swept.
+    var isDue: Bool { unswept.load(ordering: .relaxed) > limits.auditEntries / 10 }
+
+    /// Removes what is too old or too much.
     func sweep(_ space: SpaceID) async throws(ChatError) {
+        unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
-        while !Task.isCancelled {
-            var query = RecordQuery(.audit, in: space, limit: limits.pageMost)
+        try await remove(.max, in: space, olderThan: edge)
+        let frequent = RecordFilter.or(Self.frequent.map { .compare(field: "action", .equal, .string($0)) })
+        for filter in [frequent, nil] {
+            var query = RecordQuery(.audit, in: space, limit: 1)
             query.wantsTotal = true
+            let surplus = (try await directory.list(query).total ?? 0) - limits.auditEntries
+            guard surplus > 0 else { return }
+            try await remove(surplus, of: filter, in: space)
+        }
+    }
+
+    /// Removes the oldest entries, a page in each step.
+    private func remove(
+        _ most: Int, of filter: RecordFilter? = nil, in space: SpaceID, olderThan edge: String? = nil
+    ) async throws(ChatError) {
+        var left = most
+        while left > 0, !Task.isCancelled {
+            var query = RecordQuery(.audit, in: space, limit: min(left, limits.pageMost))
+            query.filter = filter
             let page = try await directory.list(query)
-            let surplus = max(0, (page.total ?? 0) - limits.auditEntries)
-            let doomed = page.items.enumerated().filter { index, record in index < surplus || record.key.id < edge }
+            let doomed = page.items.prefix { record in edge.map { record.key.id < $0 } ?? true }
             guard !doomed.isEmpty else { return }
-            _ = try await directory.write(doomed.map { RecordChange($0.element.key, body: nil) })
+            _ = try await directory.write(doomed.map { RecordChange($0.key, body: nil) })
             guard doomed.count == page.items.count, page.hasMore else { return }
+            left -= doomed.count
         }
     }
 }
@@ -114,12 +143,16 @@ extension AuditLog.Query {
 }
 
 extension ChatService {
-    /// Keeps every app's audit log within its bounds, looking once an hour, until cancelled.
+    /// Keeps every app's audit log within its bounds until cancelled: once an hour, and within a minute of many entries.
     func keepAudit() async {
         while !Task.isCancelled {
             // What cannot be reached now is left for the next time.
             for app in keyring.apps { try? await audit.sweep(app.space) }
-            try? await Task.sleep(for: .seconds(3600))
+            var minutes = 0
+            repeat {
+                try? await Task.sleep(for: .seconds(60))
+                minutes += 1
+            } while minutes < 60 && !audit.isDue && !Task.isCancelled
         }
     }
 }

@@ -61,8 +61,8 @@ extension NativeAPI {
         return .json(body.bytes, headers: [Self.noStore])
     }
 
-    /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do. How long its events stay both may
-    /// decide.
+    /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do. How long its events
+    /// stay both may decide.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let space = SpaceID(request.name("id"))
@@ -85,6 +85,8 @@ extension NativeAPI {
         }
         if let rates { try await service.keyring.setRates(rates, ofApp: space, by: caller) }
         guard let app = service.keyring.app(space) else { throw ChatError(.notFound, "no such app") }
+        // The operator's log has it; the app's own admins are to see it too.
+        if space != caller.space { await service.audit.write(AuditDeed("app.update", request, caller), in: space) }
         return .json(
             JSONText { writer in
                 writer.beginObject()

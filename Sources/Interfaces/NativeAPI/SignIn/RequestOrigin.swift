@@ -28,7 +28,7 @@ enum RequestOrigin: Equatable {
         return nil
     }
 
-    private static func begins(_ url: String, with origin: String) -> Bool {
+    static func begins(_ url: String, with origin: String) -> Bool {
         url == origin || url.hasPrefix(origin + "/")
     }
 }

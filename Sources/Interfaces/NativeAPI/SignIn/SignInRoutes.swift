@@ -23,6 +23,7 @@ extension NativeAPI {
             await noteFailedSignIn(request, refusal)
             throw refusal
         }
+        try caller.meters?.admitRequest(at: service.clock.now)
         let latest = service.clock.now.adding(BrowserSession.lifetime)
         let session = BrowserSession(
             space: caller.space, key: caller.credential, expires: min(latest, caller.expires ?? latest))
@@ -65,6 +66,12 @@ extension NativeAPI {
         return origin.hasPrefix("https://")
     }
 
+    /// Of a request that carries no `Origin`, less is known: that it was sent to the encrypted public address.
+    private func isKnownEncrypted(_ request: Request) -> Bool {
+        if request.isSecure { return true }
+        return request.headers["Host"].map { RequestOrigin.begins(publicURL, with: "https://" + $0) } ?? false
+    }
+
     /// Otherwise any site could sign a visitor in as somebody, or out.
     private func refuseForeign(_ request: Request) throws(ChatError) {
         guard RequestOrigin(request, publicURL: publicURL) != .foreign else { throw Self.foreignOrigin }
@@ -102,7 +109,7 @@ extension NativeAPI {
 
 extension NativeAPI {
     private func sessionCookie(of request: Request) -> String? {
-        BrowserSession.cookie(in: request.headers, isSecure: request.isSecure)
+        BrowserSession.cookie(in: request.headers, isSecure: isKnownEncrypted(request))
     }
 
     /// Who asks by the cookie; nil without one.

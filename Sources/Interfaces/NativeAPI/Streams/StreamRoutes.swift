@@ -38,7 +38,7 @@ extension NativeAPI {
     func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
-        let (caller, ticket) = try streamCaller(of: request, parameters)
+        let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
         let resumption = try await chat.resume(at: wanted.cursor ?? "latest")
@@ -63,13 +63,19 @@ extension NativeAPI {
 
     private func streamCaller(
         of request: Request, _ parameters: Parameters
-    ) throws(ChatError) -> (Caller, StreamTicket?) {
-        guard let text = try parameters.text("ticket") else {
-            let caller = try caller(of: request)
-            try caller.meters?.admitRequest(at: service.clock.now)
-            return (caller, nil)
+    ) async throws -> (Caller, StreamTicket?) {
+        let caller: Caller
+        var ticket: StreamTicket?
+        do {
+            if let text = try parameters.text("ticket") {
+                (caller, ticket) = try streams.tickets.caller(of: text)
+            } else {
+                caller = try self.caller(of: request)
+            }
+        } catch {
+            await noteFailedSignIn(request, error)
+            throw error
         }
-        let (caller, ticket) = try streams.tickets.caller(of: text)
         try caller.meters?.admitRequest(at: service.clock.now)
         return (caller, ticket)
     }

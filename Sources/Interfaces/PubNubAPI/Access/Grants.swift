@@ -37,11 +37,11 @@ extension PubNubAPI {
         return Self.success { _ in }
     }
 
-    /// Who signs has the app's secret key, which names nobody.
-    private func note(_ action: String, _ request: WireRequest, _ keyset: Keyset) async {
+    /// Leaves an entry in the app's audit log. Who comes with the app's keys is named by them alone.
+    func note(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
         let deed = AuditDeed(
             action: action, actor: keyset.app.subscribeKey, address: request.request.remoteAddress.description,
-            request: request.request.id)
+            request: request.request.id, resource: resource)
         await service.audit.write(deed, in: keyset.space)
     }
 

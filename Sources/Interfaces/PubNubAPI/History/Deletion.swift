@@ -13,6 +13,7 @@ extension PubNubAPI {
         var end = try request.timetoken("end") ?? .distantFuture
         if start > end { swap(&start, &end) }
         _ = try await chat(keyset, for: request).deleteEvents(after: start, before: end.after, in: channels[0])
+        await note("events.delete", request, keyset, resource: channels[0])
         return .wire { writer in
             writer.beginObject()
             writer.member("status", 200)
