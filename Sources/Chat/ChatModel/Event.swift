@@ -50,6 +50,13 @@ public struct EventDraft: Sendable {
     public var deduplicationKey: String?
     /// The trace it came of, so that every attempt to deliver it belongs to that; nil for an event that is not traced.
     public var trace: TraceContext?
+    /// Where it goes instead of the end: it happened elsewhere, and is moved here. Nil for everything else.
+    ///
+    /// What goes there is in history alone: who follows the log is never told of it, however far back he resumes, and
+    /// neither are webhooks. It is kept, takes no deduplication key, and lies before the end of the log. The same event
+    /// on the same channel is there once: moved again, it is the repeat of the first. Where another event has the place,
+    /// the next free one is taken.
+    public var past: Timetoken?
 
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,

@@ -40,7 +40,8 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
 
     /// Every behaviour of the contract.
     public static let all =
-        log + names + reading + retention + directory + deciding + presence + queue + ordering + pulling + redriving
+        log + past + names + reading + retention + directory + deciding + presence + queue + ordering + pulling
+        + redriving
         + life
 }
 

@@ -66,11 +66,13 @@ final class LogEnd: Sendable {
     }
 
     /// Makes events of the writer's visible and gives the end back.
-    func release(_ mark: Mark, showing events: [Event], now: Timetoken) {
+    ///
+    /// - Parameter evenNone: whether the watermark moves without any, too.
+    func release(_ mark: Mark, showing events: [Event], evenNone: Bool = false, now: Timetoken) {
         let sleepers = state.withLock { state in
             state.mark = mark
             state.isHeld = false
-            return events.isEmpty ? [] : show(events, upTo: mark.last, now: now)
+            return events.isEmpty && !evenNone ? [] : show(events, upTo: mark.last, now: now)
         }
         for sleeper in sleepers { sleeper.resume() }
     }

@@ -10,6 +10,14 @@ enum EventRow {
         """
     static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
+    /// The origin of what was moved here: no device has an empty name.
+    private static let elsewhere = ""
+
+    /// Whether the event of the current row was moved here, so that nobody who follows the log is told of it.
+    static func isFromElsewhere(_ row: Statement) -> Bool {
+        !row.isNull(13) && row.withBytes(13) { $0.isEmpty }
+    }
+
     /// Binds and runs ``insert``. The payload is read where it lies.
     static func write(
         _ draft: EventDraft, at timetoken: UInt64, channel: Int64, type: Int64, schemaType: Int64?,
@@ -27,7 +35,7 @@ enum EventRow {
         insert.bind((draft.schema?.version).map(Int64.init), at: 11)
         insert.bind(draft.cause, at: 12)
         insert.bind(draft.audience.stored, at: 13)
-        insert.bind(draft.originDevice, at: 14)
+        insert.bind(draft.past == nil ? draft.originDevice : Self.elsewhere, at: 14)
         if let wire = draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
         insert.bind(draft.trace?.stored, at: 16)
         try draft.data.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
@@ -49,7 +57,11 @@ enum EventRow {
         }
         draft.cause = row.optionalText(11)
         draft.audience = Audience(stored: row.optionalText(12))
-        draft.originDevice = row.optionalText(13)
+        if isFromElsewhere(row) {
+            draft.past = Timetoken(UInt64(row.integer(0)))
+        } else {
+            draft.originDevice = row.optionalText(13)
+        }
         draft.wire = row.optionalJSON(14)
         draft.trace = row.optionalText(15).flatMap { TraceContext(stored: $0) }
         return Event(timetoken: Timetoken(UInt64(row.integer(0))), draft: draft)

@@ -34,7 +34,7 @@ extension Reader {
 
     /// Every kept event, whatever its channel, for those who fell behind the memory.
     func everything(after position: Timetoken, upTo end: Timetoken, limit: Int) throws(SQLiteFailure) -> Page<Event> {
-        try walk(after: position, upTo: end, limit: limit, most: limit) { _ in true }
+        try walk(after: position, upTo: end, limit: limit, most: limit) { !EventRow.isFromElsewhere($0) }
     }
 
     private func walk(_ question: EventsQuestion, most: Int) throws(SQLiteFailure) -> Page<Event> {
@@ -42,6 +42,7 @@ extension Reader {
         return try walk(after: question.after, upTo: question.upTo, limit: question.limit, most: most) {
             (row) throws(SQLiteFailure) in
             if let expires = row.optionalInteger(7), UInt64(expires) <= question.now.rawValue { return false }
+            if EventRow.isFromElsewhere(row) { return false }
             let channel = row.integer(1)
             if let known = isWanted.value(of: channel) { return known }
             let answer = question.channels.contains(try names.channel(channel))
@@ -112,7 +113,9 @@ extension Reader {
         var page = Page<Event>(items: [], hasMore: times.count > question.limit, position: question.upTo)
         for time in times.prefix(question.limit) {
             page.position = Timetoken(UInt64(time))
-            if let event = try event(at: page.position, now: question.now) { page.items.append(event) }
+            if let event = try event(at: page.position, now: question.now), event.draft.past == nil {
+                page.items.append(event)
+            }
         }
         if !page.hasMore { page.position = question.upTo }
         return page

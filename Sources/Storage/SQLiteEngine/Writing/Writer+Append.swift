@@ -9,6 +9,12 @@ extension Writer {
             guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
             return .success(try repeated(earlier, drafts))
         }
+        if drafts.contains(where: { $0.past != nil }) {
+            let end = endMovingOn()
+            guard drafts.allSatisfy({ $0.past.map { $0 < end } ?? true }) else {
+                return .failure(ChatError(.invalid, "what is moved into the past must lie before now"))
+            }
+        }
         var placed: [Appended] = []
         placed.reserveCapacity(drafts.count)
         for draft in drafts { placed.append(try place(draft)) }
@@ -17,6 +23,7 @@ extension Writer {
     }
 
     private func place(_ draft: EventDraft) throws(SQLiteFailure) -> Appended {
+        if let past = draft.past { return try place(draft, in: past) }
         let timetoken = mark.next(now: now)
         if let key = draft.deduplicationKey, let first = try firstSighting(of: key, draft.channel, timetoken) {
             return Appended(event: try event(at: first, insteadOf: draft), isDuplicate: true)
@@ -25,6 +32,31 @@ extension Writer {
         let event = Event(timetoken: Timetoken(timetoken), draft: draft)
         add(event)
         return Appended(event: event, isDuplicate: false)
+    }
+
+    /// Where it happened, unless another event is there: of two sources, or of two channels of one, both may have one place.
+    private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
+        var place = past
+        // Retention has passed it already: it would never be looked at again, not to be removed either.
+        guard past > memory.retention.cutoff(of: draft.channel.space, now: now) else {
+            return Appended(event: Event(timetoken: past, draft: draft), isDuplicate: false)
+        }
+        while let present = try event(at: place) {
+            if present.channel == draft.channel, present.user == draft.user, present.data == draft.data {
+                return Appended(event: present, isDuplicate: true)
+            }
+            place = Timetoken(place.rawValue + 1)
+        }
+        try insert(draft, at: place.rawValue)
+        return Appended(event: Event(timetoken: place, draft: draft), isDuplicate: false)
+    }
+
+    /// What lies at a place, of whatever app.
+    private func event(at timetoken: Timetoken) throws(SQLiteFailure) -> Event? {
+        if let event = events.event(at: timetoken) ?? memory.tail.event(at: timetoken) { return event }
+        statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
+        defer { statements.findEvent.reset() }
+        return try statements.findEvent.step() ? try EventRow.read(statements.findEvent, names) : nil
     }
 
     private func insert(_ draft: EventDraft, at timetoken: UInt64) throws(SQLiteFailure) {
@@ -61,11 +93,7 @@ extension Writer {
     }
 
     private func event(at timetoken: Timetoken, in space: SpaceID) throws(SQLiteFailure) -> Event? {
-        if let event = events.event(at: timetoken) ?? memory.tail.event(at: timetoken) { return event }
-        statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
-        defer { statements.findEvent.reset() }
-        if try statements.findEvent.step() { return try EventRow.read(statements.findEvent, names) }
-        return memory.passing.event(at: timetoken, in: space)
+        try event(at: timetoken) ?? memory.passing.event(at: timetoken, in: space)
     }
 
     // MARK: Claims

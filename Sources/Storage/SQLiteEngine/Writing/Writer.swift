@@ -21,6 +21,8 @@ final class Writer {
     /// The end of the log, as this turn moves it; means something while it is held.
     var mark: LogEnd.Mark
     private var isEndHeld = false
+    /// Whether this turn's end is to be shown though no event came to lie before it.
+    private var showsEnd = false
     private let logPages: SQLiteEngineSettings.LogPages
     /// How long the write-ahead log was when readers did not let go of it.
     private var pagesWhenBusy = 0
@@ -132,6 +134,7 @@ final class Writer {
     private func begin() {
         now = max(memory.now, Timetoken(mark.last))
         events = []
+        showsEnd = false
         effects.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
     }
@@ -166,7 +169,7 @@ final class Writer {
 
     private func publish() {
         // Before anybody is answered: who emits again at once may find it free.
-        releaseEnd(showing: events)
+        releaseEnd(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
         for answer in answers { answer() }
         effects.removeAll(keepingCapacity: true)
@@ -205,10 +208,17 @@ final class Writer {
         isEndHeld = true
     }
 
-    private func releaseEnd(showing events: [Event]) {
+    private func releaseEnd(showing events: [Event], evenNone: Bool = false) {
         guard isEndHeld else { return }
         isEndHeld = false
-        memory.end.release(mark, showing: events, now: now)
+        memory.end.release(mark, showing: events, evenNone: evenNone, now: now)
+    }
+
+    /// Takes a place for nobody, behind which the watermark will be: what is put before it can be read then. While the end
+    /// is held.
+    func endMovingOn() -> Timetoken {
+        showsEnd = true
+        return Timetoken(mark.next(now: now))
     }
 
     func add(_ event: Event) { events.append(event) }
