@@ -103,6 +103,10 @@ import Yams
             as: "/v1/events/batch"),
         Exchange(
             .post, "/v1/events/batch?dry_run=true", #"{"events":[{"channel":"a","data":1}]}"#, as: "/v1/events/batch"),
+        Exchange(
+            .post, "/v1/import",
+            #"{"records":[{"record":"user","id":"u"},{"record":"message","channel":"a","timetoken":"1","data":1},{"record":"group"}]}"#,
+            as: "/v1/import"),
         Exchange(.post, "/v1/events/validate", #"{"channel":"a","type":"","data":1}"#, as: "/v1/events/validate"),
         Exchange(.get, "/v1/channels/a/events?limit=2", as: "/v1/channels/{channel}/events"),
         Exchange(

@@ -12,10 +12,11 @@ extension ChatAccess {
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        let (caller, cause, device, trace) = (caller, cause, device, TraceContext.current)
+        let (caller, cause, device, trace, isQuiet) = (caller, cause, device, TraceContext.current, isQuiet)
         return try await service.decide(keys) { situation throws(ChatError) in
             var decision = try body(situation)
             if let deed = decision.events.first { try caller.demand(type: deed.type) }
+            if isQuiet { decision.events = [] }
             for index in decision.events.indices {
                 if decision.events.count > 1 { decision.events[index].cause = cause }
                 decision.events[index].originDevice = device

@@ -95,6 +95,7 @@ public struct NativeAPI: Sendable {
         router.add(.post, EmitRoute.fire.pattern, body: smallBody, handler: asCaller(postFire))
         router.add(.post, EmitRoute.anyChannel.pattern, body: batchBody, handler: asCaller(postAnyChannel))
         router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch))
+        router.add(.post, "/v1/import", body: batchBody, handler: asAdministrator("history.import", postImport))
         router.add(.post, "/v1/events/validate", body: smallBody, handler: asCaller(postValidation))
     }
 

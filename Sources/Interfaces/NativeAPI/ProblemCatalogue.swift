@@ -176,6 +176,9 @@ enum ProblemCatalogue {
             code: "gone", status: 410, title: "It is gone for good",
             meaning: "It existed and will not come back."),
         Entry(
+            code: "outlived", status: 410, title: "It is older than the app keeps events",
+            meaning: "Moved here, it would be hidden at once. Give the app a longer retention, then import it again."),
+        Entry(
             code: "precondition_failed", status: 412, title: "It has changed since it was read",
             meaning: "Read it again and decide anew."),
         Entry(
@@ -196,6 +199,9 @@ enum ProblemCatalogue {
         Entry(
             code: "unprocessable", status: 422, title: "The request was understood and is refused",
             meaning: "The detail says why."),
+        Entry(
+            code: "not_past", status: 422, title: "The timetoken does not lie in the past",
+            meaning: "What is imported happened already. A timetoken counts tenths of a microsecond since 1970."),
         Entry(
             code: "idempotency_key_reused", status: 422, title: "The Idempotency-Key belongs to another request",
             meaning: "A key stands for one request with one body. Take a new key for a new request."),

@@ -67,12 +67,21 @@ extension ChatAccess {
         {
             throw obstacle
         }
-        guard draft.audience == .subscribers else { return }
+        draft.audience = Self.audience(of: draft, in: footing.channel)
+    }
+
+    /// For whom it is; like that of what is emitted.
+    func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
+        guard isHeldBack else { return draft.audience }
+        return Self.audience(of: draft, in: try await service.standings.footing(of: nil, in: draft.channel).channel)
+    }
+
+    private static func audience(of draft: EventDraft, in channel: ChannelStanding) -> Audience {
+        guard draft.audience == .subscribers else { return draft.audience }
         if draft.type == BuiltInTypes.messageCreated {
-            draft.audience = footing.channel.kind.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
-        } else if footing.channel.isPrivate {
-            draft.audience = .insiders
+            return channel.kind.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         }
+        return channel.isPrivate ? .insiders : .subscribers
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
@@ -100,6 +109,17 @@ extension ChatAccess {
     }
 
     private func draft(of emission: Emission) throws(ChatError) -> EventDraft {
+        var draft = try unjudged(emission)
+        let judged = try judged(emission)
+        draft.schema = judged.schema
+        if let life = [emission.timeToLive, judged.retention].compactMap(\.self).min() {
+            draft.expires = service.clock.now.adding(life)
+        }
+        return draft
+    }
+
+    /// What an emission comes to before a schema was asked, and how long it lives.
+    func unjudged(_ emission: Emission) throws(ChatError) -> EventDraft {
         try caller.demand(.emit)
         try Names.check(channel: emission.channel)
         guard emission.channel != ChannelID.systemName else {
@@ -118,11 +138,6 @@ extension ChatAccess {
         draft.originDevice = device
         draft.trace = TraceContext.current
         draft.deduplicationKey = emission.deduplicationKey
-        let judged = try judged(emission)
-        draft.schema = judged.schema
-        if let life = [emission.timeToLive, judged.retention].compactMap(\.self).min() {
-            draft.expires = service.clock.now.adding(life)
-        }
         return draft
     }
 

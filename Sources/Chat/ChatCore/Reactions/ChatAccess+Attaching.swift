@@ -85,7 +85,7 @@ extension MessageRecord {
     /// Counts an action.
     ///
     /// - Throws: `.tooMany`; `.conflict` for a second channel of its thread.
-    fileprivate mutating func take(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
+    mutating func take(_ action: MessageActionRecord, within limits: Limits) throws(ChatError) {
         if action.isReaction {
             reactions[ExactText(action.value), default: 0] += 1
             guard reactions.count <= limits.reactionsPerMessage else {

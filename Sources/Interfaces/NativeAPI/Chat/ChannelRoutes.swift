@@ -131,11 +131,11 @@ extension ChannelView {
 }
 
 extension ChannelEdit {
-    fileprivate static let members = [
+    static let members = [
         "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", ActorName.parameter,
     ]
 
-    fileprivate init(_ fields: Fields) throws(ChatError) {
+    init(_ fields: Fields) throws(ChatError) {
         self.init()
         name = try fields.edit("name")
         description = try fields.edit("description")

@@ -101,9 +101,9 @@ extension MembershipRecord {
 }
 
 extension MembershipEdit {
-    fileprivate static let members = ["type", "status", "custom", "role", ActorName.parameter]
+    static let members = ["type", "status", "custom", "role", ActorName.parameter]
 
-    fileprivate init(_ fields: Fields) throws(ChatError) {
+    init(_ fields: Fields) throws(ChatError) {
         self.init()
         type = try fields.edit("type")
         status = try fields.edit("status")

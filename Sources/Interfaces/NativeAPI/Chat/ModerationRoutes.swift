@@ -111,9 +111,9 @@ extension RestrictionRecord {
 }
 
 extension Sanction {
-    fileprivate static let members = ["ban", "mute", "reason", "until", ActorName.parameter]
+    static let members = ["ban", "mute", "reason", "until", ActorName.parameter]
 
-    fileprivate init(_ fields: Fields) throws(ChatError) {
+    init(_ fields: Fields) throws(ChatError) {
         self.init(
             isBan: try fields.boolean("ban") ?? false, isMute: try fields.boolean("mute") ?? false,
             reason: try fields.string("reason"))

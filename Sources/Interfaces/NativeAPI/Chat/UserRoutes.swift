@@ -118,12 +118,12 @@ extension UserRecord {
 }
 
 extension UserEdit {
-    fileprivate static let members = [
+    static let members = [
         "name", "profile_url", "email", "external_id", "type", "status", "custom", "metadata", "auto_accepts_invites",
         ActorName.parameter,
     ]
 
-    fileprivate init(_ fields: Fields) throws(ChatError) {
+    init(_ fields: Fields) throws(ChatError) {
         self.init()
         name = try fields.edit("name")
         profileURL = try fields.edit("profile_url")

@@ -857,6 +857,29 @@ enum OpenAPIText {
                 '422': {$ref: '#/components/responses/Unprocessable'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/import:
+            post:
+              operationId: postImport
+              tags: [emit]
+              summary: Take in up to 500 records and messages from elsewhere
+              description: |
+                Lines of `parley export`, in their order. A message keeps its timetoken, unless another event has that: then it gets
+                the next free one. It is in history alone: no stream, poll or webhook is told of it, and no schema is asked. What
+                is here already is left as it is, so that the same may be sent again; a message that is here is given what is
+                attached to it now and was not before. Of records nobody is told either. What is refused has a problem in its
+                place and keeps no other out. Needs the scope `manage`, and `emit` for messages.
+              requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Import'}}}}
+              responses:
+                '200':
+                  description: One result per record, in their order
+                  content: {application/json: {schema: {$ref: '#/components/schemas/ImportResults'}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '429': {$ref: '#/components/responses/TooMany'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /v1/events/validate:
             post:
               operationId: postValidation
@@ -4926,6 +4949,66 @@ enum OpenAPIText {
                       channel: {type: string}
                       type: {type: string}
                       duplicate: {type: boolean}
+                      problem: {$ref: '#/components/schemas/Problem'}
+
+            Import:
+              type: object
+              required: [records]
+              additionalProperties: false
+              properties:
+                replace:
+                  type: boolean
+                  default: false
+                  description: Whether users, channels, memberships and restrictions that are here take on what is sent.
+                records: {type: array, minItems: 1, maxItems: 500, items: {$ref: '#/components/schemas/ImportRecord'}}
+
+            ImportRecord:
+              type: object
+              required: [record]
+              description: |
+                What it is stands in `record`. A user, a channel (with `kind`, `public` unless said otherwise), a membership
+                (`user`, `channel`) and a restriction (`user`, `channel`) have the members of the calls that write such a record,
+                but for `by`; a group has `id` and the `channels` it takes in.
+              properties:
+                record: {type: string, enum: [user, channel, membership, group, restriction, message]}
+                channel: {type: string}
+                timetoken: {$ref: '#/components/schemas/Timetoken'}
+                type:
+                  type: string
+                  description: Of a message; `message.created` unless said otherwise. A type of the app's own, or one of those that
+                    people's words have.
+                user: {type: string}
+                data: {description: 'Of a message: any JSON. It is kept byte for byte.'}
+                meta: {description: Any JSON.}
+                custom_type: {type: string, maxLength: 64}
+                wire: {description: What readers of the PubNub wire get in place of `data`.}
+                file: {type: boolean, description: Whether the message announces a file.}
+                actions:
+                  type: array
+                  description: What was attached to a message. The types `edited`, `deleted` and `threadRootId` do what they say.
+                  items:
+                    type: object
+                    required: [type, value, user, timetoken]
+                    additionalProperties: false
+                    properties:
+                      type: {type: string, minLength: 1, maxLength: 50}
+                      value: {type: string, minLength: 1, maxLength: 4096}
+                      user: {type: string}
+                      timetoken: {$ref: '#/components/schemas/Timetoken'}
+
+            ImportResults:
+              type: object
+              required: [results]
+              properties:
+                results:
+                  type: array
+                  items:
+                    type: object
+                    required: [status]
+                    properties:
+                      status: {type: integer, description: '201: taken in. 200: it was here. Else that of the problem.'}
+                      timetoken: {$ref: '#/components/schemas/Timetoken'}
+                      attached: {type: integer, description: How much was attached to a message by this.}
                       problem: {$ref: '#/components/schemas/Problem'}
 
             Forecast:

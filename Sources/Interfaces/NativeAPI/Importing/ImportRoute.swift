@@ -1,0 +1,87 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    /// `POST /v1/import`: records and messages from elsewhere, in the order in which they are to be taken in. What is
+    /// refused has a problem in its place, and keeps no other out.
+    func postImport(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["replace", "records"])
+        guard let value = fields.member("records"), let text = fields.raw("records") else {
+            throw fields.missing("member 'records'")
+        }
+        let isReplacing = try fields.boolean("replace") ?? false
+        let elements = try BatchElements(value, text: text, pointer: "#/records", limits: limits)
+        let chat = service.chat(for: caller, cause: request.id)
+        var results: [Result<Moved, ChatError>] = []
+        // Neighbours go in one commit.
+        var messages: [PastMessage] = []
+        for element in elements {
+            do throws(ChatError) {
+                switch try ImportedRecord(element) {
+                case .message(let message): messages.append(message)
+                case .record(let record):
+                    results += try await chat.move(messages)
+                    messages = []
+                    results.append(await Self.moved(record, isReplacing, chat))
+                }
+            } catch {
+                results += try await chat.move(messages)
+                messages = []
+                results.append(.failure(error))
+            }
+        }
+        results += try await chat.move(messages)
+        return try answer(results, request)
+    }
+
+    private static func moved(
+        _ record: PastRecord, _ isReplacing: Bool, _ chat: ChatAccess
+    ) async -> Result<Moved, ChatError> {
+        do throws(ChatError) {
+            return .success(try await chat.move(record, isReplacing: isReplacing))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Throws: what concerns the request and not one of its records: it is to be sent again, or not at all.
+    private func answer(_ results: [Result<Moved, ChatError>], _ request: Request) throws -> Response {
+        var writer = JSONWriter(capacity: results.count * 64 + 32)
+        writer.beginObject()
+        writer.key("results")
+        writer.beginArray()
+        for result in results {
+            writer.beginObject()
+            switch result {
+            case .success(let moved):
+                writer.member("status", moved.isNew ? 201 : 200)
+                if let place = moved.place {
+                    writer.member("timetoken", place.description)
+                    writer.member("attached", moved.attached)
+                }
+            case .failure(let error):
+                if error.isOfEverything { throw error }
+                let problem = Problem(error)
+                writer.member("status", problem.status)
+                writer.member("problem", JSONText(trusted: problem.body(baseURL: publicURL, requestID: request.id)))
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+}
+
+extension ChatError {
+    /// Whether it is no single record's fault.
+    fileprivate var isOfEverything: Bool {
+        switch code {
+        case .unauthorized, .overloaded, .unavailable, .outcomeUnknown, .storageFull: true
+        case .malformed, .forbidden, .notFound, .conflict, .gone, .stale, .tooLarge, .invalid, .tooMany: false
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// One line of what `parley export` writes: what it is stands in its member `record`.
+enum ImportedRecord {
+    case message(PastMessage)
+    case record(PastRecord)
+
+    private enum Word: String, CaseIterable { case user, channel, membership, group, restriction, message }
+
+    init(_ element: BatchElements.Element) throws(ChatError) {
+        let all = try element.fields(known: nil)
+        let word = try all.required("record", try all.word("record", Word.self))
+        func fields(_ members: [String]) throws(ChatError) -> Fields {
+            try element.fields(known: ["record"] + members.filter { $0 != ActorName.parameter })
+        }
+        switch word {
+        case .user:
+            let fields = try fields(["id"] + UserEdit.members)
+            self = .record(.user(try fields.name("id"), try UserEdit(fields)))
+        case .channel:
+            let fields = try fields(["id", "kind"] + ChannelEdit.members)
+            let kind = try fields.word("kind", ChannelKind.self) ?? .public
+            self = .record(.channel(try fields.name("id"), kind, try ChannelEdit(fields)))
+        case .membership:
+            let fields = try fields(["user", "channel"] + MembershipEdit.members)
+            self = .record(
+                .membership(
+                    user: try fields.name("user"), channel: try fields.name("channel"), try MembershipEdit(fields)))
+        case .group:
+            let fields = try fields(["id", "channels"])
+            self = .record(.group(try fields.name("id"), try fields.strings("channels") ?? []))
+        case .restriction:
+            let fields = try fields(["user", "channel"] + Sanction.members)
+            self = .record(
+                .restriction(user: try fields.name("user"), channel: try fields.name("channel"), try Sanction(fields)))
+        case .message: self = .message(try PastMessage(fields(PastMessage.members)))
+        }
+    }
+}
+
+extension Fields {
+    fileprivate func name(_ member: String) throws(ChatError) -> String { try required(member, try string(member)) }
+
+    fileprivate func place() throws(ChatError) -> Timetoken { try required("timetoken", try timetoken("timetoken")) }
+}
+
+extension PastMessage {
+    fileprivate static let members = [
+        "channel", "timetoken", "type", "user", "data", "meta", "custom_type", "wire", "file", "actions",
+    ]
+
+    fileprivate init(_ fields: Fields) throws(ChatError) {
+        let channel = try fields.name("channel")
+        var emission = Emission(
+            channel: channel, type: try fields.string("type") ?? BuiltInTypes.messageCreated,
+            data: try fields.required("data", fields.raw("data")), user: try fields.string("user"),
+            meta: fields.member("meta") == nil ? nil : fields.raw("meta"))
+        emission.customType = try fields.string("custom_type")
+        emission.wire = fields.raw("wire")
+        if try fields.boolean("file") == true { emission.kind = .file }
+        self.init(emission, at: try fields.place(), actions: try Self.actions(fields))
+    }
+
+    private static func actions(_ fields: Fields) throws(ChatError) -> [Action] {
+        guard let value = fields.member("actions"), let text = fields.raw("actions") else { return [] }
+        let pointer = fields.pointer + "/actions"
+        guard let values = value.elements, let texts = text.rawElements() else {
+            throw Fields.wrongType(pointer, expected: "array", value)
+        }
+        var actions: [Action] = []
+        for (index, value) in values.enumerated() {
+            let action = try Fields(
+                value, text: texts[index], pointer: "\(pointer)/\(index)",
+                known: ["type", "value", "user", "timetoken"])
+            actions.append(
+                Action(
+                    type: try action.name("type"), value: try action.name("value"), user: try action.name("user"),
+                    at: try action.place()))
+        }
+        return actions
+    }
+}
