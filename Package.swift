@@ -95,7 +95,8 @@ let package = Package(
         room(
             "App", "ParleyCommands",
             uses: [
-                "Bench", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing",
+                "Bench", "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "PubNubAPI",
+                "Signing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
             ]),
         .executableTarget(

@@ -37,8 +37,8 @@ private let acquaintances: [String: Set<String>] = [
         "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "UnixSignals", "Webhooks", "Yams",
     ],
     "App/ParleyCommands": [
-        "ArgumentParser", "Bench", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "Logging",
-        "Signing",
+        "ArgumentParser", "Bench", "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking",
+        "Logging", "PubNubAPI", "Signing",
     ],
     "App/parley": ["ParleyCommands"],
 ]

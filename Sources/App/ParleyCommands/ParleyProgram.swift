@@ -82,6 +82,7 @@ struct ParleyCommand: AsyncParsableCommand {
                     AuditCommand.self,
                     AppsCommand.self,
                 ]),
+            CommandGroup(name: "Moving", subcommands: [ImportCommand.self, ExportCommand.self]),
             CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),
             CommandGroup(
                 name: "Gateway",

@@ -1,3 +1,4 @@
+import ChatModel
 import FoundationEssentials
 
 /// What a command sees of the process it runs in. A test hands in its own.
@@ -7,6 +8,7 @@ struct Surroundings: Sendable {
     /// The file descriptor read for `-`.
     var input: Int32 = 0
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    var now: @Sendable () -> Timetoken = { WallClock.system.now }
     /// A number from 0 up to 1: the jitter of retries.
     var draw: @Sendable () -> Double = { .random(in: 0..<1) }
 

@@ -9,11 +9,13 @@ struct Call: Sendable {
     var body: JSONText?
     /// Makes an emit safe to repeat: the gateway answers a repeat as it answered the first (`conventions.md` 6).
     var idempotencyKey: String?
+    /// Whether sending it twice does what sending it once does, by its nature.
+    var isHarmlessAgain = false
     /// Whether a refusal of what was sent is an answer like others, with its problem as the document.
     var takesRefusals = false
 
-    /// Whether sending it twice does what sending it once does.
-    var isRepeatable: Bool { method == "GET" || idempotencyKey != nil }
+    /// Whether it may be sent again when nobody knows what became of the first.
+    var isRepeatable: Bool { method == "GET" || idempotencyKey != nil || isHarmlessAgain }
 }
 
 /// What the gateway answered, with a status of success or, when asked for, a refusal of what was sent.

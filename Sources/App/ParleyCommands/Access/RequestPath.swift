@@ -4,8 +4,17 @@ struct RequestPath: Equatable, Sendable {
     private var hasQuery = false
 
     /// - Parameter segments: each one segment of the path; a `/` inside is escaped, since channels may hold one.
-    init(_ segments: String...) {
+    init(_ segments: String...) { self.init(segments: segments) }
+
+    init(segments: [String]) {
         for segment in segments { text += "/" + Self.escaped(segment) }
+    }
+
+    /// With one more segment, which is escaped as far as it has to be.
+    func appending(escaped segment: String) -> RequestPath {
+        var path = self
+        path.text += "/" + segment
+        return path
     }
 
     mutating func add(_ name: String, _ value: String?) {
@@ -25,7 +34,7 @@ struct RequestPath: Equatable, Sendable {
     }
 
     /// Everything but the unreserved characters of RFC 3986 section 2.3, percent-encoded.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {
             switch byte {

@@ -1,0 +1,61 @@
+import ArgumentParser
+import JSON
+
+/// `parley export`: what another service keeps, as lines that `parley import` takes.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Write what another service keeps as lines of JSON.",
+        subcommands: [PubNub.self])
+
+    struct PubNub: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "pubnub", abstract: "Write what a PubNub keyset keeps.",
+            discussion: """
+                parley export pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt > chat.ndjson
+
+                Users, channels, memberships, restrictions, groups, and the history of every channel that these name, with \
+                what was attached to its messages; nothing is changed there. A keyset cannot list channels that have no \
+                metadata, no members and no group: name them by --channel or --channels-from. With --state a later run \
+                writes what is new.
+                """)
+
+        @OptionGroup var keyset: KeysetOptions
+
+        func run() async throws {
+            let surroundings = Surroundings.current
+            let console = surroundings.console
+            let counts = try await keyset.export(to: LineSink(output: console.output), surroundings).counts
+            console.errors.line(
+                "\(counts.lines - counts.messages) records and \(counts.messages) messages written"
+                    + (counts.unreadable > 0 ? ", \(counts.unreadable) messages left out: no gateway takes them" : ""))
+        }
+    }
+}
+
+extension KeysetOptions {
+    /// Reads the keyset to its end.
+    func export<Sink: ExportSink>(to sink: Sink, _ surroundings: Surroundings) async throws -> KeysetExport<Sink> {
+        let access = try access(surroundings)
+        let named = try channels()
+        do {
+            var export = KeysetExport(
+                access, parts: Set(KeysetPart.allCases).subtracting(without), channels: named,
+                state: try ExportState(path: state, subscribeKey: subscribeKey), sink: sink,
+                bar: ProgressBar(on: surroundings.console.errors))
+            try await export.run()
+            await access.close()
+            return export
+        } catch {
+            await access.close()
+            throw error
+        }
+    }
+}
+
+/// Lines as they come, to the standard output.
+struct LineSink: ExportSink {
+    let output: Sink
+
+    mutating func take(_ line: JSONText) async throws { output.line(line.bytes) }
+    mutating func flush() async throws {}
+}

@@ -1,0 +1,91 @@
+import Glibc
+import JSON
+
+/// How far each channel has come, in a file: what a later run need not read again.
+struct ExportState {
+    /// One channel. History is read from its newest message to its oldest, so a run that broke off has a gap.
+    struct Channel: Equatable {
+        /// Everything up to here has been handed on.
+        var done: UInt64 = 0
+        /// Where the run under way began; it has handed on what lies between `next` and here. Zero when none is.
+        var top: UInt64 = 0
+        var next: UInt64 = 0
+    }
+
+    let path: String?
+    let subscribeKey: String
+    private(set) var channels: [String: Channel] = [:]
+
+    private static let bytesMost = 256 * 1024 * 1024
+
+    /// - Parameter path: nil where nothing is kept.
+    init(path: String?, subscribeKey: String) throws(CommandFailure) {
+        self.path = path
+        self.subscribeKey = subscribeKey
+        guard let path, access(path, F_OK) == 0 else { return }
+        guard let root = try? JSONDocument(try InputText.file(path, limit: Self.bytesMost)).root,
+            let members = root["channels"]?.members
+        else { throw CommandFailure("\(path) is no state of an export; name another file, or remove it") }
+        guard root["subscribe_key"]?.string == subscribeKey else {
+            throw CommandFailure("\(path) is the state of another keyset's export; name another file")
+        }
+        for (name, value) in members {
+            func place(_ member: String) -> UInt64 { value[member]?.string.flatMap { UInt64($0) } ?? 0 }
+            channels[name] = Channel(done: place("done"), top: place("top"), next: place("next"))
+        }
+    }
+
+    subscript(channel: String) -> Channel {
+        get { channels[channel] ?? Channel() }
+        set { channels[channel] = newValue }
+    }
+
+    /// Brings it to the disk: the file is the old state or the new one, whatever happens.
+    func save() throws(CommandFailure) {
+        guard let path else { return }
+        let text = JSONText(capacity: channels.count * 80 + 64) { writer in
+            writer.beginObject()
+            writer.member("subscribe_key", subscribeKey)
+            writer.key("channels")
+            writer.beginObject()
+            for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
+                writer.key(text: name)
+                writer.beginObject()
+                writer.member("done", String(channel.done))
+                if channel.top > 0 {
+                    writer.member("top", String(channel.top))
+                    writer.member("next", String(channel.next))
+                }
+                writer.endObject()
+            }
+            writer.endObject()
+            writer.endObject()
+        }
+        let draft = path + ".new"
+        unlink(draft)
+        do {
+            try Self.write(text.bytes, to: draft)
+        } catch {
+            throw CommandFailure("\(draft) cannot be written: \(error.reason)")
+        }
+        guard rename(draft, path) == 0 else {
+            throw CommandFailure("\(path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private struct Refused: Error { let reason: String }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(Refused) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Refused(reason: String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Refused(reason: String(cString: strerror(errno))) }
+            written += count
+        }
+        guard fsync(descriptor) == 0 else { throw Refused(reason: String(cString: strerror(errno))) }
+    }
+}

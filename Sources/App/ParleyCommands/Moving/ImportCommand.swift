@@ -1,0 +1,133 @@
+import ArgumentParser
+import Glibc
+import JSON
+
+/// `parley import`: what was kept elsewhere, moved to a gateway.
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Move to a gateway what was kept elsewhere.",
+        discussion: """
+            Messages keep their times; no stream and no webhook is told of them. What is there already stays as it is, so \
+            the same may be imported again. Needs a key with the scopes 'manage' and 'emit'.
+            """,
+        subcommands: [PubNub.self, Lines.self])
+
+    struct PubNub: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "pubnub", abstract: "Move what a PubNub keyset keeps.",
+            discussion: """
+                parley import pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt --state move.json
+
+                As 'parley export pubnub', straight into the gateway. Run it again with the same --state to move what has \
+                come since.
+                """)
+
+        @OptionGroup var keyset: KeysetOptions
+        @OptionGroup var target: ImportOptions
+
+        func run() async throws {
+            try await target.gateway.withGateway { access, surroundings in
+                let sender = ImportSender(access, isReplacing: target.replace, console: surroundings.console)
+                let sink = GatewaySink(sender: sender, bar: ProgressBar(on: surroundings.console.errors))
+                let export = try await keyset.export(to: sink, surroundings)
+                var tally = export.sink.sender.tally
+                for _ in 0..<export.counts.unreadable { tally.count("message", 0) }
+                try target.conclude(tally, surroundings.console)
+            }
+        }
+    }
+
+    struct Lines: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "file", abstract: "Move what 'parley export' wrote, or a program of your own.",
+            discussion: """
+                parley import file chat.ndjson
+                convert archive.csv | parley import file -
+
+                One JSON object a line; docs/pubnub-migration.md says what stands in it. Lines that are refused are \
+                reported with their number and do not stop the others.
+                """)
+
+        @Argument(help: ArgumentHelp("The file; - for the standard input.", valueName: "file")) var file: String
+        @OptionGroup var target: ImportOptions
+
+        func run() async throws {
+            try await target.gateway.withGateway { access, surroundings in
+                let descriptor = file == "-" ? surroundings.input : open(file, O_RDONLY | O_CLOEXEC)
+                guard descriptor >= 0 else { throw CommandFailure("\(file): \(String(cString: strerror(errno)))") }
+                defer { if file != "-" { close(descriptor) } }
+                let feed = try InputFeed(descriptor: descriptor, limits: ImportSender.lines)
+                defer { feed.close() }
+                var bar = ProgressBar(on: surroundings.console.errors)
+                var sender = ImportSender(access, isReplacing: target.replace, console: surroundings.console)
+                defer { bar.clear() }
+                while let batch = try await feed.next() {
+                    try await send(batch, &sender, &bar)
+                    bar.show(sender.tally)
+                }
+                bar.clear()
+                try target.conclude(sender.tally, surroundings.console)
+            }
+        }
+
+        private func send(_ batch: InputBatch, _ sender: inout ImportSender, _ bar: inout ProgressBar) async throws {
+            var lines: [(number: Int, text: JSONText)] = []
+            for line in batch.lines {
+                if let bytes = line.bytes, let document = try? JSONDocument(bytes, numbers: .lenient) {
+                    lines.append((line.number, document.text))
+                } else {
+                    let reason = line.bytes == nil ? "longer than a request may be" : "not JSON"
+                    sender.refuse("line \(line.number)", reason, &bar)
+                }
+            }
+            try await sender.send(lines.map(\.text), name: { "line \(lines[$0].number)" }, &bar)
+        }
+    }
+}
+
+/// What every import takes.
+struct ImportOptions: ParsableArguments {
+    @Flag(help: "Users, channels, memberships and restrictions that are there take on what is imported.")
+    var replace = false
+
+    @OptionGroup var gateway: GatewayOptions
+
+    /// - Throws: when something was refused.
+    func conclude(_ tally: ImportTally, _ console: Console) throws(CommandFailure) {
+        if gateway.isJSON { console.output.line(tally.report.bytes) } else { console.output.line(tally.summary) }
+        if tally.refused > 0 { throw CommandFailure("\(tally.refused) of them were refused") }
+    }
+}
+
+/// Gathers lines into requests.
+struct GatewaySink: ExportSink {
+    private(set) var sender: ImportSender
+    private var bar: ProgressBar
+    private var lines: [JSONText] = []
+    private var bytes = 0
+
+    init(sender: ImportSender, bar: ProgressBar) {
+        self.sender = sender
+        self.bar = bar
+    }
+
+    mutating func take(_ line: JSONText) async throws {
+        let limits = ImportSender.lines
+        let cost = line.count + limits.overhead
+        if lines.count == limits.lines || bytes + cost > limits.bytes { try await flush() }
+        lines.append(line)
+        bytes += cost
+    }
+
+    mutating func flush() async throws {
+        let sent = lines
+        lines = []
+        bytes = 0
+        try await sender.send(sent, name: { Self.name(of: sent[$0]) }, &bar)
+    }
+
+    private static func name(of line: JSONText) -> String {
+        let root = (try? JSONDocument(line.bytes, numbers: .lenient))?.root
+        return ["record", "id", "channel", "user", "timetoken"].compactMap { root?[$0]?.string }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,107 @@
+import JSON
+
+/// Brings lines to the gateway and counts what became of them.
+struct ImportSender {
+    let access: GatewayAccess
+    let isReplacing: Bool
+    let console: Console
+    private(set) var tally = ImportTally()
+
+    /// The gateway's limits on a request (`product.md` 9), less the text around the lines.
+    static let lines = BatchCutter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
+
+    init(_ access: GatewayAccess, isReplacing: Bool, console: Console) {
+        self.access = access
+        self.isReplacing = isReplacing
+        self.console = console
+    }
+
+    /// - Parameter name: what a line is called when it is refused.
+    mutating func send(_ lines: [JSONText], name: (Int) -> String, _ bar: inout ProgressBar) async throws {
+        guard !lines.isEmpty else { return }
+        let body = JSONText(capacity: lines.reduce(64) { $0 + $1.count + 1 }) { writer in
+            writer.beginObject()
+            if isReplacing { writer.member("replace", true) }
+            writer.key("records")
+            writer.beginArray()
+            for line in lines { writer.raw(line) }
+            writer.endArray()
+            writer.endObject()
+        }
+        // What is there already stays: sending it again does no harm.
+        let answer = try await access.send(
+            Call(method: "POST", path: RequestPath("v1", "import"), body: body, isHarmlessAgain: true))
+        let results = answer.document?.root["results"]?.elements ?? []
+        guard results.count == lines.count else {
+            throw CommandFailure("the gateway answered \(results.count) results for \(lines.count) lines")
+        }
+        for (index, result) in results.enumerated() {
+            let status = Int(result["status"]?.integer ?? 0)
+            let record = (try? JSONDocument(lines[index].bytes, numbers: .lenient))?.root["record"]?.string ?? "line"
+            tally.count(record, status, attached: Int(result["attached"]?.integer ?? 0))
+            guard !(200..<300).contains(status) else { continue }
+            refuse(name(index), ProblemText.failure(result["problem"], status: status), &bar)
+        }
+    }
+
+    /// Refused before it was sent.
+    mutating func refuse(_ name: String, _ reason: String, _ bar: inout ProgressBar) {
+        tally.count("line", 0)
+        refuse(name, CommandFailure(reason), &bar)
+    }
+
+    /// So many refusals are told; beyond them they are counted.
+    private static let told = 50
+
+    private func refuse(_ name: String, _ failure: CommandFailure, _ bar: inout ProgressBar) {
+        guard tally.refused <= Self.told else { return }
+        let text = ([failure.message] + failure.details).map(PlainText.safe).joined(separator: "; ")
+        bar.line("\(name): \(text)")
+    }
+}
+
+/// What became of the lines, by what they are.
+struct ImportTally: ProgressLine {
+    private(set) var new: [String: Int] = [:]
+    private(set) var known = 0
+    private(set) var refused = 0
+    /// Reactions and the like, of messages that were there before.
+    private(set) var attached = 0
+
+    mutating func count(_ record: String, _ status: Int, attached: Int = 0) {
+        switch status {
+        case 201: new[record, default: 0] += 1
+        case 200:
+            known += 1
+            self.attached += attached
+        default: refused += 1
+        }
+    }
+
+    func line(elapsed: Duration, width: Int) -> String { String(summary.prefix(width)) }
+
+    var summary: String {
+        let parts = new.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)\($0.value == 1 ? "" : "s")" }
+        let taken = parts.isEmpty ? "nothing new" : parts.joined(separator: ", ")
+        let late = attached > 0 ? " (\(attached) attached to messages of those)" : ""
+        return taken + ", \(known) here before\(late), \(refused) refused"
+    }
+
+    /// For programs.
+    var report: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.key("new")
+            writer.beginObject()
+            for (record, count) in new.sorted(by: { $0.key < $1.key }) {
+                writer.key(text: record)
+                writer.integer(count)
+            }
+            writer.endObject()
+            writer.member("known", known)
+            writer.member("attached", attached)
+            writer.member("refused", refused)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import ChatModel
+import HTTPClient
+import JSON
+import Signing
+
+/// A keyset's REST API, read with its own keys; never written to.
+final class KeysetAccess: Sendable {
+    let subscribeKey: String
+    private let origin: String
+    private let publishKey: String?
+    private let secretKey: Secret?
+    private let token: String?
+    private let userID: String
+    private let client: Client
+    private let surroundings: Surroundings
+    private let pace: Duration
+
+    private static let attempts = 6
+    private static let answerLimit = 64 * 1024 * 1024
+
+    /// - Parameter rate: requests a second; they go one after the other.
+    init(
+        address: ServerAddress, subscribeKey: String, publishKey: String?, secretKey: String?, token: String?,
+        userID: String, rate: Int, surroundings: Surroundings
+    ) throws(CommandFailure) {
+        origin = address.url
+        self.subscribeKey = subscribeKey
+        self.publishKey = publishKey
+        self.secretKey = secretKey.map { Secret(text: $0) }
+        self.token = token
+        self.userID = userID
+        self.surroundings = surroundings
+        pace = .seconds(1) / rate
+        do {
+            client = try Client(
+                options: ClientOptions(
+                    userAgent: "parley-cli/\(ParleyProgram.version)", responseLimitBytes: Self.answerLimit,
+                    keptResponseBytes: Self.answerLimit, totalTimeout: .seconds(30), addressGuard: .disabled))
+        } catch {
+            throw CommandFailure("the HTTP client cannot start: \(error.message)")
+        }
+    }
+
+    func close() async { await client.shutdown() }
+
+    /// Asks for something that changes nothing, until there is an answer.
+    ///
+    /// - Parameter path: with its own query; whoever asks is added.
+    /// - Throws: a refusal in the service's words, or why there is no answer.
+    func get(_ path: RequestPath) async throws -> JSONDocument {
+        var attempt = 1
+        while true {
+            // As far apart as the rate says, however quick the answers are.
+            try await surroundings.sleep(pace)
+            let result = await client.send(
+                OutboundRequest(url: origin + signed(path), headers: [("Accept", "application/json")]))
+            let failure: CommandFailure
+            if let broken = result.failure {
+                failure = CommandFailure(
+                    broken.reason == .connectRefused
+                        ? "nothing answers at \(origin)" : ProblemText.sentence(broken, url: origin))
+                guard [.reset, .timeout, .connectTimeout, .overloaded].contains(broken.reason) else { throw failure }
+            } else if let status = result.status, (200..<300).contains(status) {
+                guard !result.truncated,
+                    let document = try? JSONDocument(result.body, numbers: .lenient, duplicates: .lastWins)
+                else { throw CommandFailure("what answers at \(origin) does not speak the PubNub API") }
+                return document
+            } else {
+                failure = refusal(result)
+                guard [429, 500, 502, 503, 504].contains(result.status ?? 0) else { throw failure }
+            }
+            guard attempt < Self.attempts else { throw failure }
+            let asked = result.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(min($0, 60)) } ?? .zero
+            try await surroundings.sleep(
+                max(asked, Backoff.request.delay(afterAttempt: attempt, draw: surroundings.draw())))
+            attempt += 1
+        }
+    }
+
+    private func refusal(_ result: OutboundResult) -> CommandFailure {
+        let status = result.status ?? 0
+        let root = try? JSONDocument(result.body, numbers: .lenient).root
+        let said =
+            root?["error"]?["message"]?.string ?? root?["error_message"]?.string ?? root?["message"]?.string
+            ?? "no reason given"
+        let advice =
+            status == 403 && secretKey == nil && token == nil
+            ? "; access is controlled: give --secret-key and --publish-key, or --token" : ""
+        return CommandFailure("\(origin) refuses (\(status)): \(said)\(advice)")
+    }
+
+    /// The path with who asks, and the proof of it. A signature covers everything in the order of the names.
+    private func signed(_ path: RequestPath) -> String {
+        var path = path
+        path.add("uuid", userID)
+        if let token { path.add("auth", token) }
+        guard let secretKey, let publishKey else { return path.text }
+        let second = surroundings.now().rawValue / Timetoken.ticksPerSecond
+        path.add("timestamp", String(second))
+        let parts = path.text.split(separator: "?", maxSplits: 1)
+        let query = parts[1].split(separator: "&").sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            .joined(separator: "&").replacing("~", with: "%7E")
+        let code = MessageAuthentication.code(
+            .sha256, of: Array("GET\n\(publishKey)\n\(parts[0])\n\(query)\n".utf8), key: secretKey)
+        path.add("signature", "v2." + Base64.encodeURL(code))
+        return path.text
+    }
+}

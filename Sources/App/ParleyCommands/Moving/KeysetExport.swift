@@ -1,0 +1,332 @@
+import JSON
+
+/// Where an export's lines go.
+protocol ExportSink {
+    /// Takes a line; may gather.
+    mutating func take(_ line: JSONText) async throws
+    /// Returns when every line taken so far is where it belongs.
+    mutating func flush() async throws
+}
+
+/// Reads a keyset and hands on what it holds, line by line: records first, so that messages find their channels.
+///
+/// Holds the names of users and channels in memory, and one page of anything else.
+struct KeysetExport<Sink: ExportSink> {
+    let access: KeysetAccess
+    let parts: Set<KeysetPart>
+    var sink: Sink
+    private var state: ExportState
+    private var bar: ProgressBar
+    private(set) var counts = ExportCounts()
+    private var users: [String] = []
+    private var channels: OrderedNames
+    private var memberships: Set<[String]> = []
+
+    init(
+        _ access: KeysetAccess, parts: Set<KeysetPart>, channels: [String], state: ExportState, sink: Sink,
+        bar: ProgressBar
+    ) {
+        self.access = access
+        self.parts = parts
+        self.channels = OrderedNames(channels)
+        self.state = state
+        self.sink = sink
+        self.bar = bar
+    }
+
+    /// - Throws: why it broke off; what was handed on until then is noted in the state.
+    mutating func run() async throws {
+        defer { bar.clear() }
+        do {
+            try await exportRecords()
+            if parts.contains(.messages) { try await exportMessages() }
+            try await sink.flush()
+        } catch {
+            try state.save()
+            throw error
+        }
+        try state.save()
+    }
+
+    private mutating func take(_ line: JSONText) async throws {
+        counts.lines += 1
+        bar.show(counts)
+        try await sink.take(line)
+    }
+
+    // MARK: Records
+
+    private mutating func exportRecords() async throws {
+        counts.doing = "users"
+        if parts.contains(.users) || parts.contains(.memberships) { try await exportUsers() }
+        counts.doing = "channels"
+        try await exportChannels()
+        if parts.contains(.groups) {
+            counts.doing = "groups"
+            try await exportGroups()
+        }
+        guard parts.contains(.memberships) else { return }
+        counts.doing = "members"
+        for channel in channels.all { try await exportMembers(of: channel) }
+        for user in users { try await exportMemberships(of: user) }
+    }
+
+    private mutating func exportUsers() async throws {
+        var pages = ObjectPages(
+            access, RequestPath("v2", "objects", access.subscribeKey, "uuids"), "custom,status,type")
+        while let page = try await pages.next() {
+            for (text, value) in page {
+                guard let id = value["id"]?.string else { continue }
+                users.append(id)
+                if parts.contains(.users) { try await take(KeysetRecords.user(id, text)) }
+            }
+        }
+    }
+
+    private mutating func exportChannels() async throws {
+        var pages = ObjectPages(
+            access, RequestPath("v2", "objects", access.subscribeKey, "channels"), "custom,status,type")
+        while let page = try await pages.next() {
+            for (text, value) in page {
+                guard let id = value["id"]?.string else { continue }
+                if id.hasPrefix(KeysetRecords.restrictionsPrefix) {
+                    try await exportRestrictions(of: id)
+                } else {
+                    channels.insert(id)
+                    if parts.contains(.channels) { try await take(KeysetRecords.channel(id, text)) }
+                }
+            }
+        }
+    }
+
+    private mutating func exportRestrictions(of moderation: String) async throws {
+        let channel = String(moderation.dropFirst(KeysetRecords.restrictionsPrefix.count))
+        guard parts.contains(.memberships), !channel.isEmpty else { return }
+        var pages = ObjectPages(
+            access, RequestPath("v2", "objects", access.subscribeKey, "channels", moderation, "uuids"), "custom")
+        while let page = try await pages.next() {
+            for (_, value) in page {
+                guard let user = value["uuid"]?["id"]?.string,
+                    let line = KeysetRecords.restriction(user, channel, value["custom"])
+                else { continue }
+                try await take(line)
+            }
+        }
+    }
+
+    private mutating func exportGroups() async throws {
+        let base = ["v1", "channel-registration", "sub-key", access.subscribeKey, "channel-group"]
+        let listed = try await access.get(RequestPath(segments: base)).root["payload"]?["groups"]?.strings ?? []
+        for group in listed {
+            let found = try await access.get(RequestPath(segments: base + [group])).root["payload"]?["channels"]?
+                .strings
+            for channel in found ?? [] { channels.insert(channel) }
+            if let found, !found.isEmpty { try await take(KeysetRecords.group(group, found)) }
+        }
+    }
+
+    private mutating func exportMembers(of channel: String) async throws {
+        var pages = ObjectPages(
+            access, RequestPath("v2", "objects", access.subscribeKey, "channels", channel, "uuids"),
+            "custom,status,type")
+        while let page = try await pages.next() {
+            for (text, value) in page {
+                guard let user = value["uuid"]?["id"]?.string else { continue }
+                try await exportMembership(user, channel, text)
+            }
+        }
+    }
+
+    private mutating func exportMemberships(of user: String) async throws {
+        var pages = ObjectPages(
+            access, RequestPath("v2", "objects", access.subscribeKey, "uuids", user, "channels"), "custom,status,type")
+        while let page = try await pages.next() {
+            for (text, value) in page {
+                guard let channel = value["channel"]?["id"]?.string,
+                    !channel.hasPrefix(KeysetRecords.restrictionsPrefix)
+                else { continue }
+                channels.insert(channel)
+                try await exportMembership(user, channel, text)
+            }
+        }
+    }
+
+    private mutating func exportMembership(_ user: String, _ channel: String, _ object: JSONText) async throws {
+        guard memberships.insert([user, channel]).inserted else { return }
+        try await take(KeysetRecords.membership(user, channel, object))
+    }
+
+    // MARK: Messages
+
+    /// Channels of which a look tells whether anything was said there; as many as fit into one address.
+    private static var glance: Int { 50 }
+
+    private mutating func exportMessages() async throws {
+        // Where Chat SDKs talk to single users, and about messages.
+        for user in users {
+            channels.insert(user)
+            channels.insert(KeysetRecords.restrictionNewsPrefix + user)
+        }
+        for channel in channels.all { channels.insert(KeysetRecords.restrictionsPrefix + channel) }
+        channels.insert(KeysetRecords.oldReports)
+        // Threads that are found on the way are read behind the others.
+        var done = 0
+        while done < channels.all.count {
+            let next = Array(channels.all[done..<min(done + Self.glance, channels.all.count)])
+            for channel in try await spoken(next) { try await exportHistory(of: channel) }
+            done += next.count
+        }
+    }
+
+    private func spoken(_ channels: [String]) async throws -> [String] {
+        let list = channels.map(RequestPath.escaped).joined(separator: ",")
+        let path = RequestPath("v3", "history", "sub-key", access.subscribeKey, "channel")
+            .appending(escaped: list).adding("max", "1").adding("encode_channels", "false")
+        let found = try await access.get(path).root["channels"]
+        return channels.filter { (found?[$0]?.count ?? 0) > 0 }
+    }
+
+    private mutating func exportHistory(of channel: String) async throws {
+        counts.doing = channel
+        var place = state[channel]
+        if place.done > 0 { try await exportNewActions(on: channel, since: place.done) }
+        // What broke off first, then what has come since.
+        if place.top > 0 { try await exportMessages(of: channel, &place) }
+        place.next = 0
+        try await exportMessages(of: channel, &place)
+    }
+
+    /// Everything between the newest and what was handed on before.
+    private mutating func exportMessages(of channel: String, _ place: inout ExportState.Channel) async throws {
+        while true {
+            var path = history(of: channel, most: 25)
+            if place.next > 0 { path.add("start", String(place.next)) }
+            if place.done > 0 { path.add("end", String(place.done + 1)) }
+            let items = try await page(path, channel)
+            guard let first = items.first?.place, let last = items.last?.place else { break }
+            if place.top == 0 { place.top = last }
+            for item in items.reversed() { try await export(item, of: channel) }
+            place.next = first
+            try await note(place, of: channel)
+            guard first > place.done + 1 else { break }
+        }
+        place = ExportState.Channel(done: max(place.done, place.top))
+        try await note(place, of: channel)
+    }
+
+    /// What was attached since to messages that were handed on before: those are handed on again.
+    private mutating func exportNewActions(on channel: String, since done: UInt64) async throws {
+        var messages: Set<UInt64> = []
+        var start: String?
+        while true {
+            var path = RequestPath("v1", "message-actions", access.subscribeKey, "channel", channel)
+            path.add("start", start)
+            path.add("end", String(done + 1))
+            path.add("limit", "100")
+            let root = try await access.get(path).root
+            for action in root["data"]?.elements ?? [] {
+                guard let message = action["messageTimetoken"]?.string.flatMap({ UInt64($0) }) else { continue }
+                if message <= done { messages.insert(message) }
+            }
+            guard let next = root["more"]?["start"]?.string, next != start else { break }
+            start = next
+        }
+        for message in messages.sorted() {
+            let path = history(of: channel, most: 1).adding("start", String(message + 1)).adding("end", String(message))
+            for item in try await page(path, channel) { try await export(item, of: channel) }
+        }
+    }
+
+    private func history(of channel: String, most: Int) -> RequestPath {
+        var path = RequestPath("v3", "history-with-actions", "sub-key", access.subscribeKey, "channel", channel)
+        path.add("max", String(most))
+        for member in ["meta", "uuid", "message_type", "custom_message_type"] { path.add("include_" + member, "true") }
+        path.add("encode_channels", "false")
+        return path
+    }
+
+    private struct Item {
+        let text: JSONText
+        let value: JSONValue
+        let place: UInt64
+    }
+
+    private func page(_ path: RequestPath, _ channel: String) async throws -> [Item] {
+        let document = try await access.get(path)
+        let values = document.root["channels"]?[channel]?.elements ?? []
+        let texts = document.text.rawMember("channels")?.rawMember(channel)?.rawElements() ?? []
+        return zip(texts, values).compactMap { text, value in
+            value["timetoken"]?.string.flatMap { UInt64($0) }.map { Item(text: text, value: value, place: $0) }
+        }
+    }
+
+    private mutating func export(_ item: Item, of channel: String) async throws {
+        for thread in KeysetRecords.threads(of: item.value) { channels.insert(thread) }
+        guard let line = KeysetRecords.message(channel, item.value, item.text) else {
+            counts.unreadable += 1
+            return
+        }
+        counts.messages += 1
+        try await take(line)
+    }
+
+    /// Only what has arrived counts as done.
+    private mutating func note(_ place: ExportState.Channel, of channel: String) async throws {
+        guard state.path != nil else { return }
+        try await sink.flush()
+        state[channel] = place
+        try state.save()
+    }
+}
+
+/// How far an export is.
+struct ExportCounts: ProgressLine {
+    var lines = 0
+    var messages = 0
+    /// Messages that no gateway takes.
+    var unreadable = 0
+    var doing = ""
+
+    func line(elapsed: Duration, width: Int) -> String {
+        let text = "\(lines - messages) records, \(messages) messages; \(PlainText.safe(doing))"
+        return String(text.prefix(width))
+    }
+}
+
+/// Names in the order in which they were first met.
+struct OrderedNames {
+    private(set) var all: [String] = []
+    private var known: Set<[UInt8]> = []
+
+    init(_ names: [String]) { for name in names { insert(name) } }
+
+    mutating func insert(_ name: String) {
+        // By their bytes: Swift takes the two spellings of "é" for the same text.
+        if known.insert(Array(name.utf8)).inserted { all.append(name) }
+    }
+}
+
+/// A list of objects, page by page.
+struct ObjectPages {
+    private let access: KeysetAccess
+    private let path: RequestPath
+    private var cursor: String?
+    private var isOver = false
+
+    init(_ access: KeysetAccess, _ path: RequestPath, _ include: String) {
+        self.access = access
+        self.path = path.adding("include", include).adding("limit", "100")
+    }
+
+    /// Nil at the end.
+    mutating func next() async throws -> [(JSONText, JSONValue)]? {
+        guard !isOver else { return nil }
+        let document = try await access.get(path.adding("start", cursor))
+        let values = document.root["data"]?.elements ?? []
+        let next = document.root["next"]?.string
+        isOver = values.count < 100 || next == nil || next == cursor
+        cursor = next
+        guard !values.isEmpty else { return nil }
+        return Array(zip(document.text.rawMember("data")?.rawElements() ?? [], values))
+    }
+}

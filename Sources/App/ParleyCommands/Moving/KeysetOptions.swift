@@ -1,0 +1,89 @@
+import ArgumentParser
+
+/// The keyset that is moved: where it is, and how to read it.
+struct KeysetOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Where the keyset is served. Default: https://ps.pndsn.com.", valueName: "url"))
+    var origin = "https://ps.pndsn.com"
+
+    @Option(name: .customLong("subscribe-key"), help: ArgumentHelp("The keyset's subscribe key.", valueName: "key"))
+    var subscribeKey: String
+
+    @Option(
+        name: .customLong("publish-key"),
+        help: ArgumentHelp("Its publish key: for signed requests.", valueName: "key"))
+    var publishKey: String?
+
+    @Option(
+        name: .customLong("secret-key"),
+        help: ArgumentHelp(
+            "@FILE with its secret key, which signs the requests; default: PUBNUB_SECRET_KEY.", valueName: "@file"))
+    var secretKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "@FILE with an access token that may read all of it, in place of the secret key; default: PUBNUB_TOKEN.",
+            valueName: "@file"))
+    var token: String?
+
+    @Option(name: .customLong("user-id"), help: ArgumentHelp("As whom to read.", valueName: "user"))
+    var userID = "parley-move"
+
+    @Option(
+        help: ArgumentHelp(
+            "A channel to move beside those that the keyset can list; may be given several times.", valueName: "name"))
+    var channel: [String] = []
+
+    @Option(
+        name: .customLong("channels-from"),
+        help: ArgumentHelp("A file with such channels, one a line.", valueName: "file"))
+    var channelsFrom: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave out users, channels, memberships, groups or messages; may be given several times.", valueName: "part"
+        ))
+    var without: [KeysetPart] = []
+
+    @Option(help: ArgumentHelp("Requests a second at most.", valueName: "n"))
+    var rate = 20
+
+    @Option(
+        help: ArgumentHelp(
+            "A file that keeps how far each channel has come: a later run goes on from there.", valueName: "file"))
+    var state: String?
+
+    func validate() throws {
+        guard (1...1000).contains(rate) else { throw ValidationError("--rate must be from 1 to 1000.") }
+        guard !subscribeKey.isEmpty else { throw ValidationError("The subscribe key must not be empty.") }
+        for (name, value) in [("secret-key", secretKey), ("token", token)] {
+            guard value?.hasPrefix("@") ?? true else {
+                throw ValidationError("--\(name) takes @FILE: an argument can be read in process lists.")
+            }
+        }
+    }
+
+    func access(_ surroundings: Surroundings) throws -> KeysetAccess {
+        func secret(_ option: String?, _ variable: String) throws(CommandFailure) -> String? {
+            if let option { return try InputText.secret(option) }
+            return surroundings.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let secretKey = try secret(secretKey, "PUBNUB_SECRET_KEY")
+        guard secretKey == nil || publishKey != nil else {
+            throw CommandFailure("a signed request names the publish key as well: give --publish-key", code: 2)
+        }
+        return try KeysetAccess(
+            address: ServerAddress(origin), subscribeKey: subscribeKey, publishKey: publishKey, secretKey: secretKey,
+            token: try secret(token, "PUBNUB_TOKEN"), userID: userID, rate: rate, surroundings: surroundings)
+    }
+
+    func channels() throws -> [String] {
+        guard let channelsFrom else { return channel }
+        let text = String(decoding: try InputText.source(channelsFrom), as: UTF8.self)
+        return channel
+            + text.split(whereSeparator: \.isNewline).map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+    }
+}
+
+/// What a keyset holds.
+enum KeysetPart: String, CaseIterable, ExpressibleByArgument { case users, channels, memberships, groups, messages }

@@ -1,0 +1,137 @@
+import ChatCore
+import ChatModel
+import JSON
+import PubNubAPI
+
+/// What a keyset's answers say, as lines that a gateway takes in (`POST /v1/import`).
+enum KeysetRecords {
+    /// The names that Chat SDKs give the channels where restrictions stand as members.
+    static let restrictionsPrefix = "PUBNUB_INTERNAL_MODERATION_"
+    static let restrictionNewsPrefix = "PUBNUB_INTERNAL_MODERATION."
+    static let oldReports = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
+
+    private static let userFields = [
+        "name": "name", "externalId": "external_id", "profileUrl": "profile_url", "email": "email", "type": "type",
+        "status": "status", "custom": "custom",
+    ]
+    private static let channelFields = [
+        "name": "name", "description": "description", "type": "type", "status": "status", "custom": "custom",
+    ]
+    private static let memberFields = ["type": "type", "status": "status", "custom": "custom"]
+
+    static func user(_ id: String, _ object: JSONText) -> JSONText {
+        line("user") { writer in
+            writer.member("id", id)
+            copy(object, userFields, to: &writer)
+        }
+    }
+
+    static func channel(_ id: String, _ object: JSONText) -> JSONText {
+        line("channel") { writer in
+            writer.member("id", id)
+            copy(object, channelFields, to: &writer)
+        }
+    }
+
+    static func membership(_ user: String, _ channel: String, _ object: JSONText) -> JSONText {
+        line("membership") { writer in
+            writer.member("user", user)
+            writer.member("channel", channel)
+            copy(object, memberFields, to: &writer)
+        }
+    }
+
+    static func group(_ id: String, _ channels: [String]) -> JSONText {
+        line("group") { writer in
+            writer.member("id", id)
+            writer.member("channels", channels)
+        }
+    }
+
+    /// What a member of a moderation channel is under; nil for one who is under nothing any more.
+    static func restriction(_ user: String, _ channel: String, _ custom: JSONValue?) -> JSONText? {
+        let (ban, mute) = (custom?["ban"]?.boolean ?? false, custom?["mute"]?.boolean ?? false)
+        guard ban || mute else { return nil }
+        return line("restriction") { writer in
+            writer.member("user", user)
+            writer.member("channel", channel)
+            writer.member("ban", ban)
+            writer.member("mute", mute)
+            if let reason = custom?["reason"]?.string, !reason.isEmpty { writer.member("reason", reason) }
+        }
+    }
+
+    /// One message of history with what is attached to it; nil for one that no gateway takes.
+    static func message(_ channel: String, _ item: JSONValue, _ text: JSONText) -> JSONText? {
+        guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return nil }
+        var meta = item["meta"]?.isNull ?? true ? nil : text.rawMember("meta")
+        if item["meta"]?.string == "" { meta = nil }
+        let emission = PastPublish.emission(
+            channel: channel, payload: payload, user: item["uuid"]?.string.flatMap { $0.isEmpty ? nil : $0 },
+            label: item["custom_message_type"]?.string, meta: meta, isFile: item["message_type"]?.integer == 4)
+        guard let emission else { return nil }
+        return line("message") { writer in
+            writer.member("channel", channel)
+            writer.member("timetoken", place)
+            writer.member("type", emission.type)
+            if let user = emission.user { writer.member("user", user) }
+            writer.member("data", emission.data)
+            if let meta = emission.meta { writer.member("meta", meta) }
+            if let label = emission.customType { writer.member("custom_type", label) }
+            if let wire = emission.wire { writer.member("wire", wire) }
+            if emission.kind == .file { writer.member("file", true) }
+            let actions = actions(of: item)
+            guard !actions.isEmpty else { return }
+            writer.key("actions")
+            writer.beginArray()
+            for action in actions {
+                writer.beginObject()
+                writer.member("type", action.type)
+                writer.member("value", action.value)
+                writer.member("user", action.user)
+                writer.member("timetoken", action.place)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+    }
+
+    /// The channels in which a message's replies are.
+    static func threads(of item: JSONValue) -> [String] {
+        actions(of: item).filter { $0.type == "threadRootId" }.map(\.value)
+    }
+
+    private static func actions(
+        of item: JSONValue
+    ) -> [(type: String, value: String, user: String, place: String)] {
+        var found: [(type: String, value: String, user: String, place: String)] = []
+        for (type, values) in item["actions"]?.members ?? [] {
+            for (value, actions) in values.members ?? [] {
+                for action in actions.elements ?? [] {
+                    guard let user = action["uuid"]?.string, let place = action["actionTimetoken"]?.string else {
+                        continue
+                    }
+                    found.append((type, value, user, place))
+                }
+            }
+        }
+        return found
+    }
+
+    private static func line(_ record: String, _ print: (inout JSONWriter) -> Void) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("record", record)
+            print(&writer)
+            writer.endObject()
+        }.onOneLine()
+    }
+
+    private static func copy(_ object: JSONText, _ names: [String: String], to writer: inout JSONWriter) {
+        for (name, value) in object.rawMembers() ?? [] where value != .null {
+            guard let name = names[name] else { continue }
+            writer.key(text: name)
+            writer.raw(value)
+        }
+    }
+}
