@@ -69,6 +69,26 @@ import Testing
         }
     }
 
+    @Test("has restrictions lifted by who may manage the channel beside, not by who may join it")
+    func restrictions() async throws {
+        try await run { gateway in
+            _ = try await gateway.chat.restrict("ana", in: "room", Sanction(isBan: true))
+            let path = "/v2/objects/sub-demo/uuids/ana/channels?uuid=ana"
+            let lift = #"{"delete":[{"channel":{"id":"PUBNUB_INTERNAL_MODERATION_room"}}]}"#
+            func all(_ permission: Int) -> String {
+                #"{"patterns":{"channels":{"^.*$":\#(permission)}},"resources":{"uuids":{"ana":96}},"uuid":"ana"}"#
+            }
+            let joins = "&auth=" + (try await token(all(128), gateway))
+            let join = #"{"set":[{"channel":{"id":"hall"}}]}"#
+            #expect(try await gateway.call("PATCH", path + joins, join).status == 200)
+            #expect(try await gateway.call("PATCH", path + joins, lift).status == 403)
+            #expect(try await gateway.chat.restriction(of: "ana", in: "room").isBanned)
+            let manages = "&auth=" + (try await token(all(4), gateway))
+            #expect(try await gateway.call("PATCH", path + manages, lift).status == 200)
+            await #expect(throws: ChatError.self) { try await gateway.chat.restriction(of: "ana", in: "room") }
+        }
+    }
+
     @Test("lets in who shows one, for what it grants and no more")
     func enforcement() async throws {
         try await run { gateway in

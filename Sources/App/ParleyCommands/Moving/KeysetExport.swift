@@ -69,6 +69,7 @@ struct KeysetExport<Sink: ExportSink> {
         counts.doing = "members"
         for channel in channels.all { try await exportMembers(of: channel) }
         for user in users { try await exportMemberships(of: user) }
+        for channel in channels.all { try await exportRestrictions(of: channel) }
     }
 
     private mutating func exportUsers() async throws {
@@ -89,19 +90,18 @@ struct KeysetExport<Sink: ExportSink> {
         while let page = try await pages.next() {
             for (text, value) in page {
                 guard let id = value["id"]?.string else { continue }
-                if id.hasPrefix(KeysetRecords.restrictionsPrefix) {
-                    try await exportRestrictions(of: id)
-                } else {
-                    channels.insert(id)
-                    if parts.contains(.channels) { try await take(KeysetRecords.channel(id, text)) }
+                guard !id.hasPrefix(KeysetRecords.restrictionsPrefix) else {
+                    channels.insert(String(id.dropFirst(KeysetRecords.restrictionsPrefix.count)))
+                    continue
                 }
+                channels.insert(id)
+                if parts.contains(.channels) { try await take(KeysetRecords.channel(id, text)) }
             }
         }
     }
 
-    private mutating func exportRestrictions(of moderation: String) async throws {
-        let channel = String(moderation.dropFirst(KeysetRecords.restrictionsPrefix.count))
-        guard parts.contains(.memberships), !channel.isEmpty else { return }
+    private mutating func exportRestrictions(of channel: String) async throws {
+        let moderation = KeysetRecords.restrictionsPrefix + channel
         var pages = ObjectPages(
             access, RequestPath("v2", "objects", access.subscribeKey, "channels", moderation, "uuids"), "custom")
         while let page = try await pages.next() {
@@ -142,9 +142,11 @@ struct KeysetExport<Sink: ExportSink> {
             access, RequestPath("v2", "objects", access.subscribeKey, "uuids", user, "channels"), "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
-                guard let channel = value["channel"]?["id"]?.string,
-                    !channel.hasPrefix(KeysetRecords.restrictionsPrefix)
-                else { continue }
+                guard let channel = value["channel"]?["id"]?.string else { continue }
+                guard !channel.hasPrefix(KeysetRecords.restrictionsPrefix) else {
+                    channels.insert(String(channel.dropFirst(KeysetRecords.restrictionsPrefix.count)))
+                    continue
+                }
                 channels.insert(channel)
                 try await exportMembership(user, channel, text)
             }

@@ -39,13 +39,31 @@ extension ChatAccess {
         return try await restrictions(query)
     }
 
+    /// The same as lists of other records are: filtered, ordered.
+    public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
+    {
+        try await demandSightOfRestrictions(in: channel)
+        var query = try RecordQuery(.restriction, list, .restrictions, in: space, limits: limits)
+        query.parent = channel
+        return try await restrictions(query)
+    }
+
+    public func restrictions(of user: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord> {
+        try caller.demand(.read)
+        try Names.check(user: user)
+        try caller.demand(self: user)
+        var query = try RecordQuery(.restriction, list, .restrictions, in: space, limits: limits)
+        query.idPrefix = RecordKey.prefix([user])
+        return try await restrictions(query)
+    }
+
     /// A page holds fewer than its limit where some are over and not swept up yet.
     private func restrictions(_ query: RecordQuery) async throws(ChatError) -> Page<RestrictionRecord> {
         let page = try await directory.list(query)
         let items = page.items.compactMap { RestrictionRecord($0) }.filter { restriction in
             isInForce(restriction) && caller.reaches(channel: restriction.channel)
         }
-        return Page(items: items, hasMore: page.hasMore, cursor: page.cursor)
+        return Page(items: items, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
     }
 
     private func isInForce(_ restriction: RestrictionRecord) -> Bool {

@@ -73,6 +73,8 @@ public struct RecordFields: Sendable {
         names: [
             "user", "channel", "state", "role", "inviter", "type", "status", "joined_timetoken", "invited_timetoken",
         ], objects: ["custom"], id: "id")
+    static let restrictions = RecordFields(
+        names: ["user", "channel", "ban", "mute", "reason", "moderator"], objects: [], id: "id")
 }
 
 extension RecordQuery {

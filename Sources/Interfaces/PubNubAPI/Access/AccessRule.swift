@@ -54,15 +54,18 @@ struct AccessRule: Sendable {
         return [Need(kind: .group, names: [request.segment(5) ?? ""], permission: isChange ? .manage : .read)]
     }
 
-    /// A user's memberships are the user's, and the channels' to join.
+    /// A user's memberships are the user's, and the channels' to join; whoever moderates may restrict.
     static func memberships(_ limits: Limits) -> AccessRule {
         AccessRule(keyAt: 2) { request in
             let body = try ObjectBody(request.body, limits)
             let channels =
                 try body.memberships("set", of: "channel") + body.memberships("delete", of: "channel")
+            let moderation = channels.map(\.id).filter { WireNames.moderated(on: $0) != nil }
+            let joined = channels.map(\.id).filter { WireNames.moderated(on: $0) == nil }
             return [
                 Need(kind: .user, names: [request.segment(4) ?? ""], permission: .update),
-                Need(kind: .channel, names: channels.map(\.id), permission: .join),
+                Need(kind: .channel, names: joined, permission: .join),
+                Need(kind: .channel, names: moderation, permission: .manage),
             ]
         }
     }

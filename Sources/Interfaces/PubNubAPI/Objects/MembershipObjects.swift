@@ -11,7 +11,11 @@ extension PubNubAPI {
 
     func getMemberships(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
-        return try await memberships(of: request.segment(4) ?? "", request, chat(keyset, for: request))
+        let (user, chat) = (request.segment(4) ?? "", chat(keyset, for: request))
+        if let filter = Self.restrictionFilter(request) {
+            return try await restrictions(of: user, filter: filter, request, chat)
+        }
+        return try await memberships(of: user, request, chat)
     }
 
     /// One channel after the other: each has its own counts and announces its own members.
@@ -27,6 +31,9 @@ extension PubNubAPI {
         for (channel, _) in setting + removing { try Names.check(channel: channel) }
         for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, chat) }
         for (channel, _) in removing { try await Self.remove([user], from: channel, chat) }
+        if let filter = Self.restrictionFilter(request) {
+            return try await restrictions(of: user, filter: filter, request, chat)
+        }
         return try await memberships(of: user, request, chat)
     }
 
@@ -74,6 +81,9 @@ extension PubNubAPI {
     }
 
     private func members(of channel: String, _ request: WireRequest, _ chat: ChatAccess) async throws -> Response {
+        if let moderated = WireNames.moderated(on: channel) {
+            return try await restrictions(in: moderated, request, chat)
+        }
         let page = try ObjectPage(request)
         let include = ObjectInclude(request, other: "uuid")
         let members = try await listing { () async throws(ChatError) in
@@ -107,6 +117,10 @@ extension PubNubAPI {
         _ members: [(user: String, edit: MembershipEdit)], in channel: String, _ chat: ChatAccess
     ) async throws(ChatError) {
         guard !members.isEmpty else { return }
+        if let moderated = WireNames.moderated(on: channel) {
+            for (user, edit) in members { try await restrict(user, in: moderated, edit, chat) }
+            return
+        }
         while true {
             do throws(ChatError) {
                 return try await chat.change(membersOf: channel, setting: members, removing: [])
@@ -123,6 +137,10 @@ extension PubNubAPI {
 
     private static func remove(_ users: [String], from channel: String, _ chat: ChatAccess) async throws(ChatError) {
         guard !users.isEmpty else { return }
+        if let moderated = WireNames.moderated(on: channel) {
+            for user in users { try await chat.lift(restrictionOf: user, in: moderated) }
+            return
+        }
         do throws(ChatError) {
             try await chat.change(membersOf: channel, setting: [], removing: users)
         } catch {
@@ -131,7 +149,7 @@ extension PubNubAPI {
         }
     }
 
-    private static func table<Value>(_ names: [String], _ values: [Value?]) -> [ExactText: Value] {
+    static func table<Value>(_ names: [String], _ values: [Value?]) -> [ExactText: Value] {
         var table: [ExactText: Value] = [:]
         for (name, value) in zip(names, values) { table[ExactText(name)] = value }
         return table

@@ -53,6 +53,28 @@ extension MembershipRecord {
     }
 }
 
+extension RestrictionRecord {
+    /// As the member that Chat SDKs take it for; see `MembershipRecord`.
+    func print(
+        _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
+        _ printOther: (inout JSONWriter) -> Void
+    ) {
+        let custom = JSONText { writer in
+            writer.beginObject()
+            writer.member("ban", isBanned)
+            writer.member("mute", isMuted)
+            if let reason { writer.member("reason", reason) }
+            writer.endObject()
+        }
+        writer.beginObject()
+        writer.key(name)
+        printOther(&writer)
+        writer.members(fields, nil, nil, custom)
+        writer.version(updated)
+        writer.endObject()
+    }
+}
+
 extension JSONWriter {
     mutating func optional(_ name: StaticString, _ value: String?) {
         if let value { member(name, value) } else { nullMember(name) }

@@ -17,8 +17,11 @@ enum WireNames {
     }
 
     /// The channel whose moderation channel this is; the name itself for any other.
-    static func channel(ofModeration name: String) -> String {
+    static func channel(ofModeration name: String) -> String { moderated(on: name) ?? name }
+
+    /// The channel whose moderation channel this is; nil for any other.
+    static func moderated(on name: String) -> String? {
         name.hasPrefix(moderationPrefix) && name.count > moderationPrefix.count
-            ? String(name.dropFirst(moderationPrefix.count)) : name
+            ? String(name.dropFirst(moderationPrefix.count)) : nil
     }
 }

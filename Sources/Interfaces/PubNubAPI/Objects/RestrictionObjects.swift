@@ -1,0 +1,107 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+/// Restrictions, which Chat SDKs keep as members of a channel beside the one they are for (`pubnub-wire.md` 21, 24).
+///
+/// Those members are no records of their own: whoever writes one restricts the user, so that it is enforced, and whoever
+/// reads them sees every restriction there is, whichever way it came in.
+extension PubNubAPI {
+    // MARK: Reading
+
+    func restrictions(
+        in channel: String, _ request: WireRequest, _ chat: ChatAccess
+    ) async throws -> Response {
+        let page = try ObjectPage(request)
+        let include = ObjectInclude(request, other: "uuid")
+        let restrictions = try await listing { () async throws(ChatError) in
+            try await chat.restrictions(in: channel, page.list(.wireRestrictedUsers))
+        }
+        let names = restrictions.items.map(\.user)
+        let users = include.other == nil ? [] : try await chat.users(named: names)
+        let known = Self.table(names, users)
+        return .structured { writer in
+            page.print(restrictions, to: &writer) { restriction, writer in
+                restriction.print(include.own, "uuid", to: &writer) { writer in
+                    if let fields = include.other, let user = known[ExactText(restriction.user)] {
+                        user.print(fields, to: &writer)
+                    } else {
+                        writer.bareID(restriction.user)
+                    }
+                }
+            }
+        }
+    }
+
+    /// - Parameter filter: of the request, speaking of channels and not of those beside them.
+    func restrictions(
+        of user: String, filter: String, _ request: WireRequest, _ chat: ChatAccess
+    ) async throws -> Response {
+        let page = try ObjectPage(request)
+        let include = ObjectInclude(request, other: "channel")
+        var list = page.list(.wireRestrictedChannels)
+        list.filter = filter
+        let restrictions = try await listing { [list] () async throws(ChatError) in
+            try await chat.restrictions(of: user, list)
+        }
+        let names = restrictions.items.map { WireNames.moderationPrefix + $0.channel }
+        let channels = include.other == nil ? [] : try await chat.channels(named: names)
+        let known = Self.table(names, channels)
+        return .structured { writer in
+            page.print(restrictions, to: &writer) { restriction, writer in
+                restriction.print(include.own, "channel", to: &writer) { writer in
+                    let name = WireNames.moderationPrefix + restriction.channel
+                    if let fields = include.other, let channel = known[ExactText(name)] {
+                        channel.print(fields, to: &writer)
+                    } else {
+                        writer.bareID(name)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The filter of a user's memberships that asks for restrictions, in terms of the channels they are for; nil for one
+    /// that does not, or wants none of them.
+    static func restrictionFilter(_ request: WireRequest) -> String? {
+        guard let filter = request["filter"] else { return nil }
+        let wanted = filter.replacing(
+            /!\s*\(\s*channel\.id\s+LIKE\s+['"]PUBNUB_INTERNAL_MODERATION_\*['"]\s*\)/, with: "")
+        guard wanted.contains(WireNames.moderationPrefix) else { return nil }
+        return filter.replacing(WireNames.moderationPrefix, with: "")
+    }
+
+    // MARK: Writing
+
+    /// What a member of a channel for restrictions is to be under: nothing, where it says neither.
+    static func restrict(
+        _ user: String, in channel: String, _ edit: MembershipEdit, _ chat: ChatAccess
+    ) async throws(ChatError) {
+        guard case .set(let custom) = edit.custom, let value = (try? JSONDocument(custom))?.root else {
+            // Its other fields are not kept; what it is under stays.
+            if case .clear = edit.custom { try await chat.lift(restrictionOf: user, in: channel) }
+            return
+        }
+        let reason = value["reason"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        let sanction = Sanction(
+            isBan: value["ban"]?.boolean ?? false, isMute: value["mute"]?.boolean ?? false, reason: reason)
+        guard sanction.isBan || sanction.isMute else { return try await chat.lift(restrictionOf: user, in: channel) }
+        _ = try await chat.restrict(user, in: channel, sanction)
+    }
+}
+
+extension RecordFields {
+    /// Restrictions of a channel, as its members are listed.
+    static let wireRestrictedUsers = RecordFields(
+        names: [
+            "uuid.id": "user", "uuid.name": "user:name", "uuid.updated": "user:@updated", "updated": "@updated",
+            "custom.ban": "ban", "custom.mute": "mute", "custom.reason": "reason",
+        ], objects: ["uuid.custom": "user:custom"], id: "uuid.id")
+    /// Restrictions of a user, as memberships are listed.
+    static let wireRestrictedChannels = RecordFields(
+        names: [
+            "channel.id": "channel", "channel.name": "channel:name", "updated": "@updated", "custom.ban": "ban",
+            "custom.mute": "mute", "custom.reason": "reason",
+        ], objects: ["channel.custom": "channel:custom"], id: "channel.id")
+}

@@ -1,0 +1,97 @@
+import ChatCore
+import ChatModel
+import JSON
+import Testing
+
+@testable import PubNubAPI
+
+/// What Chat SDKs do to restrict somebody and to see who is restricted (`pubnub-wire.md` 24).
+@Suite("A restriction of a Chat SDK", .timeLimit(.minutes(1))) struct RestrictionTests {
+    private static let objects = "/v2/objects/sub-demo"
+    private static let moderation = "PUBNUB_INTERNAL_MODERATION_room"
+    private static let members = objects + "/channels/" + moderation + "/uuids"
+
+    private func set(_ custom: String, of user: String = "eve", _ gateway: PubNubHarness) async throws -> WireAnswer {
+        try await gateway.call(
+            "PATCH", Self.members + "?include=custom", #"{"set":[{"uuid":{"id":"\#(user)"},"custom":\#(custom)}]}"#)
+    }
+
+    private func publish(as user: String, _ gateway: PubNubHarness) async throws -> Int {
+        try await gateway.get("/publish/pub-demo/sub-demo/0/room/0/%22hi%22?uuid=\(user)").status
+    }
+
+    private func filter(_ text: String) -> String { "&filter=" + PubNubHarness.escaped(text) }
+
+    @Test("is enforced like a native one, until it is lifted")
+    func enforced() async throws {
+        try await PubNubHarness.run { gateway in
+            #expect(try await publish(as: "eve", gateway) == 200)
+            let answer = try await set(#"{"ban":false,"mute":true,"reason":"loud"}"#, gateway)
+            #expect(answer.status == 200)
+            #expect(answer["data"]?[0]?["uuid"]?["id"]?.string == "eve")
+            #expect(answer["data"]?[0]?["custom"]?["mute"]?.boolean == true)
+            #expect(answer["data"]?[0]?["eTag"]?.string != nil && answer["data"]?[0]?["updated"]?.string != nil)
+            #expect(try await publish(as: "eve", gateway) == 403)
+            #expect(try await publish(as: "ana", gateway) == 200)
+            #expect(try await gateway.chat.restriction(of: "eve", in: "room").reason == "loud")
+            #expect(try await gateway.events("room").map(\.type).contains("user.muted"))
+
+            _ = try await gateway.call("PATCH", Self.members, #"{"delete":[{"uuid":{"id":"eve"}}]}"#)
+            #expect(try await publish(as: "eve", gateway) == 200)
+            _ = try await set(#"{"ban":true,"mute":false}"#, gateway)
+            #expect(try await publish(as: "eve", gateway) == 403)
+            _ = try await set(#"{"ban":false,"mute":false}"#, gateway)
+            #expect(try await publish(as: "eve", gateway) == 200)
+            #expect(try await gateway.get(Self.members)["data"]?.count == 0)
+        }
+    }
+
+    @Test("is seen whichever way it came in, and a native end of it too")
+    func seen() async throws {
+        try await PubNubHarness.run { gateway in
+            _ = try await gateway.call("PATCH", Self.objects + "/uuids/eve", #"{"name":"Eve"}"#)
+            _ = try await gateway.chat.restrict("eve", in: "room", Sanction(isBan: true, reason: "spam"))
+            _ = try await gateway.chat.restrict("mal", in: "room", Sanction(isMute: true))
+            _ = try await gateway.chat.restrict("eve", in: "hall", Sanction(isMute: true))
+            let one = try await gateway.get(Self.members + "?include=custom,uuid" + filter("uuid.id == 'eve'"))
+            #expect(one["data"]?.count == 1)
+            #expect(one["data"]?[0]?["uuid"]?["name"]?.string == "Eve")
+            #expect(one["data"]?[0]?["custom"]?["reason"]?.string == "spam")
+            let page = try await gateway.get(Self.members + "?include=custom&count=true&limit=1&sort=uuid.id:desc")
+            #expect(page["totalCount"]?.integer == 2 && page["data"]?[0]?["uuid"]?["id"]?.string == "mal")
+            let next = try #require(page["next"]?.string)
+            let rest = try await gateway.get(Self.members + "?limit=1&sort=uuid.id:desc&start=" + next)
+            #expect(rest["data"]?[0]?["uuid"]?["id"]?.string == "eve")
+
+            let memberships = Self.objects + "/uuids/eve/channels?include=custom"
+            let all = try await gateway.get(memberships + filter("channel.id LIKE 'PUBNUB_INTERNAL_MODERATION_*'"))
+            #expect(
+                all["data"]?.elements?.compactMap { $0["channel"]?["id"]?.string }
+                    == ["PUBNUB_INTERNAL_MODERATION_hall", Self.moderation])
+            let there = try await gateway.get(memberships + filter("channel.id == '\(Self.moderation)'"))
+            #expect(there["data"]?.count == 1 && there["data"]?[0]?["custom"]?["ban"]?.boolean == true)
+            let banned = try await gateway.get(
+                memberships + filter("channel.id LIKE 'PUBNUB_INTERNAL_MODERATION_*' && custom.ban == true"))
+            #expect(banned["data"]?.count == 1)
+
+            try await gateway.chat.lift(restrictionOf: "eve", in: "room")
+            #expect(
+                try await gateway.get(Self.members + "?include=custom" + filter("uuid.id == 'eve'"))["data"]?.count == 0
+            )
+        }
+    }
+
+    @Test("is none of a user's memberships, with and without the filter that SDKs leave them out by")
+    func apart() async throws {
+        try await PubNubHarness.run { gateway in
+            _ = try await gateway.call(
+                "PATCH", Self.objects + "/uuids/eve/channels", #"{"set":[{"channel":{"id":"hall"}}]}"#)
+            _ = try await set(#"{"ban":true,"mute":false}"#, gateway)
+            let base = Self.objects + "/uuids/eve/channels?include=channel"
+            for query in ["", filter("!(channel.id LIKE 'PUBNUB_INTERNAL_MODERATION_*')")] {
+                let list = try await gateway.get(base + query)
+                #expect(list["data"]?.elements?.compactMap { $0["channel"]?["id"]?.string } == ["hall"])
+            }
+        }
+    }
+}
