@@ -46,6 +46,27 @@ import Testing
         }
     }
 
+    @Test("keeps from who is banned what is said there, by whatever name that is subscribed to, and nothing else")
+    func unheard() async throws {
+        try await PubNubHarness.run { gateway in
+            let group = "/v1/channel-registration/sub-key/sub-demo/channel-group/all?add=a.room,a.hall"
+            _ = try await gateway.get(group)
+            let ban = #"{"set":[{"uuid":{"id":"bob"},"custom":{"ban":true,"mute":false}}]}"#
+            let moderation = Self.objects + "/channels/PUBNUB_INTERNAL_MODERATION_a.room/uuids"
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a.hall", "0").cursor
+            #expect(try await gateway.call("PATCH", moderation, ban).status == 200)
+            for channel in ["a.room", "a.hall"] { try await gateway.publish(channel, #""\#(channel)""#) }
+            for (names, query) in [("a.room,a.hall", ""), ("a.*", ""), (",", "&channel-group=all")] {
+                let heard = try await poller.batch(names, start, query)
+                #expect(heard.status == 200 && heard.payloads == ["a.hall"], "\(names)")
+            }
+            _ = try await gateway.call("PATCH", moderation, #"{"delete":[{"uuid":{"id":"bob"}}]}"#)
+            let heard = try await poller.batch("a.room,a.hall", start, "&filter-expr=uuid%20==%20'ana'")
+            #expect(heard.payloads.contains("a.room"))
+        }
+    }
+
     @Test("is seen whichever way it came in, and a native end of it too")
     func seen() async throws {
         try await PubNubHarness.run { gateway in

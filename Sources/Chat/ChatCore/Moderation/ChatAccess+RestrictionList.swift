@@ -39,6 +39,22 @@ extension ChatAccess {
         return try await restrictions(query)
     }
 
+    /// The channels a user is banned from now: what is said there is not the user's to hear. Asks nobody in an app that
+    /// restricts nobody.
+    public func bans(of user: String) async throws(ChatError) -> [String] {
+        guard service.standings.restrict(space) else { return [] }
+        var query = RecordQuery(.restriction, in: space, limit: limits.pageMost)
+        query.idPrefix = RecordKey.prefix([user])
+        var channels: [String] = []
+        repeat {
+            let page = try await directory.list(query)
+            channels += page.items.compactMap { RestrictionRecord($0) }
+                .filter { $0.isBanned && isInForce($0) }.map(\.channel)
+            query.cursor = page.cursor
+        } while query.cursor != nil
+        return channels
+    }
+
     /// The same as lists of other records are: filtered, ordered.
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {

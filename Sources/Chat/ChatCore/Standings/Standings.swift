@@ -12,6 +12,8 @@ public final class Standings: Sendable {
     private struct State: Sendable {
         /// Apps that have channel records or restrictions, or had some since the start.
         var spaces: Set<SpaceID> = []
+        /// Those of them that have restrictions, or had some.
+        var restricted: Set<SpaceID> = []
         var channels: GenerationCache<ChannelID, ChannelStanding>
         var users: GenerationCache<Person, UserStanding>
         /// How often something was forgotten, by a part of the keys' hashes: changes elsewhere should not keep what is
@@ -42,7 +44,11 @@ public final class Standings: Sendable {
         for app in keyring.apps {
             for kind in [RecordKind.channel, .restriction] {
                 let page = try await directory.list(RecordQuery(kind, in: app.space, limit: 1))
-                if !page.items.isEmpty { state.withLock { _ = $0.spaces.insert(app.space) } }
+                guard !page.items.isEmpty else { continue }
+                state.withLock { state in
+                    state.spaces.insert(app.space)
+                    if kind == .restriction { state.restricted.insert(app.space) }
+                }
             }
         }
         return revision
@@ -76,7 +82,10 @@ public final class Standings: Sendable {
 
     private func forget(_ person: Person, marks: Bool) {
         state.withLock { state in
-            if marks { state.spaces.insert(person.channel.space) }
+            if marks {
+                state.spaces.insert(person.channel.space)
+                state.restricted.insert(person.channel.space)
+            }
             state.forgotten[Self.part(person)] &+= 1
             state.users.remove(person)
         }
@@ -86,6 +95,9 @@ public final class Standings: Sendable {
 }
 
 extension Standings {
+    /// Whether anybody in the app might be muted or banned.
+    func restrict(_ space: SpaceID) -> Bool { state.withLock { $0.restricted.contains(space) } }
+
     /// Whether anybody in the app might be held back.
     func concern(_ space: SpaceID) -> Bool { state.withLock { $0.spaces.contains(space) } }
 

@@ -41,6 +41,8 @@ struct SubscribeRequest: Sendable {
         for group in groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
+        // As in every interface, a ban holds for whoever is named.
+        if let user { match.withhold(try await chat.bans(of: user)) }
         subscriber = Subscriber(
             space: keyset.space, subscribeKey: keyset.app.subscribeKey, match: match, filter: filter)
         place = try PresencePlace(names, held, chat.limits)
