@@ -70,7 +70,7 @@ private final class Move: Sendable {
         let isBroken = Lock(true)
         let move = try Move(messages: 110) { target, _ in target.contains("start=61") && isBroken.withLock { $0 } }
         let broken = try await move.run("--state", state)
-        #expect(broken.code == 1 && broken.errors.contains("Forbidden"))
+        #expect(broken.code == 1 && broken.errors.contains("Forbidden") && broken.errors.contains("--without messages"))
         #expect(Set(move.arrived) == Set((61...110).map(String.init)))
         isBroken.withLock { $0 = false }
         #expect(try await move.run("--state", state).code == 0)

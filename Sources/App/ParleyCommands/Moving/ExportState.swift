@@ -1,3 +1,4 @@
+import ChatModel
 import Glibc
 import JSON
 
@@ -14,7 +15,7 @@ struct ExportState {
 
     let path: String?
     let subscribeKey: String
-    private(set) var channels: [String: Channel] = [:]
+    private(set) var channels: [ExactText: Channel] = [:]
 
     private static let bytesMost = 256 * 1024 * 1024
 
@@ -31,13 +32,13 @@ struct ExportState {
         }
         for (name, value) in members {
             func place(_ member: String) -> UInt64 { value[member]?.string.flatMap { UInt64($0) } ?? 0 }
-            channels[name] = Channel(done: place("done"), top: place("top"), next: place("next"))
+            channels[ExactText(name)] = Channel(done: place("done"), top: place("top"), next: place("next"))
         }
     }
 
     subscript(channel: String) -> Channel {
-        get { channels[channel] ?? Channel() }
-        set { channels[channel] = newValue }
+        get { channels[ExactText(channel)] ?? Channel() }
+        set { channels[ExactText(channel)] = newValue }
     }
 
     /// Brings it to the disk: the file is the old state or the new one, whatever happens.
@@ -49,7 +50,7 @@ struct ExportState {
             writer.key("channels")
             writer.beginObject()
             for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
-                writer.key(text: name)
+                writer.key(text: name.text)
                 writer.beginObject()
                 writer.member("done", String(channel.done))
                 if channel.top > 0 {

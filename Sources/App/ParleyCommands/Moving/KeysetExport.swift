@@ -1,3 +1,4 @@
+import ChatModel
 import JSON
 
 /// Where an export's lines go.
@@ -20,7 +21,7 @@ struct KeysetExport<Sink: ExportSink> {
     private(set) var counts = ExportCounts()
     private var users: [String] = []
     private var channels: OrderedNames
-    private var memberships: Set<[String]> = []
+    private var memberships: Set<[ExactText]> = []
 
     init(
         _ access: KeysetAccess, parts: Set<KeysetPart>, channels: [String], state: ExportState, sink: Sink,
@@ -39,13 +40,14 @@ struct KeysetExport<Sink: ExportSink> {
         defer { bar.clear() }
         do {
             try await exportRecords()
+            counts.doing = .messages
             if parts.contains(.messages) { try await exportMessages() }
             try await sink.flush()
-        } catch {
-            try state.save()
-            throw error
+        } catch let failure as CommandFailure {
+            throw CommandFailure(
+                failure.message,
+                details: failure.details + ["while moving \(counts.doing); --without \(counts.doing) leaves them out"])
         }
-        try state.save()
     }
 
     private mutating func take(_ line: JSONText) async throws {
@@ -57,16 +59,16 @@ struct KeysetExport<Sink: ExportSink> {
     // MARK: Records
 
     private mutating func exportRecords() async throws {
-        counts.doing = "users"
+        counts.doing = .users
         if parts.contains(.users) || parts.contains(.memberships) { try await exportUsers() }
-        counts.doing = "channels"
+        counts.doing = .channels
         try await exportChannels()
         if parts.contains(.groups) {
-            counts.doing = "groups"
+            counts.doing = .groups
             try await exportGroups()
         }
         guard parts.contains(.memberships) else { return }
-        counts.doing = "members"
+        counts.doing = .memberships
         for channel in channels.all { try await exportMembers(of: channel) }
         for user in users { try await exportMemberships(of: user) }
         for channel in channels.all { try await exportRestrictions(of: channel) }
@@ -154,7 +156,7 @@ struct KeysetExport<Sink: ExportSink> {
     }
 
     private mutating func exportMembership(_ user: String, _ channel: String, _ object: JSONText) async throws {
-        guard memberships.insert([user, channel]).inserted else { return }
+        guard memberships.insert([ExactText(user), ExactText(channel)]).inserted else { return }
         try await take(KeysetRecords.membership(user, channel, object))
     }
 
@@ -185,11 +187,11 @@ struct KeysetExport<Sink: ExportSink> {
         let path = RequestPath("v3", "history", "sub-key", access.subscribeKey, "channel")
             .appending(escaped: list).adding("max", "1").adding("encode_channels", "false")
         let found = try await access.get(path).root["channels"]
-        return channels.filter { (found?[$0]?.count ?? 0) > 0 }
+        return channels.filter { (Self.member($0) { found?[$0] }?.count ?? 0) > 0 }
     }
 
     private mutating func exportHistory(of channel: String) async throws {
-        counts.doing = channel
+        counts.channel = channel
         var place = state[channel]
         if place.done > 0 { try await exportNewActions(on: channel, since: place.done) }
         // What broke off first, then what has come since.
@@ -247,6 +249,11 @@ struct KeysetExport<Sink: ExportSink> {
         return path
     }
 
+    /// What stands under a channel's name, which may be percent-encoded though nobody asked for that.
+    private static func member<Value>(_ channel: String, _ find: (String) -> Value?) -> Value? {
+        find(channel) ?? find(RequestPath.escaped(channel))
+    }
+
     private struct Item {
         let text: JSONText
         let value: JSONValue
@@ -255,8 +262,9 @@ struct KeysetExport<Sink: ExportSink> {
 
     private func page(_ path: RequestPath, _ channel: String) async throws -> [Item] {
         let document = try await access.get(path)
-        let values = document.root["channels"]?[channel]?.elements ?? []
-        let texts = document.text.rawMember("channels")?.rawMember(channel)?.rawElements() ?? []
+        let listed = document.text.rawMember("channels")
+        let values = Self.member(channel) { document.root["channels"]?[$0] }?.elements ?? []
+        let texts = Self.member(channel) { listed?.rawMember($0) }?.rawElements() ?? []
         return zip(texts, values).compactMap { text, value in
             value["timetoken"]?.string.flatMap { UInt64($0) }.map { Item(text: text, value: value, place: $0) }
         }
@@ -287,10 +295,13 @@ struct ExportCounts: ProgressLine {
     var messages = 0
     /// Messages that no gateway takes.
     var unreadable = 0
-    var doing = ""
+    var doing = KeysetPart.users
+    /// Whose messages are read.
+    var channel = ""
 
     func line(elapsed: Duration, width: Int) -> String {
-        let text = "\(lines - messages) records, \(messages) messages; \(PlainText.safe(doing))"
+        let place = channel.isEmpty ? "\(doing)" : PlainText.safe(channel)
+        let text = "\(lines - messages) records, \(messages) messages; \(place)"
         return String(text.prefix(width))
     }
 }
@@ -298,13 +309,12 @@ struct ExportCounts: ProgressLine {
 /// Names in the order in which they were first met.
 struct OrderedNames {
     private(set) var all: [String] = []
-    private var known: Set<[UInt8]> = []
+    private var known: Set<ExactText> = []
 
     init(_ names: [String]) { for name in names { insert(name) } }
 
     mutating func insert(_ name: String) {
-        // By their bytes: Swift takes the two spellings of "é" for the same text.
-        if known.insert(Array(name.utf8)).inserted { all.append(name) }
+        if known.insert(ExactText(name)).inserted { all.append(name) }
     }
 }
 

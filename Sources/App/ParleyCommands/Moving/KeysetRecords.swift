@@ -68,7 +68,8 @@ enum KeysetRecords {
         if item["meta"]?.string == "" { meta = nil }
         let emission = PastPublish.emission(
             channel: channel, payload: payload, user: item["uuid"]?.string.flatMap { $0.isEmpty ? nil : $0 },
-            label: item["custom_message_type"]?.string, meta: meta, isFile: item["message_type"]?.integer == 4)
+            label: item["custom_message_type"]?.string, meta: meta,
+            isFile: item["message_type"]?.integer == 4 || item["message_type"]?.string == "4")
         guard let emission else { return nil }
         return line("message") { writer in
             writer.member("channel", channel)
