@@ -20,6 +20,8 @@ import Testing
             (["history", "a", "--all", "--limit", "1"], "--limit"),
             (["sources", "put", "s"], "--scheme"), (["sources", "put", "s", "{}", "--scheme", "x"], "--scheme"),
             (["keys", "create", "--scope", "all"], "'emit', 'read', 'manage'"),
+            (["keys", "update", "key_1", "--rate-limit", "many"], "--rate-limit <rate>"),
+            (["apps", "update", "acme"], "--rate-limit, --event-quota or --retention-hours"),
             (["keys", "list", "--url", "ftp://x"], "http://"),
             (["keys", "list", "--url", "http://u:p@x"], "PARLEY_KEY"),
         ])

@@ -120,7 +120,18 @@ import Testing
                 #"{"name":"ci","scopes":["emit","read"],"channels":["a.*"],"expires_at":"2030-01-01T00:00:00Z"}"#
             ),
             (["keys", "delete", "key_1"], "DELETE /v1/keys/key_1", ""),
+            (
+                ["keys", "create", "--scope", "emit", "--rate-limit", "60/m", "--event-quota", "5/30"], "POST /v1/keys",
+                #"{"scopes":["emit"],"rate_limit":{"quantity":60,"window_seconds":60},"event_quota":{"quantity":5,"window_seconds":30}}"#
+            ),
+            (
+                ["keys", "update", "key_1", "--rate-limit", "none"], "PATCH /v1/keys/key_1", #"{"rate_limit":null}"#
+            ),
             (["apps", "create", "acme"], "POST /v1/apps", #"{"name":"acme"}"#),
+            (
+                ["apps", "update", "acme", "--event-quota", "9/d", "--retention-hours", "0"], "PATCH /v1/apps/acme",
+                #"{"retention_hours":null,"event_quota":{"quantity":9,"window_seconds":86400}}"#
+            ),
             (["apps", "delete", "app_1"], "DELETE /v1/apps/app_1", ""),
         ])
     func requests(_ arguments: [String], _ line: String, _ body: String) async throws {

@@ -4,8 +4,8 @@ import JSON
 /// `parley apps`: the tenants of the gateway; for its operator.
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apps", abstract: "Make apps and delete them. Needs an admin key of the first app.",
-        subcommands: [List.self, Create.self, Delete.self])
+        commandName: "apps", abstract: "Make apps, change and delete them. Needs an admin key of the first app.",
+        subcommands: [List.self, Create.self, Update.self, Delete.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the apps.")
@@ -38,6 +38,40 @@ struct AppsCommand: AsyncParsableCommand {
             }
             try await gateway.withResources { access, output in
                 output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "apps"), body: body)))
+            }
+        }
+    }
+
+    struct Update: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change what an app is held to, and how long its events stay.",
+            discussion: "parley apps update demo --event-quota 1000000/d --retention-hours 720")
+
+        @Argument(help: "The app's id.") var id: String
+        @Option(help: ArgumentHelp("Events stay for so long. 0: for ever.", valueName: "hours"))
+        var retentionHours: Int?
+        @OptionGroup var rates: RateOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func validate() throws {
+            if rates.isEmpty, retentionHours == nil {
+                throw ValidationError("Say what to change: --rate-limit, --event-quota or --retention-hours.")
+            }
+        }
+
+        func run() async throws {
+            let body = JSONText { writer in
+                writer.beginObject()
+                if let retentionHours {
+                    writer.key("retention_hours")
+                    if retentionHours == 0 { writer.null() } else { writer.integer(retentionHours) }
+                }
+                rates.print(to: &writer)
+                writer.endObject()
+            }
+            try await gateway.withResources { access, output in
+                output.show(
+                    try await access.send(Call(method: "PATCH", path: RequestPath("v1", "apps", id), body: body)))
             }
         }
     }

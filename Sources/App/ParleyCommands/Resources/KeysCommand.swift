@@ -4,8 +4,8 @@ import JSON
 /// `parley keys`: who may ask.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Make API keys and take them back.",
-        subcommands: [List.self, Create.self, Token.self, Delete.self])
+        commandName: "keys", abstract: "Make API keys, hold them to rates, take them back.",
+        subcommands: [List.self, Create.self, Update.self, Token.self, Delete.self])
 
     enum Scope: String, ExpressibleByArgument, CaseIterable { case emit, read, manage, admin }
 
@@ -57,6 +57,7 @@ struct KeysCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("How it signs: RS256, ES256 or EdDSA.", valueName: "name"))
         var algorithm: String?
 
+        @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
@@ -84,10 +85,36 @@ struct KeysCommand: AsyncParsableCommand {
                             jwt.endObject()
                         })
                 }
+                rates.print(to: &writer)
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
                 output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "keys"), body: body)))
+            }
+        }
+    }
+
+    struct Update: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change what a key is held to.", discussion: "parley keys update KEY-ID --rate-limit 60/m")
+
+        @Argument(help: "The key's id, not the key.") var id: String
+        @OptionGroup var rates: RateOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func validate() throws {
+            if rates.isEmpty { throw ValidationError("Say what to change: --rate-limit or --event-quota.") }
+        }
+
+        func run() async throws {
+            let body = JSONText { writer in
+                writer.beginObject()
+                rates.print(to: &writer)
+                writer.endObject()
+            }
+            try await gateway.withResources { access, output in
+                output.show(
+                    try await access.send(Call(method: "PATCH", path: RequestPath("v1", "keys", id), body: body)))
             }
         }
     }

@@ -1,0 +1,53 @@
+import ArgumentParser
+import JSON
+
+/// What a key or an app is held to.
+struct RateOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Requests in a window: 60/m, 5/s, 1000/h, or of so many seconds, 60/30. 'none' takes it away.",
+            valueName: "rate"))
+    var rateLimit: Rate?
+
+    @Option(help: ArgumentHelp("Events in a window, the same way: 1000000/d.", valueName: "rate"))
+    var eventQuota: Rate?
+
+    var isEmpty: Bool { rateLimit == nil && eventQuota == nil }
+
+    /// Writes them as members of a request's body.
+    func print(to writer: inout JSONWriter) {
+        for (name, rate) in [("rate_limit", rateLimit), ("event_quota", eventQuota)] {
+            guard let rate else { continue }
+            writer.key(text: name)
+            guard case .of(let quantity, let seconds) = rate else {
+                writer.null()
+                continue
+            }
+            writer.beginObject()
+            writer.member("quantity", quantity)
+            writer.member("window_seconds", seconds)
+            writer.endObject()
+        }
+    }
+}
+
+/// A quantity in a window.
+enum Rate: ExpressibleByArgument, Equatable {
+    case of(quantity: Int, seconds: Int)
+    /// Whatever the deployment's default is.
+    case none
+
+    private static let units = ["s": 1, "m": 60, "h": 3600, "d": 24 * 3600]
+
+    init?(argument: String) {
+        if argument == "none" {
+            self = .none
+            return
+        }
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, let quantity = Int(parts[0]), let seconds = Self.units[parts[1]] ?? Int(parts[1]) else {
+            return nil
+        }
+        self = .of(quantity: quantity, seconds: seconds)
+    }
+}
