@@ -335,7 +335,7 @@ public enum Settings {
 
     private static let otlpSampleRatio = Setting(
         name: "otlp.sample_ratio", unit: "0...1",
-        summary: "of requests that bring no trace, how many begin one; those that do are recorded as they say",
+        summary: "how many requests begin a trace; in traces of others they are recorded as those say",
         read: { (configuration, text) throws(SettingError) in
             guard let ratio = Double(text), (0...1).contains(ratio) else {
                 throw SettingError("otlp.sample_ratio must be a number from 0 to 1, not '\(text)'")
