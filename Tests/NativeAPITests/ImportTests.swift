@@ -143,6 +143,30 @@ import Testing
         }
     }
 
+    @Test("asks the catalogue and no schema of the app's own, and keeps to the retention of a type")
+    func types() async throws {
+        try await APIFixture.run { api in
+            let declared = await api.call(
+                .put, "/v1/event-types/order.paid", #"{"mode":"enforce","retention_hours":240}"#)
+            #expect(declared.status < 300)
+            _ = await api.call(
+                .post, "/v1/event-types/order.paid/versions", #"{"schema":{"type":"object"},"examples":[{}]}"#)
+            let mention = #","type":"user.mentioned""#
+            let answer = await Self.send(
+                api, Self.message(1, "[]", more: #","type":"order.paid""#), Self.message(2, "[]", more: mention),
+                Self.message(
+                    3,
+                    #"{"message_timetoken":"1","channel_id":"a","parent_channel_id":null,"mentioned_by_user_id":"b"}"#,
+                    more: mention))
+            #expect(Self.statuses(answer) == [201, 422, 201])
+            #expect(await api.history("a").count == 2)
+            api.time.advance(.seconds(240 * 3600))
+            #expect(await api.history("a").compactMap { $0["type"]?.string } == ["user.mentioned"])
+            let late = await Self.send(api, Self.message(4, "{}", more: #","type":"order.paid""#))
+            #expect(Self.statuses(late) == [410])
+        }
+    }
+
     @Test("needs the scopes, and stays within the key's channels")
     func rights() async throws {
         try await APIFixture.run { api in

@@ -117,6 +117,16 @@ extension EventTypes {
         return (try entry.gate?.admit(emission.data, parsed: emission.value), entry.type.settings.retention)
     }
 
+    /// What is moved here from elsewhere is held against the catalogue, on which its readers rely, and against no schema of the
+    /// app's own: what was said was said.
+    ///
+    /// - Returns: how long the app keeps events of the type; nil where it does not say.
+    func admit(moved emission: Emission, in space: SpaceID) throws(ChatError) -> Duration? {
+        guard emission.allowsBuiltInType else { return entry(emission.type, in: space)?.type.settings.retention }
+        _ = try BuiltInGates.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil)
+        return nil
+    }
+
     /// Holds a report of the gateway's own against the catalogue.
     func admit(report type: String, _ data: JSONText) throws(ChatError) {
         _ = try BuiltInGates.all[ExactText(type)]?.admit(data, parsed: nil)

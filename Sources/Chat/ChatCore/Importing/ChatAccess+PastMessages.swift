@@ -11,7 +11,7 @@ extension ChatAccess {
     ]
 
     /// Moves messages here, each to its own time; those that are here already stay as they are, and get what is attached
-    /// to them now and was not before. No schema is asked: what was said was said.
+    /// to them now and was not before.
     ///
     /// - Returns: for each message what became of it. One that is refused keeps no other out.
     /// - Throws: `.forbidden` without `emit` and `manage`; what the store throws.
@@ -53,10 +53,12 @@ extension ChatAccess {
         guard message.at > .zero, message.at < now else {
             throw ChatError(.invalid, "the timetoken \(message.at) does not lie in the past", slug: "not_past")
         }
-        let life = service.keyring.app(space)?.retention
-        if let life, message.at <= now.adding(.zero - life) {
+        let ofType = try service.eventTypes.admit(moved: emission, in: space)
+        if let ofType { draft.expires = message.at.adding(ofType) }
+        for life in [ofType, service.keyring.app(space)?.retention].compactMap(\.self)
+        where message.at.adding(life) <= now {
             throw ChatError(
-                .gone, "the message is older than this app keeps events; give the app a longer retention first",
+                .gone, "the message is older than this app keeps such events; give it a longer retention first",
                 slug: "outlived")
         }
         for action in message.actions {

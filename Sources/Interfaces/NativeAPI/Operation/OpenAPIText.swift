@@ -864,7 +864,7 @@ enum OpenAPIText {
               summary: Take in up to 500 records and messages from elsewhere
               description: |
                 Lines of `parley export`, in their order. A message keeps its timetoken, unless another event has that: then it gets
-                the next free one. It is in history alone: no stream, poll or webhook is told of it, and no schema is asked. What
+                the next free one. It is in history alone: no stream, poll or webhook is told of it, and no schema of the app is asked. What
                 is here already is left as it is, so that the same may be sent again; a message that is here is given what is
                 attached to it now and was not before. Of records nobody is told either. What is refused has a problem in its
                 place and keeps no other out. Needs the scope `manage`, and `emit` for messages.
