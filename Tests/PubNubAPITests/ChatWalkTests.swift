@@ -136,7 +136,9 @@ import Testing
             let moderation = "PUBNUB_INTERNAL_MODERATION_room"
             _ = try await patch("/channels/\(moderation)", #"{"type":"pn.prv"}"#, gateway)
             let ban = #"{"set":[{"uuid":{"id":"eve"},"custom":{"ban":true,"mute":false,"reason":"spam"}}]}"#
-            #expect(try await patch("/channels/\(moderation)/uuids", ban, gateway).status == 200)
+            let members = Self.objects + "/channels/\(moderation)/uuids"
+            let signed = AccessTests().signed("PATCH", members, body: ban, at: gateway)
+            #expect(try await gateway.call("PATCH", signed, ban).status == 200)
             let word = #"{"type":"moderation","channelId":"\#(moderation)","restriction":"banned","reason":"spam"}"#
             try await gateway.publish("PUBNUB_INTERNAL_MODERATION.eve", word, "&custom_message_type=moderated")
             #expect(try await gateway.events("PUBNUB_INTERNAL_MODERATION.eve").map(\.type) == ["user.banned"])

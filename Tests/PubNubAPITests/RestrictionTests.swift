@@ -11,9 +11,16 @@ import Testing
     private static let moderation = "PUBNUB_INTERNAL_MODERATION_room"
     private static let members = objects + "/channels/" + moderation + "/uuids"
 
+    private func patch(
+        _ path: String, _ body: String, _ gateway: PubNubHarness, query: String = ""
+    ) async throws -> WireAnswer {
+        try await gateway.call("PATCH", AccessTests().signed("PATCH", path, query, body: body, at: gateway), body)
+    }
+
     private func set(_ custom: String, of user: String = "eve", _ gateway: PubNubHarness) async throws -> WireAnswer {
-        try await gateway.call(
-            "PATCH", Self.members + "?include=custom", #"{"set":[{"uuid":{"id":"\#(user)"},"custom":\#(custom)}]}"#)
+        try await patch(
+            Self.members, #"{"set":[{"uuid":{"id":"\#(user)"},"custom":\#(custom)}]}"#, gateway, query: "include=custom"
+        )
     }
 
     private func publish(as user: String, _ gateway: PubNubHarness) async throws -> Int {
@@ -36,13 +43,28 @@ import Testing
             #expect(try await gateway.chat.restriction(of: "eve", in: "room").reason == "loud")
             #expect(try await gateway.events("room").map(\.type).contains("user.muted"))
 
-            _ = try await gateway.call("PATCH", Self.members, #"{"delete":[{"uuid":{"id":"eve"}}]}"#)
+            _ = try await patch(Self.members, #"{"delete":[{"uuid":{"id":"eve"}}]}"#, gateway)
             #expect(try await publish(as: "eve", gateway) == 200)
             _ = try await set(#"{"ban":true,"mute":false}"#, gateway)
             #expect(try await publish(as: "eve", gateway) == 403)
             _ = try await set(#"{"ban":false,"mute":false}"#, gateway)
             #expect(try await publish(as: "eve", gateway) == 200)
             #expect(try await gateway.get(Self.members)["data"]?.count == 0)
+        }
+    }
+
+    @Test("is set and lifted by who signs with the secret key, since everybody has the others")
+    func signed() async throws {
+        try await PubNubHarness.run { gateway in
+            _ = try await set(#"{"ban":true,"mute":false}"#, gateway)
+            let lift = #"{"delete":[{"uuid":{"id":"eve"}}]}"#
+            let refused = try await gateway.call("PATCH", Self.members, lift)
+            #expect(refused.status == 403 && refused["error"]?["source"]?.string == "objects")
+            let own = #"{"delete":[{"channel":{"id":"\#(Self.moderation)"}}]}"#
+            #expect(try await gateway.call("PATCH", Self.objects + "/uuids/eve/channels", own).status == 403)
+            #expect(try await publish(as: "eve", gateway) == 403)
+            #expect(try await patch(Self.objects + "/uuids/eve/channels", own, gateway).status == 200)
+            #expect(try await publish(as: "eve", gateway) == 200)
         }
     }
 
@@ -55,13 +77,13 @@ import Testing
             let moderation = Self.objects + "/channels/PUBNUB_INTERNAL_MODERATION_a.room/uuids"
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("a.hall", "0").cursor
-            #expect(try await gateway.call("PATCH", moderation, ban).status == 200)
+            #expect(try await patch(moderation, ban, gateway).status == 200)
             for channel in ["a.room", "a.hall"] { try await gateway.publish(channel, #""\#(channel)""#) }
             for (names, query) in [("a.room,a.hall", ""), ("a.*", ""), (",", "&channel-group=all")] {
                 let heard = try await poller.batch(names, start, query)
                 #expect(heard.status == 200 && heard.payloads == ["a.hall"], "\(names)")
             }
-            _ = try await gateway.call("PATCH", moderation, #"{"delete":[{"uuid":{"id":"bob"}}]}"#)
+            _ = try await patch(moderation, #"{"delete":[{"uuid":{"id":"bob"}}]}"#, gateway)
             let heard = try await poller.batch("a.room,a.hall", start, "&filter-expr=uuid%20==%20'ana'")
             #expect(heard.payloads.contains("a.room"))
         }

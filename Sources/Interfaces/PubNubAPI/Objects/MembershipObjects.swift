@@ -29,6 +29,7 @@ extension PubNubAPI {
         try Self.check(setting.count + removing.count)
         try Names.check(user: user)
         for (channel, _) in setting + removing { try Names.check(channel: channel) }
+        try demandModerator(for: (setting + removing).map(\.id), request, keyset)
         for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, chat) }
         for (channel, _) in removing { try await Self.remove([user], from: channel, chat) }
         if let filter = Self.restrictionFilter(request) {
@@ -75,6 +76,7 @@ extension PubNubAPI {
         let removing = try body.memberships("delete", of: "uuid")
         try Self.check(setting.count + removing.count)
         try Names.check(channel: channel)
+        try demandModerator(for: [channel], request, keyset)
         try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, chat)
         try await Self.remove(removing.map(\.id), from: channel, chat)
         return try await members(of: channel, request, chat)

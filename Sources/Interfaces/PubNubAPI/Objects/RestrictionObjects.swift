@@ -74,6 +74,19 @@ extension PubNubAPI {
 
     // MARK: Writing
 
+    /// Where no tokens are demanded everybody has the keys, so who restricts others has to sign with the secret one, as Chat
+    /// SDKs do: else whoever is banned would lift that.
+    ///
+    /// - Throws: `WireError.denied`.
+    func demandModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws {
+        guard !keyset.app.demandsTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
+            return
+        }
+        guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else {
+            throw WireError.denied
+        }
+    }
+
     /// What a member of a channel for restrictions is to be under: nothing, where it says neither.
     static func restrict(
         _ user: String, in channel: String, _ edit: MembershipEdit, _ chat: ChatAccess
