@@ -186,3 +186,36 @@ def test_tokens_open_what_they_grant(gateway):
     with pytest.raises(PubNubException) as refusal:
         publish(client, "room", 2)
     assert "revoked" in str(refusal.value)
+
+
+def test_what_a_moderator_restricts_is_enforced_and_seen(gateway, bob):
+    moderator = PubNub(settings(gateway, "ana", secret_key="demo-secret"))
+    beside = "PUBNUB_INTERNAL_MODERATION_room"
+    listener = listen(bob, ["room", "hall"])
+    publish(bob, "room", "before")
+    assert listener.messages.get(timeout=20).message == "before"
+    # The SDK of a chat does just this, and refuses to without the secret key.
+    moderator.set_channel_metadata().channel(beside).sync()
+    moderator.set_channel_members().channel(beside).uuids(
+        [PNUUID.uuid_with_custom("bob", {"ban": True, "mute": False, "reason": "spam"})]).sync()
+    with pytest.raises(PubNubException) as refused:
+        publish(bob, "room", "while banned")
+    assert refused.value.get_status_code() == 403
+    publish(moderator, "room", "unheard")
+    publish(moderator, "hall", "heard")
+    assert listener.messages.get(timeout=20).message in ("unheard", "heard"), "a poll that is held goes on until its answer"
+    publish(moderator, "room", "unheard too")
+    publish(moderator, "hall", "heard too")
+    while (message := listener.messages.get(timeout=20).message) != "heard too":
+        assert message == "heard"
+    native = gateway.call("GET", "/v1/channels/room/restrictions/bob").json()
+    assert (native["ban"], native["mute"], native["reason"]) == (True, False, "spam")
+
+    gateway.call("PUT", "/v1/channels/room/restrictions/eve", {"mute": True})
+    seen = moderator.get_channel_members().channel(beside).include_custom(True).sync().result.data
+    assert [(member["uuid"]["id"], member["custom"]["mute"]) for member in seen] == [("bob", False), ("eve", True)]
+    own = bob.get_memberships().uuid("eve").include_custom(True).filter(
+        "channel.id LIKE 'PUBNUB_INTERNAL_MODERATION_*'").sync().result.data
+    assert [membership["channel"]["id"] for membership in own] == [beside]
+    moderator.remove_channel_members().channel(beside).uuids([PNUUID.uuid("bob")]).sync()
+    publish(bob, "room", "again")
