@@ -56,6 +56,6 @@ extension KeysetOptions {
 struct LineSink: ExportSink {
     let output: Sink
 
-    mutating func take(_ line: JSONText) async throws { output.line(line.bytes) }
-    mutating func flush() async throws {}
+    mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws { output.line(line.bytes) }
+    mutating func flush(_ bar: inout ProgressBar) async throws {}
 }

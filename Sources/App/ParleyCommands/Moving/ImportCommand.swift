@@ -27,8 +27,7 @@ struct ImportCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await target.gateway.withGateway { access, surroundings in
-                let sender = ImportSender(access, isReplacing: target.replace, console: surroundings.console)
-                let sink = GatewaySink(sender: sender, bar: ProgressBar(on: surroundings.console.errors))
+                let sink = GatewaySink(sender: ImportSender(access, isReplacing: target.replace))
                 let export = try await keyset.export(to: sink, surroundings)
                 var tally = export.sink.sender.tally
                 for _ in 0..<export.counts.unreadable { tally.count("message", 0) }
@@ -59,7 +58,7 @@ struct ImportCommand: AsyncParsableCommand {
                 let feed = try InputFeed(descriptor: descriptor, limits: ImportSender.lines)
                 defer { feed.close() }
                 var bar = ProgressBar(on: surroundings.console.errors)
-                var sender = ImportSender(access, isReplacing: target.replace, console: surroundings.console)
+                var sender = ImportSender(access, isReplacing: target.replace)
                 defer { bar.clear() }
                 while let batch = try await feed.next() {
                     try await send(batch, &sender, &bar)
@@ -102,24 +101,20 @@ struct ImportOptions: ParsableArguments {
 /// Gathers lines into requests.
 struct GatewaySink: ExportSink {
     private(set) var sender: ImportSender
-    private var bar: ProgressBar
     private var lines: [JSONText] = []
     private var bytes = 0
 
-    init(sender: ImportSender, bar: ProgressBar) {
-        self.sender = sender
-        self.bar = bar
-    }
+    init(sender: ImportSender) { self.sender = sender }
 
-    mutating func take(_ line: JSONText) async throws {
+    mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws {
         let limits = ImportSender.lines
         let cost = line.count + limits.overhead
-        if lines.count == limits.lines || bytes + cost > limits.bytes { try await flush() }
+        if lines.count == limits.lines || bytes + cost > limits.bytes { try await flush(&bar) }
         lines.append(line)
         bytes += cost
     }
 
-    mutating func flush() async throws {
+    mutating func flush(_ bar: inout ProgressBar) async throws {
         let sent = lines
         lines = []
         bytes = 0

@@ -4,16 +4,14 @@ import JSON
 struct ImportSender {
     let access: GatewayAccess
     let isReplacing: Bool
-    let console: Console
     private(set) var tally = ImportTally()
 
     /// The gateway's limits on a request (`product.md` 9), less the text around the lines.
     static let lines = BatchCutter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
 
-    init(_ access: GatewayAccess, isReplacing: Bool, console: Console) {
+    init(_ access: GatewayAccess, isReplacing: Bool) {
         self.access = access
         self.isReplacing = isReplacing
-        self.console = console
     }
 
     /// - Parameter name: what a line is called when it is refused.

@@ -4,9 +4,11 @@ import JSON
 /// Where an export's lines go.
 protocol ExportSink {
     /// Takes a line; may gather.
-    mutating func take(_ line: JSONText) async throws
+    ///
+    /// - Parameter bar: what is drawn meanwhile; for what has to be said above it.
+    mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws
     /// Returns when every line taken so far is where it belongs.
-    mutating func flush() async throws
+    mutating func flush(_ bar: inout ProgressBar) async throws
 }
 
 /// Reads a keyset and hands on what it holds, line by line: records first, so that messages find their channels.
@@ -21,7 +23,6 @@ struct KeysetExport<Sink: ExportSink> {
     private(set) var counts = ExportCounts()
     private var users: [String] = []
     private var channels: OrderedNames
-    private var memberships: Set<[ExactText]> = []
 
     init(
         _ access: KeysetAccess, parts: Set<KeysetPart>, channels: [String], state: ExportState, sink: Sink,
@@ -42,7 +43,7 @@ struct KeysetExport<Sink: ExportSink> {
             try await exportRecords()
             counts.doing = .messages
             if parts.contains(.messages) { try await exportMessages() }
-            try await sink.flush()
+            try await sink.flush(&bar)
         } catch let failure as CommandFailure {
             throw CommandFailure(
                 failure.message,
@@ -53,7 +54,7 @@ struct KeysetExport<Sink: ExportSink> {
     private mutating func take(_ line: JSONText) async throws {
         counts.lines += 1
         bar.show(counts)
-        try await sink.take(line)
+        try await sink.take(line, &bar)
     }
 
     // MARK: Records
@@ -69,8 +70,10 @@ struct KeysetExport<Sink: ExportSink> {
         }
         guard parts.contains(.memberships) else { return }
         counts.doing = .memberships
-        for channel in channels.all { try await exportMembers(of: channel) }
-        for user in users { try await exportMemberships(of: user) }
+        // From both sides: either may lack the metadata by which it is found.
+        let listed = channels
+        for channel in listed.all { try await exportMembers(of: channel) }
+        for user in users { try await exportMemberships(of: user, besides: listed) }
         for channel in channels.all { try await exportRestrictions(of: channel) }
     }
 
@@ -134,12 +137,12 @@ struct KeysetExport<Sink: ExportSink> {
         while let page = try await pages.next() {
             for (text, value) in page {
                 guard let user = value["uuid"]?["id"]?.string else { continue }
-                try await exportMembership(user, channel, text)
+                try await take(KeysetRecords.membership(user, channel, text))
             }
         }
     }
 
-    private mutating func exportMemberships(of user: String) async throws {
+    private mutating func exportMemberships(of user: String, besides listed: OrderedNames) async throws {
         var pages = ObjectPages(
             access, RequestPath("v2", "objects", access.subscribeKey, "uuids", user, "channels"), "custom,status,type")
         while let page = try await pages.next() {
@@ -149,15 +152,11 @@ struct KeysetExport<Sink: ExportSink> {
                     channels.insert(String(channel.dropFirst(KeysetRecords.restrictionsPrefix.count)))
                     continue
                 }
+                guard !listed.contains(channel) else { continue }
                 channels.insert(channel)
-                try await exportMembership(user, channel, text)
+                try await take(KeysetRecords.membership(user, channel, text))
             }
         }
-    }
-
-    private mutating func exportMembership(_ user: String, _ channel: String, _ object: JSONText) async throws {
-        guard memberships.insert([ExactText(user), ExactText(channel)]).inserted else { return }
-        try await take(KeysetRecords.membership(user, channel, object))
     }
 
     // MARK: Messages
@@ -283,7 +282,7 @@ struct KeysetExport<Sink: ExportSink> {
     /// Only what has arrived counts as done.
     private mutating func note(_ place: ExportState.Channel, of channel: String) async throws {
         guard state.path != nil else { return }
-        try await sink.flush()
+        try await sink.flush(&bar)
         state[channel] = place
         try state.save()
     }
@@ -312,6 +311,8 @@ struct OrderedNames {
     private var known: Set<ExactText> = []
 
     init(_ names: [String]) { for name in names { insert(name) } }
+
+    func contains(_ name: String) -> Bool { known.contains(ExactText(name)) }
 
     mutating func insert(_ name: String) {
         if known.insert(ExactText(name)).inserted { all.append(name) }
