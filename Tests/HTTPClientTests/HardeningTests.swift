@@ -150,7 +150,7 @@ import Testing
         }
         // Whoever stops reading keeps the body from being sent, unless the answer says that it is not wanted.
         let isKept = status == 200 && !readsOn
-        try await withClient(testOptions { $0.totalTimeout = isKept ? .milliseconds(500) : .seconds(60) }) { client in
+        try await withClient(testOptions { $0.totalTimeout = isKept ? .seconds(2) : .seconds(60) }) { client in
             let result = await client.send(OutboundRequest(method: "POST", url: server.url("/large"), body: large))
             #expect(result.status == status && result.body == Array("ok".utf8))
             #expect(result.failure?.reason == (isKept ? .timeout : nil))
