@@ -103,6 +103,7 @@ extension Configuration {
         options.limits.streams = limits.streamsInGateway
         options.limits.streamsPerAddress = Self.limit(limits.streamsPerAddress)
         options.deadlines.drain = limits.drain
+        options.deadlines.silence = silence
         if !tlsCertificate.isEmpty {
             options.tls = ServerOptions.TLSFiles(certificatePath: tlsCertificate, keyPath: tlsKey)
         }

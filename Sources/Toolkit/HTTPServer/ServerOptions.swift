@@ -55,6 +55,12 @@ public struct ServerOptions: Sendable {
         public var replyIdle: Duration = .seconds(30)
         /// How long a stream may take nothing while something waits for it.
         public var streamStall: Duration = .seconds(30)
+        /// A client of a stream, or one that waits for a late answer, whose machine has not been heard of for this long is gone,
+        /// though its connection never ended; a stream's within this of the next byte it is sent. Whole seconds, 5 or more.
+        ///
+        /// Asked by the system (TCP's keepalive), which wakes no program at either end. It does wake a phone's radio: the
+        /// default asks as often as a quiet stream is written to.
+        public var silence: Duration = .seconds(30)
         /// How long a connection is kept for the client to read a refusal before it is closed.
         public var linger: Duration = .seconds(2)
         /// How long ``Server/run(onDrain:)`` waits for requests under way, and then for streams, when it stops.

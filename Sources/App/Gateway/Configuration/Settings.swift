@@ -50,6 +50,9 @@ public enum Settings {
         .integer(
             "connections_per_address", \.connectionsPerAddress, in: 0...1_000_000, unit: "connections",
             "open connections of one address; 0: no limit"),
+        .seconds(
+            "silent_client_seconds", \.silence, in: 5...3600,
+            "when a client of a stream or held poll counts as gone whose network went without a word"),
     ]
 
     private static let limits: [Setting] = [

@@ -26,6 +26,23 @@ enum Socket {
         }
     }
 
+    /// Has the sockets that are accepted noticed to be dead within so long, once they are watched (`watchForSilence`): they
+    /// inherit what is set of the listening one.
+    ///
+    /// A machine that answers nothing is asked after half of the time, then again and again; with `TCP_USER_TIMEOUT` that is
+    /// over after a time, and not after a number of questions (RFC 5482). The same bounds what was sent and is not acknowledged;
+    /// otherwise the kernel would try for a quarter of an hour.
+    static func bound(silence: Duration, ofAcceptedBy descriptor: Int32) {
+        let seconds = max(5, Int32(clamping: silence.components.seconds))
+        let interval = max(1, seconds / 6)
+        set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds / 2)
+        set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, interval)
+        set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, (seconds - interval) * 1000)
+    }
+
+    /// Has the kernel ask now and then whether the other machine is there, as long as nothing else is said.
+    static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
+
     /// Sets a whole-number option; a socket that refuses it works without.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value

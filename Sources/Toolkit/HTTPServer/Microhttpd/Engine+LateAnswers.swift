@@ -18,6 +18,7 @@ extension Engine {
         reply.settle(in: .parked(socket))
         parkedSockets[ObjectIdentifier(socket)] = socket
         countAddress(reply.remoteAddress)
+        Socket.watchForSilence(descriptor)
         do {
             try socket.watch()
         } catch {

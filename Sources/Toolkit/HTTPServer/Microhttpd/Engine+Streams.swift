@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CMicrohttpd
 import Glibc
 import Logging
@@ -44,8 +45,7 @@ extension Engine {
         }
         // Without it the second small frame would wait for the acknowledgement of the first.
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // A client whose network has gone acknowledges nothing; otherwise the kernel tries for a quarter of an hour.
-        Socket.set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000)
+        Socket.watchForSilence(socket)
         let coding = isChunked ? [(name: "Transfer-Encoding", value: "chunked")] : []
         let header = RawReply.head(
             status: 200, headers: headers + opening.headers + coding, contentLength: nil, requestID: head.id,
@@ -61,6 +61,7 @@ extension Engine {
         let outlet = LibraryOutlet(exchange: exchange)
         let connection = makeConnection(outlet, head, isChunked: false)
         outlet.attach(connection)
+        Socket.watchForSilence(exchange.peer.descriptor)
         let response = Response(status: 200, headers: headers + opening.headers)
         guard let reply = LibraryReply(response, outlet: outlet, exchange: exchange), reply.queue() == .YES else {
             connection.close(.failed(ENOMEM))

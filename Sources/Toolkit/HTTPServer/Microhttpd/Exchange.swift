@@ -325,6 +325,7 @@ extension Exchange {
         late = reply
         guard !peer.hasEnded else { return .NO }
         reply.settle(in: .suspended(self))
+        Socket.watchForSilence(peer.descriptor)
         suspend()
         return .YES
     }

@@ -28,6 +28,7 @@ final class Listener: LoopSource {
         self.exhausted = exhausted
         let endpoint = try SocketAddress(host: options.host, port: options.port)
         let descriptor = try Self.bind(endpoint, backlog: options.backlog)
+        Socket.bound(silence: options.deadlines.silence, ofAcceptedBy: descriptor)
         self.descriptor = descriptor
         address = Server.Address(
             host: options.host.isEmpty ? endpoint.host : options.host, port: Self.port(of: descriptor))

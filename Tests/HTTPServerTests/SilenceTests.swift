@@ -1,0 +1,56 @@
+import Glibc
+import HTTPServer
+import Testing
+
+/// That a machine which says nothing is noticed in the end is the kernel's doing (`test_vanished_clients.py` pulls a cable);
+/// here it is asked what it was told.
+@Suite("A client whose machine may go without a word", .timeLimit(.minutes(1))) struct SilenceTests {
+    private static func option(_ wire: Wire, _ level: Int32, _ option: Int32) -> Int32? {
+        guard let descriptor = peer(of: wire) else { return nil }
+        var value: Int32 = -1
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, level, option, &value, &size) == 0 ? value : nil
+    }
+
+    /// The server's end of a connection, which is in this process too.
+    private static func peer(of wire: Wire) -> Int32? {
+        guard let own = port(wire.descriptor, getsockname) else { return nil }
+        return (3..<4096).first { $0 != wire.descriptor && port($0, getpeername) == own }
+    }
+
+    private static func port(
+        _ descriptor: Int32, _ ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> UInt16? {
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(descriptor, $0, &size) }
+        }
+        return code == 0 && address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : nil
+    }
+
+    private static let tcp = Int32(IPPROTO_TCP)
+
+    @Test("is asked for signs of life while it waits for a late answer or follows a stream, and not before")
+    func questions() async throws {
+        var options = ServerOptions()
+        options.deadlines.silence = .seconds(12)
+        let replies = Shared<[LateReply]>([])
+        try await withAsyncServer(options: options) { router, _ in
+            router.add(.get, "/hello") { _ in .text("hello") }
+            router.add(.get, "/late") { _ in .late(LateOpening { reply in replies.update { $0.append(reply) } }) }
+            router.add(.get, "/stream") { _ in .stream(StreamOpening { _ in }) }
+        } body: { server in
+            for target in ["/late", "/stream"] {
+                let wire = try server.wire()
+                #expect(try wire.ask("GET", "/hello").status == 200)
+                #expect(Self.option(wire, SOL_SOCKET, SO_KEEPALIVE) == 0)
+                wire.request("GET", target)
+                #expect(await eventually { Self.option(wire, SOL_SOCKET, SO_KEEPALIVE) == 1 })
+                #expect(Self.option(wire, Self.tcp, TCP_KEEPIDLE) == 6)
+                #expect(Self.option(wire, Self.tcp, TCP_KEEPINTVL) == 2)
+                #expect(Self.option(wire, Self.tcp, TCP_USER_TIMEOUT) == 10_000)
+            }
+        }
+    }
+}
