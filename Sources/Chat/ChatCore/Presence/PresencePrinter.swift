@@ -117,7 +117,8 @@ struct PresencePrinter {
         _ type: String, _ report: PresenceTeller.Report, kind: EventKind = .other,
         _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
-        let data = JSONText { writer in
+        // Kept for whoever catches up, thousands at a time: with no more room than most of them take.
+        let data = JSONText(capacity: 64) { writer in
             writer.beginObject()
             print(&writer)
             writer.endObject()

@@ -25,7 +25,7 @@ struct Seating {
             let stay = sit(seat, &changes)
             guard !stay.holders.contains(holder) else { continue }
             stay.holders.append(holder)
-            link.stays.append(stay)
+            link.stays[seat.venue] = stay
         }
         return changes
     }
@@ -52,7 +52,7 @@ struct Seating {
 
     mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
-        for stay in link.stays + participations(of: link.user) {
+        for stay in link.stays.all + participations(of: link.user) {
             stay.renewedUntil = now + duration
             queue(stay)
         }
@@ -68,7 +68,7 @@ struct Seating {
         var changes: [PresenceChange] = []
         for seat in seats {
             guard let stay = stay(seat) else { continue }
-            for holder in stay.holders { links[holder]?.stays.removeAll { $0 === stay } }
+            for holder in stay.holders { links[holder]?.stays[seat.venue] = nil }
             end(stay, .left, &changes)
         }
         return changes
@@ -118,8 +118,8 @@ extension Seating {
     }
 
     func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
-        let venues = people[user]?.stays.keys.filter { $0.kind == kind } ?? []
-        return venues.map(\.channel).sorted { ExactText($0.name) < ExactText($1.name) }
+        let stays = people[user]?.stays.all.filter { $0.seat.kind == kind } ?? []
+        return stays.map(\.seat.channel).sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
     func isTaken(_ seat: Seat) -> Bool { stay(seat) != nil }
@@ -127,7 +127,7 @@ extension Seating {
     private func stay(_ seat: Seat) -> Stay? { people[seat.owner]?.stays[seat.venue] }
 
     private func participations(of user: UserID) -> [Stay] {
-        people[user]?.stays.values.filter { $0.seat.kind == .participant } ?? []
+        people[user]?.stays.all.filter { $0.seat.kind == .participant } ?? []
     }
 }
 
@@ -190,7 +190,7 @@ extension Seating {
         var changes: [PresenceChange] = []
         for stay in stays where stay.holders.contains(holder) {
             stay.holders.removeAll { $0 == holder }
-            links[holder]?.stays.removeAll { $0 === stay }
+            links[holder]?.stays[stay.seat.venue] = nil
             if !isHeld(stay) { end(stay, how, &changes) }
         }
         return changes
@@ -201,7 +201,7 @@ extension Seating {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
         people[link.user]?.links -= 1
-        var changes = give(up: link.stays.inOrder, holder, how)
+        var changes = give(up: link.stays.all.inOrder, holder, how)
         for stay in participations(of: link.user).inOrder where !isHeld(stay) { end(stay, how, &changes) }
         forget(link.user)
         return changes
@@ -254,7 +254,7 @@ extension Seating {
 
     private mutating func tidy() {
         deadlines.removeAll()
-        for stay in people.values.flatMap(\.stays.values) {
+        for stay in people.values.flatMap(\.stays.all) {
             stay.queued = .max
             if stay.renewedUntil > 0 { queue(stay) }
         }

@@ -19,7 +19,7 @@ final class Stay {
 final class Link {
     let user: UserID
     /// What it holds by name.
-    var stays: [Stay] = []
+    var stays = StayTable<Venue>()
     /// When it counts as gone; `max` while it is there.
     var ends = UInt64.max
     var queued = UInt64.max
@@ -29,7 +29,7 @@ final class Link {
 
 /// One user: where, and by which connections.
 struct Person {
-    var stays: [Venue: Stay] = [:]
+    var stays = StayTable<Venue>()
     /// How many connections there are.
     var links = 0
 
@@ -38,7 +38,7 @@ struct Person {
 
 /// Those in one venue.
 struct Room {
-    private var stays: [ExactText: Stay] = [:]
+    private var stays = StayTable<ExactText>()
     /// The names in their order, made when somebody asks for it: a storm comes and goes without.
     private var names: [ExactText]?
 
@@ -56,7 +56,7 @@ struct Room {
 
     mutating func page(after user: String?, limit: Int) -> Occupancy {
         guard limit > 0 else { return Occupancy(count: count, hasMore: count > 0) }
-        let all = names ?? stays.keys.sorted()
+        let all = names ?? stays.all.map { ExactText($0.seat.user) }.sorted()
         names = all
         let start = user.map { all.firstIndex(above: ExactText($0)) } ?? 0
         let occupants = all[start...].prefix(limit).map { name in

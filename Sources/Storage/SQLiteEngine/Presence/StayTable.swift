@@ -1,0 +1,44 @@
+import ChatModel
+
+/// What of its seat a stay is found by.
+protocol SeatPart: Hashable {
+    init(of seat: Seat)
+}
+
+extension Venue: SeatPart {
+    init(of seat: Seat) { self = seat.venue }
+}
+
+extension ExactText: SeatPart {
+    /// The user's name.
+    init(of seat: Seat) { self.init(seat.user) }
+}
+
+/// Stays by a part of their seats.
+///
+/// Most tables have one: a user is in one place, a connection holds it, nobody else is there. It stands by itself, because a
+/// dictionary for it would take more memory than all else that is kept of the stay.
+struct StayTable<Key: SeatPart> {
+    private var first: Stay?
+    private var others: [Key: Stay] = [:]
+
+    var count: Int { others.count + (first == nil ? 0 : 1) }
+    var isEmpty: Bool { first == nil && others.isEmpty }
+    /// In no order.
+    var all: [Stay] { (first.map { [$0] } ?? []) + others.values }
+
+    subscript(key: Key) -> Stay? {
+        get { isFirst(key) ? first : others[key] }
+        set {
+            if isFirst(key) || first == nil && others[key] == nil {
+                first = newValue
+            } else {
+                others[key] = newValue
+                // The memory of a crowd goes with the crowd.
+                if others.isEmpty { others = [:] }
+            }
+        }
+    }
+
+    private func isFirst(_ key: Key) -> Bool { first.map { Key(of: $0.seat) == key } ?? false }
+}
