@@ -2585,6 +2585,7 @@ enum OpenAPIText {
                 '200':
                   description: The answer
                   content: {'*/*': {schema: {}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
                 '403': {description: The token is not the source's `verify_token`}
                 '404': {$ref: '#/components/responses/NotFound'}
                 '405':
@@ -2603,6 +2604,7 @@ enum OpenAPIText {
                     WebHook-Allowed-Origin: {schema: {type: string}}
                     WebHook-Allowed-Rate: {schema: {type: string}}
                 '204': {description: No such question}
+                '400': {$ref: '#/components/responses/BadRequest'}
                 '404': {$ref: '#/components/responses/NotFound'}
 
           /v1/event-types:
@@ -3267,6 +3269,7 @@ enum OpenAPIText {
                 '200':
                   description: An explanation for people
                   content: {text/plain: {schema: {type: string}}}
+                '400': {$ref: '#/components/responses/BadRequest'}
                 '404': {$ref: '#/components/responses/NotFound'}
 
           /v1/users:
