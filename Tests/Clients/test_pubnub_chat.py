@@ -203,11 +203,7 @@ def test_what_a_moderator_restricts_is_enforced_and_seen(gateway, bob):
     assert refused.value.get_status_code() == 403
     publish(moderator, "room", "unheard")
     publish(moderator, "hall", "heard")
-    assert listener.messages.get(timeout=20).message in ("unheard", "heard"), "a poll that is held goes on until its answer"
-    publish(moderator, "room", "unheard too")
-    publish(moderator, "hall", "heard too")
-    while (message := listener.messages.get(timeout=20).message) != "heard too":
-        assert message == "heard"
+    assert listener.messages.get(timeout=20).message == "heard"
     native = gateway.call("GET", "/v1/channels/room/restrictions/bob").json()
     assert (native["ban"], native["mute"], native["reason"]) == (True, False, "spam")
 

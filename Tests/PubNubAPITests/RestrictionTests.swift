@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Following
 import JSON
 import Testing
 
@@ -86,6 +87,22 @@ import Testing
             _ = try await patch(moderation, #"{"delete":[{"uuid":{"id":"bob"}}]}"#, gateway)
             let heard = try await poller.batch("a.room,a.hall", start, "&filter-expr=uuid%20==%20'ana'")
             #expect(heard.payloads.contains("a.room"))
+        }
+    }
+
+    @Test("ends a poll that is held when the user is banned")
+    func held() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try poller.ask("room", start)
+            while await gateway.polls.count != 1 { await Task.yield() }
+            _ = try await set(#"{"ban":true,"mute":false}"#, of: "bob", gateway)
+            let answer = await poller.answer()
+            #expect(answer.status == 200 && answer.items.isEmpty && answer.cursor > start)
+            try await gateway.publish("room", #""unheard""#)
+            try await gateway.publish("hall", #""heard""#)
+            #expect(try await poller.batch("room,hall", answer.cursor).payloads == ["heard"])
         }
     }
 

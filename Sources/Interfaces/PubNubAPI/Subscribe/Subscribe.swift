@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import Following
 import HTTPServer
+import JSON
 import Signing
 
 extension PubNubAPI {
@@ -52,6 +53,7 @@ private final class SubscribeVoice: PollVoice {
     private let print: SubscribePrint
     private let service: ChatService
     private let lasting: Duration
+    private let user: String?
     /// Holds the user while the poll waits; nil where nobody is present by it. Short enough to need no memory of its own.
     let holder: HolderID?
 
@@ -60,12 +62,19 @@ private final class SubscribeVoice: PollVoice {
         self.print = print
         self.service = service
         lasting = wanted.lasting
+        user = wanted.user
         holder =
             wanted.user == nil || wanted.place.channels.isEmpty
             ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9))
     }
 
-    func shows(_ event: Event) -> Bool { reader.wants(event, print) }
+    func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBan(event) }
+
+    /// Whether the user is banned by it: the poll is answered, with nothing of it, since the next one follows less.
+    private func isBan(_ event: Event) -> Bool {
+        guard event.type == "user.banned", let user else { return false }
+        return event.data.rawMember("user_id") == JSONText(string: user)
+    }
 
     /// As long as the app has the key that was shown.
     func isInForce(_ order: PollOrder) -> Bool {
