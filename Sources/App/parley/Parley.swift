@@ -21,7 +21,10 @@ struct Parley {
             ) -> Int32
         // By its name, as Swift has no door to it; without it memory is kept longer.
         guard let address = dlsym(nil, "mallctl") else { return }
-        var isOn = true
-        _ = unsafeBitCast(address, to: Control.self)("background_thread", nil, nil, &isOn, MemoryLayout<Bool>.size)
+        let control = unsafeBitCast(address, to: Control.self)
+        // One for all: each would wake now and then in a gateway that does nothing.
+        var (most, isOn) = (1, true)
+        _ = control("max_background_threads", nil, nil, &most, MemoryLayout<Int>.size)
+        _ = control("background_thread", nil, nil, &isOn, MemoryLayout<Bool>.size)
     }
 }
