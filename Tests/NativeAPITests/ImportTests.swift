@@ -167,6 +167,22 @@ import Testing
         }
     }
 
+    @Test("takes so many actions of a message at a time, and the others with the same message again")
+    func manyActions() async throws {
+        try await APIFixture.run { api in
+            func reactions(_ range: Range<Int>) -> String {
+                let actions = range.map {
+                    #"{"type":"reactions","value":"+1","user":"u\#($0)","timetoken":"\#(Self.place($0))"}"#
+                }
+                return Self.message(1, more: #","actions":[\#(actions.joined(separator: ","))]"#)
+            }
+            #expect(Self.statuses(await Self.send(api, reactions(2..<1003))) == [413])
+            #expect(Self.statuses(await Self.send(api, reactions(2..<602), reactions(602..<1003))) == [201, 200])
+            let message = await api.call(.get, "/v1/channels/a/messages/\(Self.place(1))")
+            #expect(message["reactions"]?["+1"]?.integer == 1001)
+        }
+    }
+
     @Test("needs the scopes, and stays within the key's channels")
     func rights() async throws {
         try await APIFixture.run { api in

@@ -83,6 +83,16 @@ private final class Move: Sendable {
         #expect(other.code == 1 && other.errors.contains("another keyset"))
     }
 
+    @Test("spreads what is attached to one message over as many lines as the gateway wants")
+    func manyActions() throws {
+        let actors = (0..<1200).map { #"{"uuid":"u\#($0)","actionTimetoken":"\#($0 + 2)"}"# }.joined(separator: ",")
+        let text = #"{"message":1,"timetoken":"1","uuid":"ana","actions":{"reactions":{"+1":[\#(actors)]}}}"#
+        let document = try JSONDocument(Array(text.utf8))
+        let lines = KeysetRecords.message("room", document.root, document.text)
+        let counts = try lines.map { try JSONDocument($0.bytes).root["actions"]?.count }
+        #expect(counts == [500, 500, 200])
+    }
+
     @Test("keeps to its rate and waits where the service asks for it")
     func pace() async throws {
         let move = try Move(messages: 1)

@@ -26,7 +26,7 @@ struct ExportCommand: AsyncParsableCommand {
             let console = surroundings.console
             let counts = try await keyset.export(to: LineSink(output: console.output), surroundings).counts
             console.errors.line(
-                "\(counts.lines - counts.messages) records and \(counts.messages) messages written"
+                "\(counts.records) records and \(counts.messages) messages written"
                     + (counts.unreadable > 0 ? ", \(counts.unreadable) messages left out: no gateway takes them" : ""))
         }
     }

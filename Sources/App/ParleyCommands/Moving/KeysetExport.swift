@@ -51,8 +51,12 @@ struct KeysetExport<Sink: ExportSink> {
         }
     }
 
-    private mutating func take(_ line: JSONText) async throws {
-        counts.lines += 1
+    private mutating func take(_ record: JSONText) async throws {
+        counts.records += 1
+        try await handOn(record)
+    }
+
+    private mutating func handOn(_ line: JSONText) async throws {
         bar.show(counts)
         try await sink.take(line, &bar)
     }
@@ -271,12 +275,9 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func export(_ item: Item, of channel: String) async throws {
         for thread in KeysetRecords.threads(of: item.value) { channels.insert(thread) }
-        guard let line = KeysetRecords.message(channel, item.value, item.text) else {
-            counts.unreadable += 1
-            return
-        }
-        counts.messages += 1
-        try await take(line)
+        let lines = KeysetRecords.message(channel, item.value, item.text)
+        if lines.isEmpty { counts.unreadable += 1 } else { counts.messages += 1 }
+        for line in lines { try await handOn(line) }
     }
 
     /// Only what has arrived counts as done.
@@ -290,7 +291,7 @@ struct KeysetExport<Sink: ExportSink> {
 
 /// How far an export is.
 struct ExportCounts: ProgressLine {
-    var lines = 0
+    var records = 0
     var messages = 0
     /// Messages that no gateway takes.
     var unreadable = 0
@@ -300,7 +301,7 @@ struct ExportCounts: ProgressLine {
 
     func line(elapsed: Duration, width: Int) -> String {
         let place = channel.isEmpty ? "\(doing)" : PlainText.safe(channel)
-        let text = "\(lines - messages) records, \(messages) messages; \(place)"
+        let text = "\(records) records, \(messages) messages; \(place)"
         return String(text.prefix(width))
     }
 }

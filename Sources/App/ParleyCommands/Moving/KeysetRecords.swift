@@ -61,40 +61,49 @@ enum KeysetRecords {
         }
     }
 
-    /// One message of history with what is attached to it; nil for one that no gateway takes.
-    static func message(_ channel: String, _ item: JSONValue, _ text: JSONText) -> JSONText? {
-        guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return nil }
+    /// Of what is attached to a message so much goes on one line; the message is on as many as that takes.
+    private static let actionsPerLine = 500
+
+    /// One message of history with what is attached to it; none for one that no gateway takes.
+    static func message(_ channel: String, _ item: JSONValue, _ text: JSONText) -> [JSONText] {
+        guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return [] }
         var meta = item["meta"]?.isNull ?? true ? nil : text.rawMember("meta")
         if item["meta"]?.string == "" { meta = nil }
         let emission = PastPublish.emission(
             channel: channel, payload: payload, user: item["uuid"]?.string.flatMap { $0.isEmpty ? nil : $0 },
             label: item["custom_message_type"]?.string, meta: meta,
             isFile: item["message_type"]?.integer == 4 || item["message_type"]?.string == "4")
-        guard let emission else { return nil }
-        return line("message") { writer in
-            writer.member("channel", channel)
-            writer.member("timetoken", place)
-            writer.member("type", emission.type)
-            if let user = emission.user { writer.member("user", user) }
-            writer.member("data", emission.data)
-            if let meta = emission.meta { writer.member("meta", meta) }
-            if let label = emission.customType { writer.member("custom_type", label) }
-            if let wire = emission.wire { writer.member("wire", wire) }
-            if emission.kind == .file { writer.member("file", true) }
-            let actions = actions(of: item)
-            guard !actions.isEmpty else { return }
-            writer.key("actions")
-            writer.beginArray()
-            for action in actions {
-                writer.beginObject()
-                writer.member("type", action.type)
-                writer.member("value", action.value)
-                writer.member("user", action.user)
-                writer.member("timetoken", action.place)
-                writer.endObject()
+        guard let emission else { return [] }
+        let actions = actions(of: item)
+        return stride(from: 0, to: max(actions.count, 1), by: actionsPerLine).map { start in
+            line("message") { writer in
+                writer.member("channel", channel)
+                writer.member("timetoken", place)
+                writer.member("type", emission.type)
+                if let user = emission.user { writer.member("user", user) }
+                writer.member("data", emission.data)
+                if let meta = emission.meta { writer.member("meta", meta) }
+                if let label = emission.customType { writer.member("custom_type", label) }
+                if let wire = emission.wire { writer.member("wire", wire) }
+                if emission.kind == .file { writer.member("file", true) }
+                print(actions[start...].prefix(actionsPerLine), to: &writer)
             }
-            writer.endArray()
         }
+    }
+
+    private static func print(_ actions: ArraySlice<Action>, to writer: inout JSONWriter) {
+        guard !actions.isEmpty else { return }
+        writer.key("actions")
+        writer.beginArray()
+        for action in actions {
+            writer.beginObject()
+            writer.member("type", action.type)
+            writer.member("value", action.value)
+            writer.member("user", action.user)
+            writer.member("timetoken", action.place)
+            writer.endObject()
+        }
+        writer.endArray()
     }
 
     /// The channels in which a message's replies are.
@@ -102,17 +111,22 @@ enum KeysetRecords {
         actions(of: item).filter { $0.type == "threadRootId" }.map(\.value)
     }
 
-    private static func actions(
-        of item: JSONValue
-    ) -> [(type: String, value: String, user: String, place: String)] {
-        var found: [(type: String, value: String, user: String, place: String)] = []
+    private struct Action {
+        let type: String
+        let value: String
+        let user: String
+        let place: String
+    }
+
+    private static func actions(of item: JSONValue) -> [Action] {
+        var found: [Action] = []
         for (type, values) in item["actions"]?.members ?? [] {
             for (value, actions) in values.members ?? [] {
                 for action in actions.elements ?? [] {
                     guard let user = action["uuid"]?.string, let place = action["actionTimetoken"]?.string else {
                         continue
                     }
-                    found.append((type, value, user, place))
+                    found.append(Action(type: type, value: value, user: user, place: place))
                 }
             }
         }

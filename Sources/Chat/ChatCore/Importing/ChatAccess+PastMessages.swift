@@ -61,6 +61,11 @@ extension ChatAccess {
                 .gone, "the message is older than this app keeps such events; give it a longer retention first",
                 slug: "outlived")
         }
+        guard message.actions.count <= PastMessage.actionsMost else {
+            throw ChatError(
+                .tooLarge,
+                "a message brings at most \(PastMessage.actionsMost) actions; send it again with the others")
+        }
         for action in message.actions {
             try Self.check(action.type, "an action's type", 1...50)
             try Self.check(action.value, "an action's value", 1...4096)

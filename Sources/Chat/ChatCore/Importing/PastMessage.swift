@@ -18,6 +18,9 @@ public struct PastMessage: Sendable {
         }
     }
 
+    /// Of one message at a time: the store looks them all up at once. More follow with the same message.
+    static let actionsMost = 1000
+
     public var emission: Emission
     /// When it was sent: its timetoken there and here.
     public var at: Timetoken

@@ -4988,6 +4988,7 @@ enum OpenAPIText {
                 file: {type: boolean, description: Whether the message announces a file.}
                 actions:
                   type: array
+                  maxItems: 1000
                   description: What was attached to a message. The types `edited`, `deleted` and `threadRootId` do what they say.
                   items:
                     type: object
