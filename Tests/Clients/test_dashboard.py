@@ -224,6 +224,39 @@ def test_a_restart_ends_no_session(pages, gateway):
     pages.browser.get_log("browser")  # that it was away
 
 
+def test_what_cannot_be_shown_says_why(pages, gateway):
+    event = gateway.emit("orders.eu", {"amount": 1})["id"]
+    pages.open("channels/%E0%A4%A")
+    pages.titled("Not found")
+    pages.text("There is no such page.")
+    pages.without_record.append("/v1/channels/orders.eu")
+    pages.open("channels/orders.eu")
+    pages.text("It has no record")
+    pages.text("amount", "#events")
+    narrow = gateway.call("POST", "/v1/keys", {"scopes": ["emit"]}).json()
+    pages.find("#sign-out").click()
+    pages.titled("Sign in")
+    pages.type("key", narrow["key"])
+    pages.press("Sign in")
+    pages.wait.until(lambda _: pages.find("#sign-out").is_displayed())
+    pages.open(f"events/{event}")
+    pages.titled("Event")
+    pages.text("lacks the scope 'read'")
+    pages.browser.get_log("browser")  # the refusals
+
+
+def test_a_chart_leaves_gaps_where_nothing_was_measured(pages):
+    pages.open()
+    line = pages.browser.execute_async_script("""
+        const [done] = arguments;
+        import("/dashboard/chart.js").then(({ chart }) => {
+          const { element, add } = chart("Delay", String, { steps: 10 });
+          for (const value of [null, 4, 8, null, null, 2]) add(value);
+          done(element.querySelector("path:not(.area)").getAttribute("d"));
+        });""")
+    assert line == "M5 10.50L6 1.00h0M9 15.25h0"
+
+
 def test_types_and_keys_are_made_and_a_schema_is_checked_before_it_is_added(pages, gateway):
     pages.open("types/new")
     pages.type("type", "order.paid")
@@ -281,6 +314,7 @@ PAGES = [
 @pytest.mark.parametrize("width, scheme", LOOKS)
 def test_every_page_can_be_read_by_everybody(pages, gateway, moody, shape, width, scheme):
     shape(width, scheme)
+    pages.without_record.append("/v1/event-types/order.paid/candidate")
     hook, event = furnish(gateway, moody.url)
     found = {}
     for page in PAGES:
@@ -288,6 +322,10 @@ def test_every_page_can_be_read_by_everybody(pages, gateway, moody, shape, width
         pages.open(hash)
         name = f"dashboard-{page.split('?')[0].replace('/', '-').lower() or 'live'}-{width}-{scheme}"
         shoot(pages.browser, name)
+        assert not pages.browser.find_elements(By.CSS_SELECTOR, "main > .fault"), f"{page} could not be shown"
+        if not page.startswith("events/"):
+            current = pages.find("#menu [aria-current]").rect
+            assert 0 <= current["x"] and current["x"] + current["width"] <= width, f"{page} is marked out of sight"
         pages.browser.execute_script("document.querySelectorAll('main details').forEach(each => { each.open = true; })")
         found[name] = complaints(pages.browser) + pages.complaints()
     assert {name: each for name, each in found.items() if each} == {}

@@ -60,7 +60,7 @@ extension SiteFile {
               });
 
             """#),
-        SiteFile("app.js", tag: "9516d9510d298d4c", text: #"""
+        SiteFile("app.js", tag: "aa0bcb0ffc2af50b", text: #"""
             // The dashboard: who is signed in, which page is shown.
             import { call, get, post, remove } from "./api.js";
             import { blank, fault, field, fill, form, h, head, input, notice } from "./ui.js";
@@ -205,17 +205,28 @@ extension SiteFile {
 
             const opened = () => location.hash.replace(/^#\/?/, "").split("?");
 
+            /** The parts of a page's path; none where it is no encoded text, which is no page. */
+            function parts(path) {
+              try {
+                return path.split("/").map(decodeURIComponent);
+              } catch {
+                return [];
+              }
+            }
+
             async function show() {
               if (!session.who) return;
               leaving.abort();
               const { signal } = leaving = new AbortController();
               $("state").hidden = true;
               const [path, search] = opened();
-              const [name, ...rest] = path.split("/").map(decodeURIComponent);
+              const [name, ...rest] = parts(path);
               const route = routes.get(name);
               for (const item of $("menu").querySelectorAll("a")) {
-                if (item.getAttribute("href") === "#/" + name) item.setAttribute("aria-current", "page");
-                else item.removeAttribute("aria-current");
+                if (item.getAttribute("href") === "#/" + name) {
+                  item.setAttribute("aria-current", "page");
+                  item.scrollIntoView({ block: "nearest", inline: "center" });
+                } else item.removeAttribute("aria-current");
               }
               const main = $("main");
               try {
@@ -237,7 +248,7 @@ extension SiteFile {
                 if (signal.aborted) return;
                 fill(
                   main,
-                  head(route?.title ?? "Not found"),
+                  head(route ? route.title ?? "Event" : "Not found"),
                   error.status === 404 ? blank("There is no such thing, or not any more.") : fault(error),
                 );
               }
@@ -253,7 +264,7 @@ extension SiteFile {
             start();
 
             """#),
-        SiteFile("chart.js", tag: "07a26105f670efb2", text: #"""
+        SiteFile("chart.js", tag: "2998642c7d843745", text: #"""
             // A small chart: values over the last while, and what they are now in words.
             import { h } from "./ui.js";
 
@@ -265,7 +276,7 @@ extension SiteFile {
               return element;
             }
 
-            /** `add(value)` moves it on by one step of `steps`; `text(value)` says a value. */
+            /** `add(value)` moves it on by one step of `steps`, and leaves a gap for null; `text(value)` says a value. */
             export function chart(title, text, { steps = 60 } = {}) {
               const values = [];
               const figure = h("span", { class: "figure" }, "–");
@@ -293,11 +304,16 @@ extension SiteFile {
                 figure.textContent = value === null ? "–" : text(value);
                 peak.textContent = known.length ? `at most ${text(most)}` : "";
                 const from = steps - values.length;
-                const points = values.map((value, index) =>
-                  `${from + index} ${(20 - 19 * (most ? (value ?? 0) / most : 0)).toFixed(2)}`
-                );
-                line.setAttribute("d", "M" + points.join("L"));
-                area.setAttribute("d", `M${from} 20L${points.join("L")}L${steps - 1} 20Z`);
+                const runs = [];
+                values.forEach((value, index) => {
+                  if (value === null) return;
+                  if (index === 0 || values[index - 1] === null) runs.push({ start: from + index, points: [] });
+                  runs.at(-1).points.push(`${from + index} ${(20 - 19 * (most ? value / most : 0)).toFixed(2)}`);
+                });
+                // A run of one is a dot: a line of no length with round ends.
+                line.setAttribute("d", runs.map(({ points }) => `M${points.join("L")}h0`).join(""));
+                const under = ({ start, points }) => `M${start} 20L${points.join("L")}L${start + points.length - 1} 20Z`;
+                area.setAttribute("d", runs.map(under).join(""));
               };
               return { element, add };
             }
@@ -879,7 +895,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/channels.js", tag: "df7312da5cd97dfb", text: #"""
+        SiteFile("pages/channels.js", tag: "bc9311a9f3990260", text: #"""
             // Channels as the app keeps them; of one: its members, who is there now, and what was said.
             import { found, get, path, post, put, query, remove } from "../api.js";
             import {
@@ -934,7 +950,7 @@ extension SiteFile {
                         rows,
                         {
                           caption: "Channels with a record",
-                          empty: "None has a record. A channel exists by being used; open one by its name.",
+                          empty: "None has a record.",
                         },
                       ),
                   ),
@@ -954,6 +970,11 @@ extension SiteFile {
                   kind: "row",
                   action: load,
                 }),
+                h(
+                  "p",
+                  { class: "quiet" },
+                  "A channel exists by being used. Only those with a record are listed; open others by name.",
+                ),
                 list,
                 h(
                   "details",
@@ -3745,7 +3766,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("style.css", tag: "5bc489ed29d1c8ca", text: #"""
+        SiteFile("style.css", tag: "5624a73785465ca5", text: #"""
             /* Colours have at least 4.5:1 against the surface they stand on, in both schemes. */
             :root {
               color-scheme: light dark;
@@ -3810,6 +3831,7 @@ extension SiteFile {
             .small { font-size: .857rem; }
             .mono, code, pre { font-family: var(--mono); font-size: .9em; }
             .wide { overflow-wrap: anywhere; }
+            a .id { display: block; color: var(--quiet); font-size: .857rem; font-weight: 400; }
             .blank { color: var(--quiet); padding: 1.5rem 0; }
             .card { background: var(--surface); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; margin: 0 0 .75rem; }
             .card > :first-child { margin-top: 0; } .card > :last-child { margin-bottom: 0; }
@@ -3854,7 +3876,8 @@ extension SiteFile {
             thead th { border-top: 0; color: var(--quiet); font-size: .857rem; font-weight: 600; white-space: nowrap; }
             tbody tr:hover { background: var(--raised); }
             td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-            td { overflow-wrap: anywhere; min-width: 6.5rem; }
+            /* Words stay whole, and a table that is too wide is scrolled; only what is longer than its cell may be is broken. */
+            td { overflow-wrap: break-word; min-width: 6.5rem; max-width: 20rem; }
             td.number { min-width: 0; }
             td time { white-space: nowrap; }
             dl.facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: 0; }
@@ -3890,7 +3913,8 @@ extension SiteFile {
               #events summary time { order: 2; } #events .gist { grid-column: 1 / -1; order: 4; } #events summary .place { order: 3; grid-column: 1 / -1; }
             }
             .chart { display: block; width: 100%; height: 2.5rem; }
-            .chart path { fill: none; stroke: var(--accent); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+            .chart path { fill: none; stroke: var(--accent); stroke-width: 1.5; stroke-linecap: round;
+              vector-effect: non-scaling-stroke; }
             .chart .area { fill: var(--accent-ground); stroke: none; }
             progress { width: 100%; accent-color: var(--accent); }
 

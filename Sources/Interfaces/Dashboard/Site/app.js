@@ -142,17 +142,28 @@ addEventListener("signed-out", () => {
 
 const opened = () => location.hash.replace(/^#\/?/, "").split("?");
 
+/** The parts of a page's path; none where it is no encoded text, which is no page. */
+function parts(path) {
+  try {
+    return path.split("/").map(decodeURIComponent);
+  } catch {
+    return [];
+  }
+}
+
 async function show() {
   if (!session.who) return;
   leaving.abort();
   const { signal } = leaving = new AbortController();
   $("state").hidden = true;
   const [path, search] = opened();
-  const [name, ...rest] = path.split("/").map(decodeURIComponent);
+  const [name, ...rest] = parts(path);
   const route = routes.get(name);
   for (const item of $("menu").querySelectorAll("a")) {
-    if (item.getAttribute("href") === "#/" + name) item.setAttribute("aria-current", "page");
-    else item.removeAttribute("aria-current");
+    if (item.getAttribute("href") === "#/" + name) {
+      item.setAttribute("aria-current", "page");
+      item.scrollIntoView({ block: "nearest", inline: "center" });
+    } else item.removeAttribute("aria-current");
   }
   const main = $("main");
   try {
@@ -174,7 +185,7 @@ async function show() {
     if (signal.aborted) return;
     fill(
       main,
-      head(route?.title ?? "Not found"),
+      head(route ? route.title ?? "Event" : "Not found"),
       error.status === 404 ? blank("There is no such thing, or not any more.") : fault(error),
     );
   }

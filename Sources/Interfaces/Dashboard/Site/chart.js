@@ -9,7 +9,7 @@ function draw(name, attributes) {
   return element;
 }
 
-/** `add(value)` moves it on by one step of `steps`; `text(value)` says a value. */
+/** `add(value)` moves it on by one step of `steps`, and leaves a gap for null; `text(value)` says a value. */
 export function chart(title, text, { steps = 60 } = {}) {
   const values = [];
   const figure = h("span", { class: "figure" }, "–");
@@ -37,11 +37,16 @@ export function chart(title, text, { steps = 60 } = {}) {
     figure.textContent = value === null ? "–" : text(value);
     peak.textContent = known.length ? `at most ${text(most)}` : "";
     const from = steps - values.length;
-    const points = values.map((value, index) =>
-      `${from + index} ${(20 - 19 * (most ? (value ?? 0) / most : 0)).toFixed(2)}`
-    );
-    line.setAttribute("d", "M" + points.join("L"));
-    area.setAttribute("d", `M${from} 20L${points.join("L")}L${steps - 1} 20Z`);
+    const runs = [];
+    values.forEach((value, index) => {
+      if (value === null) return;
+      if (index === 0 || values[index - 1] === null) runs.push({ start: from + index, points: [] });
+      runs.at(-1).points.push(`${from + index} ${(20 - 19 * (most ? value / most : 0)).toFixed(2)}`);
+    });
+    // A run of one is a dot: a line of no length with round ends.
+    line.setAttribute("d", runs.map(({ points }) => `M${points.join("L")}h0`).join(""));
+    const under = ({ start, points }) => `M${start} 20L${points.join("L")}L${start + points.length - 1} 20Z`;
+    area.setAttribute("d", runs.map(under).join(""));
   };
   return { element, add };
 }

@@ -52,7 +52,7 @@ async function all() {
             rows,
             {
               caption: "Channels with a record",
-              empty: "None has a record. A channel exists by being used; open one by its name.",
+              empty: "None has a record.",
             },
           ),
       ),
@@ -72,6 +72,11 @@ async function all() {
       kind: "row",
       action: load,
     }),
+    h(
+      "p",
+      { class: "quiet" },
+      "A channel exists by being used. Only those with a record are listed; open others by name.",
+    ),
     list,
     h(
       "details",
