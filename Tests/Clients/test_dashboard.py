@@ -125,6 +125,13 @@ def test_emit_see_it_break_a_webhook_replay_and_trace(pages, gateway, moody):
     pages.press("Replay")
     pages.wait.until(lambda _: len(moody.bodies) == 3)
     assert moody.bodies[2]["id"] == event
+    pages.text("Done\n1 of 1", "[aria-labelledby=replay-title]")
+
+    def is_counted(_):
+        pages.press("Reload")
+        return "1 delivered" in pages.find(".cards").text
+    pages.wait.until(is_counted)
+    assert "1 of 1" in pages.find("[aria-labelledby=replay-title]").text, "what came of it stays"
 
     def is_told(_):
         pages.open(f"events/{event}")
@@ -224,6 +231,54 @@ def test_a_restart_ends_no_session(pages, gateway):
     pages.browser.get_log("browser")  # that it was away
 
 
+def test_what_is_not_known_after_a_restart_is_not_made_up(pages, gateway, moody):
+    moody.status = 200
+    hook, _ = furnish(gateway, moody.url)
+    gateway.call("POST", "/in/shop", {"country": "fr", "order": {"amount": 9, "currency": "USD"}})
+    event = gateway.call("GET", "/v1/channels/orders.fr/events").json()["data"][0]["id"]
+    pages.open(f"events/{event}")
+    pages.text("User\nnone is named")
+    pages.text("Which streams heard this one is not recorded")
+
+    def last_success(_):
+        pages.open(f"webhooks/{hook}")
+        return pages.find(".cards .facts dd").text.replace("–", "")
+    before = pages.wait.until(last_success)
+    gateway.stop()
+    gateway.start()
+    assert last_success(None) == before
+    pages.text("Attempts since the last start")
+    pages.open(f"events/{event}")
+    pages.text("User\nnone is named")
+
+
+def test_an_event_leads_to_the_source_it_came_by(pages, gateway):
+    event = gateway.emit("orders.eu", {"amount": 1})["id"]
+    pages.open(f"events/{event}")
+    pages.text("Came by\nno source is recorded")
+    pages.open()
+    pages.browser.execute_script("""
+        const [event] = arguments, real = fetch;
+        const origin = { kind: "source", source: "shop", request: "req_7" };
+        globalThis.fetch = async (path, options) => path.endsWith("/explain")
+          ? Response.json({ ...await (await real(path, options)).json(), origin })
+          : real(path, options);
+        location.hash = "#/events/" + event;""", event)
+    pages.text("Came by\nthe source shop, request req_7")
+    assert pages.find("main .facts a[href='#/sources/shop']").text == "shop"
+
+
+def test_receivers_are_shown_by_their_addresses(pages, gateway, moody):
+    hook, event = furnish(gateway, moody.url)
+    address = moody.url.removeprefix("http://")
+    for page in ("deliveries", f"events/{event}", "webhooks"):
+        pages.open(page)
+        pages.text(address)
+    pages.open("deliveries")
+    shown = pages.find(f"main a[href='#/webhooks/{hook}']").text
+    assert shown.split("\n") == [address, hook]
+
+
 def test_what_cannot_be_shown_says_why(pages, gateway):
     event = gateway.emit("orders.eu", {"amount": 1})["id"]
     pages.open("channels/%E0%A4%A")
@@ -282,6 +337,7 @@ def test_types_and_keys_are_made_and_a_schema_is_checked_before_it_is_added(page
     pages.type("name", "reader")
     pages.press("Make")
     key = pages.find("#secret").text
+    assert "receiver" not in pages.find("dialog").text, "keys are for clients"
     pages.press("Done", "dialog")
     pages.text("reader")
     assert gateway.call("GET", "/v1/streams", key=key).status_code == 200

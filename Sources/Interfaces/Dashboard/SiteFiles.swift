@@ -802,13 +802,13 @@ extension SiteFile {
             </html>
 
             """#),
-        SiteFile("job.js", tag: "8ee2c50dced1ed56", text: #"""
+        SiteFile("job.js", tag: "67bdf36471616415", text: #"""
             // A job of the gateway, watched until it is over.
             import { get, path, post } from "./api.js";
-            import { button, facts, h, receiver, status } from "./ui.js";
+            import { button, facts, h, status } from "./ui.js";
 
-            /** `onEnd` is called when a job that ran is over. */
-            export function job(first, { onEnd } = {}) {
+            /** `onEnd` is called when a job that ran is over; `receiver` shows its webhook. */
+            export function job(first, { receiver, onEnd } = {}) {
               const box = h("div", { class: "job" });
               const isOver = (one) => ["done", "cancelled", "failed"].includes(one.state);
               const show = (one) => {
@@ -821,7 +821,7 @@ extension SiteFile {
                     " ",
                     status(one.state),
                     " ",
-                    one.webhook && receiver(one.webhook),
+                    one.webhook && receiver?.(one.webhook),
                   ),
                   h("progress", {
                     max: Math.max(one.count, one.done + one.skipped, 1),
@@ -1139,7 +1139,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/deliveries.js", tag: "8e953c73aeb4e4b0", text: #"""
+        SiteFile("pages/deliveries.js", tag: "68423e99275f904d", text: #"""
             // What is and was owed to webhooks, and every try.
             import { get, path, post, query } from "../api.js";
             import {
@@ -1157,15 +1157,16 @@ extension SiteFile {
               link,
               notice,
               pages,
-              receiver,
               status,
               table,
               time,
             } from "../ui.js";
             import { job } from "../job.js";
+            import { receivers } from "../receivers.js";
 
             export default async function deliveries(view) {
               if (view.rest[0]) return one(view, view.rest[0]);
+              const receiver = await receivers();
               const list = h("div"), begun = h("div");
               const wanted = view.query;
               const filters = form([
@@ -1181,7 +1182,7 @@ extension SiteFile {
                   list,
                   await pages(
                     (cursor) => get("/v1/deliveries" + query({ status, webhook, event, cursor })),
-                    (rows) => deliveryTable(rows),
+                    (rows) => deliveryTable(rows, receiver),
                   ),
                 );
               }
@@ -1193,7 +1194,7 @@ extension SiteFile {
                   h(
                     "div",
                     { class: "card" },
-                    job(await get(path`/v1/jobs/${done.job}`), { onEnd: () => notice("The job is over.") }),
+                    job(await get(path`/v1/jobs/${done.job}`), { receiver, onEnd: () => notice("The job is over.") }),
                   ),
                 );
               };
@@ -1211,17 +1212,13 @@ extension SiteFile {
               ];
             }
 
-            export const deliveryTable = (rows, { withWebhook = true } = {}) =>
+            /** Deliveries; of more than one webhook where `receiver` says of which. */
+            export const deliveryTable = (rows, receiver) =>
               table(
                 [
                   ["Event", (row) => link("#/events/" + row.event, row.type)],
                   ["Channel", (row) => row.channel],
-                  ...(withWebhook
-                    ? [[
-                      "Webhook",
-                      (row) => receiver(row.webhook),
-                    ]]
-                    : []),
+                  ...(receiver ? [["Webhook", (row) => receiver(row.webhook)]] : []),
                   ["Status", (row) => status(row.status)],
                   ["Attempts", (row) => row.attempts, "number"],
                   ["Next", (row) => row.next_attempt_at ? time(row.next_attempt_at) : row.reason ?? "–"],
@@ -1232,7 +1229,7 @@ extension SiteFile {
               );
 
             async function one(view, id) {
-              const delivery = await get(path`/v1/deliveries/${id}`);
+              const [delivery, receiver] = await Promise.all([get(path`/v1/deliveries/${id}`), receivers()]);
               return [
                 head(
                   "Delivery",
@@ -1297,10 +1294,11 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/emit.js", tag: "3aa0f0b307a035df", text: #"""
+        SiteFile("pages/emit.js", tag: "2314675f41f11bcb", text: #"""
             // Making something happen: a form made of the type's schema, tried out before it is sent if one likes.
             import { found, get, path, post, query } from "../api.js";
-            import { badge, button, fault, field, fill, form, h, head, input, link, receiver } from "../ui.js";
+            import { badge, button, fault, field, fill, form, h, head, input, link } from "../ui.js";
+            import { receivers } from "../receivers.js";
             import { schemaForm } from "../schemaform.js";
 
             export default async function emit(view) {
@@ -1363,7 +1361,7 @@ extension SiteFile {
                 more: [button("Try it out", async (press) => {
                   const values = Object.fromEntries(new FormData(press.closest("form")));
                   try {
-                    fill(verdict, forecast(await post(target(values.channel) + "?dry_run=true", body(values))));
+                    fill(verdict, await forecast(await post(target(values.channel) + "?dry_run=true", body(values))));
                   } catch (error) {
                     fill(verdict, fault(error));
                   }
@@ -1377,7 +1375,8 @@ extension SiteFile {
             }
 
             /** What would happen. */
-            function forecast({ valid, errors, version, would_reach: reach }) {
+            async function forecast({ valid, errors, version, would_reach: reach }) {
+              const receiver = reach.webhooks && await receivers();
               return h(
                 "div",
                 { class: "card" },
@@ -1409,10 +1408,11 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/event.js", tag: "ab44ee36db532fad", text: #"""
+        SiteFile("pages/event.js", tag: "3c6c12d12e025cfc", text: #"""
             // One event: where from, what its schema says, who got it and who did not, and why.
             import { found, get, path } from "../api.js";
-            import { badge, button, facts, fault, h, head, json, link, receiver, status, table, time } from "../ui.js";
+            import { receivers } from "../receivers.js";
+            import { badge, button, facts, fault, h, head, json, link, status, table, time } from "../ui.js";
             import { attempt } from "./deliveries.js";
 
             export default async function event({ rest: [id], reload }) {
@@ -1423,7 +1423,7 @@ extension SiteFile {
                   throw error;
                 }),
               ]);
-              const [siblings, source] = await Promise.all([causedAlike(event), found(origin(event))]);
+              const siblings = await causedAlike(event);
               return [
                 head(event.type, button("Look again", reload)),
                 h(
@@ -1440,14 +1440,9 @@ extension SiteFile {
                         ["Id", h("code", {}, event.id)],
                         ["When", time(event.timestamp)],
                         ["Channel", link("#/channels/" + encodeURIComponent(event.channel), event.channel)],
-                        [
-                          "User",
-                          event.user
-                            ? link("#/users/" + encodeURIComponent(event.user), event.user)
-                            : "nobody: the gateway or an app",
-                        ],
+                        ["User", event.user ? link("#/users/" + encodeURIComponent(event.user), event.user) : "none is named"],
                         ["Request", event.cause ? h("code", {}, event.cause) : undefined],
-                        ["Source", source ?? undefined],
+                        ["Came by", explained ? way(explained.origin) : undefined],
                         [
                           "Together with",
                           siblings.length
@@ -1463,7 +1458,7 @@ extension SiteFile {
                     "div",
                     {},
                     explained
-                      ? [verdict(explained), await receivers(explained)]
+                      ? [verdict(explained), await told(explained)]
                       : fault(new Error("What became of it is shown to keys with the scope manage.")),
                   ),
                 ),
@@ -1480,15 +1475,16 @@ extension SiteFile {
               return page.data.filter((other) => other.cause === event.cause && other.id !== event.id);
             }
 
-            /** The source whose log of requests names the event; it keeps the latest only. */
-            async function origin(event) {
-              const sources = await get("/v1/sources?limit=50").catch(() => ({ data: [] }));
-              for (const source of sources.data) {
-                const log = await get(path`/v1/sources/${source.id}/requests`).catch(() => ({ data: [] }));
-                const request = log.data.find((request) => request.events.includes(event.id));
-                if (request) return [link("#/sources/" + source.id, source.id), " by request ", h("code", {}, request.id)];
+            /** The source that let it in. Without one, nothing is made up: not every event says who sent it. */
+            function way(origin) {
+              if (origin?.source) {
+                return [
+                  "the source ",
+                  link("#/sources/" + encodeURIComponent(origin.source), origin.source),
+                  origin.request && [", request ", h("code", {}, origin.request)],
+                ];
               }
-              return null;
+              return "no source is recorded";
             }
 
             function verdict({ schema, validation }) {
@@ -1515,10 +1511,11 @@ extension SiteFile {
               );
             }
 
-            async function receivers({ webhooks, would_reach }) {
-              const tried = await Promise.all(
-                webhooks.filter((one) => one.delivery).map((one) => found(get(path`/v1/deliveries/${one.delivery.id}`))),
-              );
+            async function told({ webhooks, would_reach }) {
+              const [receiver, ...tried] = await Promise.all([
+                receivers(),
+                ...webhooks.filter((one) => one.delivery).map((one) => found(get(path`/v1/deliveries/${one.delivery.id}`))),
+              ]);
               return [
                 h(
                   "div",
@@ -1527,7 +1524,8 @@ extension SiteFile {
                   h(
                     "p",
                     {},
-                    `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now.`,
+                    `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now. `,
+                    "Which streams heard this one is not recorded: each follows the log by a cursor of its own.",
                   ),
                   table(
                     [
@@ -1554,7 +1552,7 @@ extension SiteFile {
                   h(
                     "div",
                     { class: "card" },
-                    h("h3", {}, "Attempts for ", link("#/deliveries/" + delivery.id, delivery.webhook)),
+                    h("h3", {}, "Attempts for ", receiver(delivery.webhook)),
                     [...delivery.attempt_log].reverse().map(attempt),
                   )
                 ),
@@ -1562,7 +1560,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/keys.js", tag: "a8e1b526bf1fe687", text: #"""
+        SiteFile("pages/keys.js", tag: "67ed84ac0038a5f6", text: #"""
             // The app and its credentials.
             import { get, patch, path, post, query, remove } from "../api.js";
             import {
@@ -1653,7 +1651,7 @@ extension SiteFile {
                   submit: "Make",
                   action: async (values) => {
                     const made = await post("/v1/keys", order(values));
-                    if (made.key) await secret("The new key", made.key);
+                    if (made.key) await secret("The new key", made.key, "where the program that uses it reads its secrets");
                     view.reload();
                   },
                 }),
@@ -2748,9 +2746,9 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/webhooks.js", tag: "f878a35815ad26e6", text: #"""
+        SiteFile("pages/webhooks.js", tag: "c4bcdb12244c3f20", text: #"""
             // Whom the gateway tells, and how well that goes.
-            import { get, patch, path, post, query, remove } from "../api.js";
+            import { found, get, patch, path, post, query, remove } from "../api.js";
             import {
               area,
               badge,
@@ -2759,6 +2757,7 @@ extension SiteFile {
               confirmed,
               facts,
               field,
+              fill,
               form,
               h,
               head,
@@ -2776,6 +2775,7 @@ extension SiteFile {
             } from "../ui.js";
             import { attempt, deliveryTable } from "./deliveries.js";
             import { job } from "../job.js";
+            import { receivers } from "../receivers.js";
 
             export default function webhooks(view) {
               const [id] = view.rest;
@@ -2784,7 +2784,7 @@ extension SiteFile {
                   head("New webhook"),
                   editor({}, async (settings) => {
                     const made = await post("/v1/webhooks", settings);
-                    await secret("The webhook's secret", made.secret);
+                    await secret("The webhook's secret", made.secret, "where your receiver reads it");
                     location.hash = "#/webhooks/" + made.id;
                   }, "Register"),
                 ];
@@ -2815,16 +2815,19 @@ extension SiteFile {
                     empty: "No webhooks yet. Register an address, and matching events are posted to it, signed.",
                   },
                 ));
-              const jobs = await get("/v1/jobs?limit=5");
+              const [jobs, receiver] = await Promise.all([get("/v1/jobs?limit=5"), receivers()]);
               return [
                 head("Webhooks", link("#/webhooks/new", "Register a webhook")),
                 list,
-                jobs.data.length > 0 && [h("h2", {}, "Latest jobs"), jobs.data.map((one) => h("div", { class: "card" }, job(one)))],
+                jobs.data.length > 0 && [
+                  h("h2", {}, "Latest jobs"),
+                  jobs.data.map((one) => h("div", { class: "card" }, job(one, { receiver }))),
+                ],
               ];
             }
 
             async function one(view, id) {
-              const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), get(path`/v1/webhooks/${id}/stats`)]);
+              const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), standing(id)]);
               const again = () => view.reload();
               const act = (verb, body) => async () => {
                 await post(path`/v1/webhooks/${id}` + "/" + verb, body);
@@ -2838,11 +2841,16 @@ extension SiteFile {
                 deliveries.replaceChildren(
                   await pages(
                     (cursor) => get("/v1/deliveries" + query({ webhook: id, status: chosen.value, cursor, limit: 20 })),
-                    (rows) => deliveryTable(rows, { withWebhook: false }),
+                    (rows) => deliveryTable(rows),
                   ),
                 );
               chosen.addEventListener("change", list);
               await list();
+              const figures = h("div", {}, health(hook, stats));
+              const refresh = async () => {
+                const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), standing(id), list()]);
+                fill(figures, health(hook, stats));
+              };
               return [
                 head(
                   hook.url,
@@ -2861,7 +2869,8 @@ extension SiteFile {
                         h("p", {}, "Both sign for a day, so that the receiver can change over."),
                       )
                     ) return;
-                    await secret("The new secret", (await post(path`/v1/webhooks/${id}/rotate-secret`)).secret);
+                    const made = await post(path`/v1/webhooks/${id}/rotate-secret`);
+                    await secret("The new secret", made.secret, "where your receiver reads it");
                     again();
                   }),
                   button("Remove", async () => {
@@ -2873,7 +2882,7 @@ extension SiteFile {
                   }, "danger"),
                 ),
                 result,
-                health(hook, stats),
+                figures,
                 h(
                   "div",
                   { class: "split" },
@@ -2884,14 +2893,14 @@ extension SiteFile {
                       "div",
                       { class: "head" },
                       h("h2", {}, "Deliveries"),
-                      h("div", { class: "tools" }, field("Status", chosen), button("Reload", list)),
+                      h("div", { class: "tools" }, field("Status", chosen), button("Reload", refresh)),
                     ),
                     deliveries,
                   ),
                   h(
                     "div",
                     {},
-                    replay(id, stats, again),
+                    replay(id, stats, refresh),
                     previewing(id),
                     h(
                       "details",
@@ -2917,6 +2926,22 @@ extension SiteFile {
                   ),
                 ),
               ];
+            }
+
+            /**
+             * Its figures. What they say of its last attempts begins with the gateway's start: what was tried before is taken from
+             * the log of its newest delivery of either end.
+             */
+            async function standing(id) {
+              const stats = await get(path`/v1/webhooks/${id}/stats`);
+              const last = async (status) => {
+                const page = await get("/v1/deliveries" + query({ webhook: id, status, limit: 1 }));
+                const delivery = page.data[0] && await found(get(path`/v1/deliveries/${page.data[0].id}`));
+                return delivery?.attempt_log.at(-1)?.at;
+              };
+              stats.last_success_at ??= await last("delivered");
+              stats.last_failure_at ??= await last(["failed", "dead"]);
+              return stats;
             }
 
             function health(hook, stats) {
@@ -2955,7 +2980,7 @@ extension SiteFile {
                 ),
                 table(
                   [
-                    ["Attempts of the last", (row) => span[row[0]] ?? row[0]],
+                    ["In the last", (row) => span[row[0]] ?? row[0]],
                     ["All", (row) => row[1].attempts, "number"],
                     ["Delivered", (row) => row[1].delivered, "number"],
                     ["Failed", (row) => row[1].failed, "number"],
@@ -2963,13 +2988,13 @@ extension SiteFile {
                     ["99 % took at most", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
                   ],
                   Object.entries(stats.windows),
-                  { caption: "Attempts" },
+                  { caption: "Attempts since the last start" },
                 ),
               ];
             }
 
-            /** Sending events again, and how far that has come. */
-            function replay(id, stats, again) {
+            /** Sending events again, and how far that has come, which stays to be read; `onEnd` when it is over. */
+            function replay(id, stats, onEnd) {
               const begun = h("div");
               const element = form([
                 field(
@@ -2985,7 +3010,7 @@ extension SiteFile {
                 submit: "Replay",
                 action: async (values) => {
                   const done = await post(path`/v1/webhooks/${id}/replay`, order(values));
-                  begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd: again }));
+                  begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd }));
                 },
                 more: [button("Only count", async (press) => {
                   const values = Object.fromEntries(new FormData(press.closest("form")));
@@ -3633,6 +3658,28 @@ extension SiteFile {
             }
 
             """#),
+        SiteFile("receivers.js", tag: "926cbabef4297500", text: #"""
+            // Whom the gateway tells, by the addresses people know them by.
+            import { get } from "./api.js";
+            import { h, link } from "./ui.js";
+
+            /**
+             * A function that shows a webhook by its id: its address, as far as the first page of the app's webhooks has it. A
+             * subscription is pulled: it has no address, and no page but its deliveries.
+             */
+            export async function receivers() {
+              const page = await get("/v1/webhooks?limit=250");
+              const addresses = new Map(page.data.map(({ id, url }) => [id, new URL(url)]));
+              return (id) => {
+                const address = addresses.get(id);
+                return link(
+                  (id.startsWith("sub_") ? "#/deliveries?webhook=" : "#/webhooks/") + id,
+                  ...(address ? [address.host + address.pathname, h("span", { class: "id" }, id)] : [id]),
+                );
+              };
+            }
+
+            """#),
         SiteFile("schemaform.js", tag: "9421c96a3a50ef71", text: #"""
             // A form made from a JSON Schema, and the value it holds. What it has no control for is written as JSON.
             import { area, choice, field, h, input } from "./ui.js";
@@ -3929,7 +3976,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("ui.js", tag: "61f4dd72c8adaedc", text: #"""
+        SiteFile("ui.js", tag: "e8ac8eafb8083360", text: #"""
             // Pieces of pages. Whatever comes from the gateway becomes a text node, never markup.
 
             /** An element: `h("p", { class: "quiet", onclick: … }, "text", child, [more])`; null and false leave nothing. */
@@ -3960,8 +4007,6 @@ extension SiteFile {
               );
 
             export const link = (href, ...text) => h("a", { href }, ...text);
-            /** A webhook, or a subscription, which is pulled and has no page but its deliveries. */
-            export const receiver = (id) => link((id.startsWith("sub_") ? "#/deliveries?webhook=" : "#/webhooks/") + id, id);
             export const badge = (text, kind) => h("span", { class: "badge " + (kind ?? "") }, text);
             export const blank = (text) => h("p", { class: "blank" }, text);
 
@@ -4175,14 +4220,14 @@ extension SiteFile {
                 .then((answer) => answer === "yes");
             }
 
-            /** Something that is shown once. */
-            export const secret = (title, text) =>
+            /** Something that is shown once; `place` says where it belongs. */
+            export const secret = (title, text, place) =>
               shown(
                 h(
                   "div",
                   {},
                   h("h2", {}, title),
-                  h("p", {}, "It is shown this once. Keep it where your receiver reads it."),
+                  h("p", {}, `It is shown this once. Keep it ${place}.`),
                   h("p", { class: "mono wide", id: "secret" }, text),
                   button("Copy", async () => {
                     await navigator.clipboard.writeText(text);

@@ -1,9 +1,9 @@
 // A job of the gateway, watched until it is over.
 import { get, path, post } from "./api.js";
-import { button, facts, h, receiver, status } from "./ui.js";
+import { button, facts, h, status } from "./ui.js";
 
-/** `onEnd` is called when a job that ran is over. */
-export function job(first, { onEnd } = {}) {
+/** `onEnd` is called when a job that ran is over; `receiver` shows its webhook. */
+export function job(first, { receiver, onEnd } = {}) {
   const box = h("div", { class: "job" });
   const isOver = (one) => ["done", "cancelled", "failed"].includes(one.state);
   const show = (one) => {
@@ -16,7 +16,7 @@ export function job(first, { onEnd } = {}) {
         " ",
         status(one.state),
         " ",
-        one.webhook && receiver(one.webhook),
+        one.webhook && receiver?.(one.webhook),
       ),
       h("progress", {
         max: Math.max(one.count, one.done + one.skipped, 1),

@@ -28,8 +28,6 @@ export const head = (title, ...tools) =>
   );
 
 export const link = (href, ...text) => h("a", { href }, ...text);
-/** A webhook, or a subscription, which is pulled and has no page but its deliveries. */
-export const receiver = (id) => link((id.startsWith("sub_") ? "#/deliveries?webhook=" : "#/webhooks/") + id, id);
 export const badge = (text, kind) => h("span", { class: "badge " + (kind ?? "") }, text);
 export const blank = (text) => h("p", { class: "blank" }, text);
 
@@ -243,14 +241,14 @@ export function confirmed(question, action, details) {
     .then((answer) => answer === "yes");
 }
 
-/** Something that is shown once. */
-export const secret = (title, text) =>
+/** Something that is shown once; `place` says where it belongs. */
+export const secret = (title, text, place) =>
   shown(
     h(
       "div",
       {},
       h("h2", {}, title),
-      h("p", {}, "It is shown this once. Keep it where your receiver reads it."),
+      h("p", {}, `It is shown this once. Keep it ${place}.`),
       h("p", { class: "mono wide", id: "secret" }, text),
       button("Copy", async () => {
         await navigator.clipboard.writeText(text);

@@ -15,15 +15,16 @@ import {
   link,
   notice,
   pages,
-  receiver,
   status,
   table,
   time,
 } from "../ui.js";
 import { job } from "../job.js";
+import { receivers } from "../receivers.js";
 
 export default async function deliveries(view) {
   if (view.rest[0]) return one(view, view.rest[0]);
+  const receiver = await receivers();
   const list = h("div"), begun = h("div");
   const wanted = view.query;
   const filters = form([
@@ -39,7 +40,7 @@ export default async function deliveries(view) {
       list,
       await pages(
         (cursor) => get("/v1/deliveries" + query({ status, webhook, event, cursor })),
-        (rows) => deliveryTable(rows),
+        (rows) => deliveryTable(rows, receiver),
       ),
     );
   }
@@ -51,7 +52,7 @@ export default async function deliveries(view) {
       h(
         "div",
         { class: "card" },
-        job(await get(path`/v1/jobs/${done.job}`), { onEnd: () => notice("The job is over.") }),
+        job(await get(path`/v1/jobs/${done.job}`), { receiver, onEnd: () => notice("The job is over.") }),
       ),
     );
   };
@@ -69,17 +70,13 @@ export default async function deliveries(view) {
   ];
 }
 
-export const deliveryTable = (rows, { withWebhook = true } = {}) =>
+/** Deliveries; of more than one webhook where `receiver` says of which. */
+export const deliveryTable = (rows, receiver) =>
   table(
     [
       ["Event", (row) => link("#/events/" + row.event, row.type)],
       ["Channel", (row) => row.channel],
-      ...(withWebhook
-        ? [[
-          "Webhook",
-          (row) => receiver(row.webhook),
-        ]]
-        : []),
+      ...(receiver ? [["Webhook", (row) => receiver(row.webhook)]] : []),
       ["Status", (row) => status(row.status)],
       ["Attempts", (row) => row.attempts, "number"],
       ["Next", (row) => row.next_attempt_at ? time(row.next_attempt_at) : row.reason ?? "–"],
@@ -90,7 +87,7 @@ export const deliveryTable = (rows, { withWebhook = true } = {}) =>
   );
 
 async function one(view, id) {
-  const delivery = await get(path`/v1/deliveries/${id}`);
+  const [delivery, receiver] = await Promise.all([get(path`/v1/deliveries/${id}`), receivers()]);
   return [
     head(
       "Delivery",

@@ -1,6 +1,7 @@
 // Making something happen: a form made of the type's schema, tried out before it is sent if one likes.
 import { found, get, path, post, query } from "../api.js";
-import { badge, button, fault, field, fill, form, h, head, input, link, receiver } from "../ui.js";
+import { badge, button, fault, field, fill, form, h, head, input, link } from "../ui.js";
+import { receivers } from "../receivers.js";
 import { schemaForm } from "../schemaform.js";
 
 export default async function emit(view) {
@@ -63,7 +64,7 @@ export default async function emit(view) {
     more: [button("Try it out", async (press) => {
       const values = Object.fromEntries(new FormData(press.closest("form")));
       try {
-        fill(verdict, forecast(await post(target(values.channel) + "?dry_run=true", body(values))));
+        fill(verdict, await forecast(await post(target(values.channel) + "?dry_run=true", body(values))));
       } catch (error) {
         fill(verdict, fault(error));
       }
@@ -77,7 +78,8 @@ export default async function emit(view) {
 }
 
 /** What would happen. */
-function forecast({ valid, errors, version, would_reach: reach }) {
+async function forecast({ valid, errors, version, would_reach: reach }) {
+  const receiver = reach.webhooks && await receivers();
   return h(
     "div",
     { class: "card" },

@@ -1,6 +1,7 @@
 // One event: where from, what its schema says, who got it and who did not, and why.
 import { found, get, path } from "../api.js";
-import { badge, button, facts, fault, h, head, json, link, receiver, status, table, time } from "../ui.js";
+import { receivers } from "../receivers.js";
+import { badge, button, facts, fault, h, head, json, link, status, table, time } from "../ui.js";
 import { attempt } from "./deliveries.js";
 
 export default async function event({ rest: [id], reload }) {
@@ -11,7 +12,7 @@ export default async function event({ rest: [id], reload }) {
       throw error;
     }),
   ]);
-  const [siblings, source] = await Promise.all([causedAlike(event), found(origin(event))]);
+  const siblings = await causedAlike(event);
   return [
     head(event.type, button("Look again", reload)),
     h(
@@ -28,14 +29,9 @@ export default async function event({ rest: [id], reload }) {
             ["Id", h("code", {}, event.id)],
             ["When", time(event.timestamp)],
             ["Channel", link("#/channels/" + encodeURIComponent(event.channel), event.channel)],
-            [
-              "User",
-              event.user
-                ? link("#/users/" + encodeURIComponent(event.user), event.user)
-                : "nobody: the gateway or an app",
-            ],
+            ["User", event.user ? link("#/users/" + encodeURIComponent(event.user), event.user) : "none is named"],
             ["Request", event.cause ? h("code", {}, event.cause) : undefined],
-            ["Source", source ?? undefined],
+            ["Came by", explained ? way(explained.origin) : undefined],
             [
               "Together with",
               siblings.length
@@ -51,7 +47,7 @@ export default async function event({ rest: [id], reload }) {
         "div",
         {},
         explained
-          ? [verdict(explained), await receivers(explained)]
+          ? [verdict(explained), await told(explained)]
           : fault(new Error("What became of it is shown to keys with the scope manage.")),
       ),
     ),
@@ -68,15 +64,16 @@ async function causedAlike(event) {
   return page.data.filter((other) => other.cause === event.cause && other.id !== event.id);
 }
 
-/** The source whose log of requests names the event; it keeps the latest only. */
-async function origin(event) {
-  const sources = await get("/v1/sources?limit=50").catch(() => ({ data: [] }));
-  for (const source of sources.data) {
-    const log = await get(path`/v1/sources/${source.id}/requests`).catch(() => ({ data: [] }));
-    const request = log.data.find((request) => request.events.includes(event.id));
-    if (request) return [link("#/sources/" + source.id, source.id), " by request ", h("code", {}, request.id)];
+/** The source that let it in. Without one, nothing is made up: not every event says who sent it. */
+function way(origin) {
+  if (origin?.source) {
+    return [
+      "the source ",
+      link("#/sources/" + encodeURIComponent(origin.source), origin.source),
+      origin.request && [", request ", h("code", {}, origin.request)],
+    ];
   }
-  return null;
+  return "no source is recorded";
 }
 
 function verdict({ schema, validation }) {
@@ -103,10 +100,11 @@ function verdict({ schema, validation }) {
   );
 }
 
-async function receivers({ webhooks, would_reach }) {
-  const tried = await Promise.all(
-    webhooks.filter((one) => one.delivery).map((one) => found(get(path`/v1/deliveries/${one.delivery.id}`))),
-  );
+async function told({ webhooks, would_reach }) {
+  const [receiver, ...tried] = await Promise.all([
+    receivers(),
+    ...webhooks.filter((one) => one.delivery).map((one) => found(get(path`/v1/deliveries/${one.delivery.id}`))),
+  ]);
   return [
     h(
       "div",
@@ -115,7 +113,8 @@ async function receivers({ webhooks, would_reach }) {
       h(
         "p",
         {},
-        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now.`,
+        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now. `,
+        "Which streams heard this one is not recorded: each follows the log by a cursor of its own.",
       ),
       table(
         [
@@ -142,7 +141,7 @@ async function receivers({ webhooks, would_reach }) {
       h(
         "div",
         { class: "card" },
-        h("h3", {}, "Attempts for ", link("#/deliveries/" + delivery.id, delivery.webhook)),
+        h("h3", {}, "Attempts for ", receiver(delivery.webhook)),
         [...delivery.attempt_log].reverse().map(attempt),
       )
     ),

@@ -88,7 +88,7 @@ function making(view) {
       submit: "Make",
       action: async (values) => {
         const made = await post("/v1/keys", order(values));
-        if (made.key) await secret("The new key", made.key);
+        if (made.key) await secret("The new key", made.key, "where the program that uses it reads its secrets");
         view.reload();
       },
     }),

@@ -1,5 +1,5 @@
 // Whom the gateway tells, and how well that goes.
-import { get, patch, path, post, query, remove } from "../api.js";
+import { found, get, patch, path, post, query, remove } from "../api.js";
 import {
   area,
   badge,
@@ -8,6 +8,7 @@ import {
   confirmed,
   facts,
   field,
+  fill,
   form,
   h,
   head,
@@ -25,6 +26,7 @@ import {
 } from "../ui.js";
 import { attempt, deliveryTable } from "./deliveries.js";
 import { job } from "../job.js";
+import { receivers } from "../receivers.js";
 
 export default function webhooks(view) {
   const [id] = view.rest;
@@ -33,7 +35,7 @@ export default function webhooks(view) {
       head("New webhook"),
       editor({}, async (settings) => {
         const made = await post("/v1/webhooks", settings);
-        await secret("The webhook's secret", made.secret);
+        await secret("The webhook's secret", made.secret, "where your receiver reads it");
         location.hash = "#/webhooks/" + made.id;
       }, "Register"),
     ];
@@ -64,16 +66,19 @@ async function all() {
         empty: "No webhooks yet. Register an address, and matching events are posted to it, signed.",
       },
     ));
-  const jobs = await get("/v1/jobs?limit=5");
+  const [jobs, receiver] = await Promise.all([get("/v1/jobs?limit=5"), receivers()]);
   return [
     head("Webhooks", link("#/webhooks/new", "Register a webhook")),
     list,
-    jobs.data.length > 0 && [h("h2", {}, "Latest jobs"), jobs.data.map((one) => h("div", { class: "card" }, job(one)))],
+    jobs.data.length > 0 && [
+      h("h2", {}, "Latest jobs"),
+      jobs.data.map((one) => h("div", { class: "card" }, job(one, { receiver }))),
+    ],
   ];
 }
 
 async function one(view, id) {
-  const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), get(path`/v1/webhooks/${id}/stats`)]);
+  const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), standing(id)]);
   const again = () => view.reload();
   const act = (verb, body) => async () => {
     await post(path`/v1/webhooks/${id}` + "/" + verb, body);
@@ -87,11 +92,16 @@ async function one(view, id) {
     deliveries.replaceChildren(
       await pages(
         (cursor) => get("/v1/deliveries" + query({ webhook: id, status: chosen.value, cursor, limit: 20 })),
-        (rows) => deliveryTable(rows, { withWebhook: false }),
+        (rows) => deliveryTable(rows),
       ),
     );
   chosen.addEventListener("change", list);
   await list();
+  const figures = h("div", {}, health(hook, stats));
+  const refresh = async () => {
+    const [hook, stats] = await Promise.all([get(path`/v1/webhooks/${id}`), standing(id), list()]);
+    fill(figures, health(hook, stats));
+  };
   return [
     head(
       hook.url,
@@ -110,7 +120,8 @@ async function one(view, id) {
             h("p", {}, "Both sign for a day, so that the receiver can change over."),
           )
         ) return;
-        await secret("The new secret", (await post(path`/v1/webhooks/${id}/rotate-secret`)).secret);
+        const made = await post(path`/v1/webhooks/${id}/rotate-secret`);
+        await secret("The new secret", made.secret, "where your receiver reads it");
         again();
       }),
       button("Remove", async () => {
@@ -122,7 +133,7 @@ async function one(view, id) {
       }, "danger"),
     ),
     result,
-    health(hook, stats),
+    figures,
     h(
       "div",
       { class: "split" },
@@ -133,14 +144,14 @@ async function one(view, id) {
           "div",
           { class: "head" },
           h("h2", {}, "Deliveries"),
-          h("div", { class: "tools" }, field("Status", chosen), button("Reload", list)),
+          h("div", { class: "tools" }, field("Status", chosen), button("Reload", refresh)),
         ),
         deliveries,
       ),
       h(
         "div",
         {},
-        replay(id, stats, again),
+        replay(id, stats, refresh),
         previewing(id),
         h(
           "details",
@@ -166,6 +177,22 @@ async function one(view, id) {
       ),
     ),
   ];
+}
+
+/**
+ * Its figures. What they say of its last attempts begins with the gateway's start: what was tried before is taken from
+ * the log of its newest delivery of either end.
+ */
+async function standing(id) {
+  const stats = await get(path`/v1/webhooks/${id}/stats`);
+  const last = async (status) => {
+    const page = await get("/v1/deliveries" + query({ webhook: id, status, limit: 1 }));
+    const delivery = page.data[0] && await found(get(path`/v1/deliveries/${page.data[0].id}`));
+    return delivery?.attempt_log.at(-1)?.at;
+  };
+  stats.last_success_at ??= await last("delivered");
+  stats.last_failure_at ??= await last(["failed", "dead"]);
+  return stats;
 }
 
 function health(hook, stats) {
@@ -204,7 +231,7 @@ function health(hook, stats) {
     ),
     table(
       [
-        ["Attempts of the last", (row) => span[row[0]] ?? row[0]],
+        ["In the last", (row) => span[row[0]] ?? row[0]],
         ["All", (row) => row[1].attempts, "number"],
         ["Delivered", (row) => row[1].delivered, "number"],
         ["Failed", (row) => row[1].failed, "number"],
@@ -212,13 +239,13 @@ function health(hook, stats) {
         ["99 % took at most", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
       ],
       Object.entries(stats.windows),
-      { caption: "Attempts" },
+      { caption: "Attempts since the last start" },
     ),
   ];
 }
 
-/** Sending events again, and how far that has come. */
-function replay(id, stats, again) {
+/** Sending events again, and how far that has come, which stays to be read; `onEnd` when it is over. */
+function replay(id, stats, onEnd) {
   const begun = h("div");
   const element = form([
     field(
@@ -234,7 +261,7 @@ function replay(id, stats, again) {
     submit: "Replay",
     action: async (values) => {
       const done = await post(path`/v1/webhooks/${id}/replay`, order(values));
-      begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd: again }));
+      begun.replaceChildren(job(await get(path`/v1/jobs/${done.job}`), { onEnd }));
     },
     more: [button("Only count", async (press) => {
       const values = Object.fromEntries(new FormData(press.closest("form")));
