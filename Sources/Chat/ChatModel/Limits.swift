@@ -118,8 +118,8 @@ public struct Limits: Sendable {
     public var schemaComparison: Duration = .seconds(5)
 
     // Records of the chat.
-    /// One text of a record: a name, an address, a description.
-    public var recordTextBytes = 2048
+    /// One text of a record: a name, an address, a description. In characters, as schemas count them.
+    public var recordTextLength = 2048
     /// One value of the app's own in a record, `custom` or `data`; and all texts of `metadata` together.
     public var recordValueBytes = 16 * 1024
     public var operatorsPerChannel = 100

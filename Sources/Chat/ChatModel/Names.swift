@@ -1,6 +1,8 @@
 /// The rules for what things may be called (`product.md` 9, `events.md` 2). Every way in checks here.
+///
+/// Lengths count characters (Unicode scalars), as schemas do: of UTF-8 there may be four times as many bytes.
 public enum Names {
-    /// A channel one emits into: 1..255 bytes of UTF-8, no `,`, no control character, no `*`.
+    /// A channel one emits into: 1..255 characters, no `,`, no control character, no `*`.
     public static func check(channel name: String) throws(ChatError) {
         try check(name, "channel", 1...255)
         guard !name.utf8.contains(UInt8(ascii: "*")) else {
@@ -11,7 +13,7 @@ public enum Names {
         }
     }
 
-    /// A user: 1..92 bytes of what names a channel as well, since every user has the one named alike.
+    /// A user: 1..92 characters of what names a channel as well, since every user has the one named alike.
     public static func check(user name: String) throws(ChatError) {
         try check(name, "user", 1...92)
         guard name.utf8.first != UInt8(ascii: "$"), !name.utf8.contains(UInt8(ascii: "*")) else {
@@ -19,10 +21,10 @@ public enum Names {
         }
     }
 
-    /// A channel group: 1..92 bytes.
+    /// A channel group: 1..92 characters.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }
 
-    /// A device of a user: 1..128 bytes.
+    /// A device of a user: 1..128 characters.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 
     /// An event type of a sender's own: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64, not built in, no reserved subject.
@@ -47,8 +49,8 @@ public enum Names {
     }
 
     private static func check(_ name: String, _ what: String, _ length: ClosedRange<Int>) throws(ChatError) {
-        guard length.contains(name.utf8.count) else {
-            throw ChatError(.malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) bytes long")
+        guard length.contains(name.unicodeScalars.count) else {
+            throw ChatError(.malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long")
         }
         guard name.unicodeScalars.allSatisfy({ !$0.isControl && $0 != "," }) else {
             throw ChatError(.malformed, "\(what) must not contain ',' or control characters")

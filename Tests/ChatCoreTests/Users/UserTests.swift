@@ -113,7 +113,7 @@ import Testing
     @Test("have bounded fields, and an object for 'custom'")
     func bounds() async throws {
         try await withChat { chat in
-            let long = String(repeating: "x", count: chat.limits.recordTextBytes + 1)
+            let long = String(repeating: "x", count: chat.limits.recordTextLength + 1)
             try await expect(.malformed) { _ = try await chat.put(user: "ana", edit { $0.name = .set(long) }) }
             try await expect(.malformed) { _ = try await chat.put(user: "ana", edit { $0.custom = .set(json("7")) }) }
             let large = json("{\"a\":\"\(String(repeating: "x", count: chat.limits.recordValueBytes))\"}")

@@ -259,7 +259,7 @@ public enum Settings {
             "how long a new version is compared with earlier ones"
         ).reloadable,
         .integer(
-            "limits.record_text_bytes", \.limits.recordTextBytes, in: 256...65_536, unit: "bytes",
+            "limits.record_text_length", \.limits.recordTextLength, in: 256...65_536, unit: "characters",
             "one text of a user's, channel's or membership's record"
         ).reloadable,
         .integer(

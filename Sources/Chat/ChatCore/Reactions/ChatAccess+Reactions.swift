@@ -55,9 +55,9 @@ extension ChatAccess {
         return user
     }
 
-    static func check(_ text: String, _ what: String, _ bytes: ClosedRange<Int>) throws(ChatError) {
-        guard bytes.contains(text.utf8.count) else {
-            throw ChatError(.malformed, "\(what) must be \(bytes.lowerBound) to \(bytes.upperBound) bytes long")
+    static func check(_ text: String, _ what: String, _ length: ClosedRange<Int>) throws(ChatError) {
+        guard length.contains(text.unicodeScalars.count) else {
+            throw ChatError(.malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long")
         }
     }
 }

@@ -5,8 +5,8 @@ import JSON
 extension Limits {
     /// - Throws: `.malformed` naming the field.
     func check(_ text: String?, _ field: String) throws(ChatError) {
-        guard let text, text.utf8.count > recordTextBytes else { return }
-        throw ChatError(.malformed, "\(field) must be at most \(recordTextBytes) bytes long", slug: "bad_member")
+        guard let text, text.unicodeScalars.count > recordTextLength else { return }
+        throw ChatError(.malformed, "\(field) must be at most \(recordTextLength) characters long", slug: "bad_member")
     }
 
     /// - Throws: `.tooLarge` naming the field.

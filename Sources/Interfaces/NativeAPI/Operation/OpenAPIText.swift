@@ -4370,7 +4370,7 @@ enum OpenAPIText {
               content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
 
           schemas:
-            UserName: {type: string, minLength: 1, maxLength: 92, description: 'Bytes of UTF-8; no `,`, no control character.'}
+            UserName: {type: string, minLength: 1, maxLength: 92, description: 'No `,`, no control character.'}
             Actor:
               type: string
               description: |
@@ -4545,7 +4545,7 @@ enum OpenAPIText {
               type: string
               minLength: 1
               maxLength: 255
-              description: Bytes of UTF-8; no `,`, no `*`, no control character.
+              description: No `,`, no `*`, no control character.
             TypeName:
               type: string
               pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'

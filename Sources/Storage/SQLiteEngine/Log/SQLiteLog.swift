@@ -122,8 +122,8 @@ extension EventDraft {
     /// Refuses what no table could hold. Sizes and rights were decided before; one bad draft must not reach a transaction that
     /// others share.
     func check() throws(ChatError) {
-        guard (1...255).contains(channel.name.utf8.count), !channel.space.name.isEmpty else {
-            throw ChatError(.malformed, "channel must be 1 to 255 bytes long")
+        guard (1...1020).contains(channel.name.utf8.count), !channel.space.name.isEmpty else {
+            throw ChatError(.malformed, "channel must be 1 to 1020 bytes long")
         }
         guard (1...64).contains(type.utf8.count) else {
             throw ChatError(.malformed, "type must be 1 to 64 bytes long")
