@@ -45,6 +45,27 @@ import Testing
         #expect(error?.reason == reason)
     }
 
+    @Test("has a value for every number there is, where any will do, and keeps its digits")
+    func anyNumber() throws {
+        let digits = String(repeating: "9", count: 400)
+        let text = #"{"a":[1e400,-1E+999,\#(digits),0.1e-400,7],"1e400":"\"1e400"}"#
+        let document = try parse(text, numbers: .any)
+        let most = Double.greatestFiniteMagnitude
+        #expect(document.text.description == text)
+        #expect((0..<4).map { document.root["a"]?[$0]?.double } == [most, -most, most, 0])
+        #expect(document.root["a"]?[4]?.integer == 7)
+        #expect(document.root["1e400"]?.string == "\"1e400")
+        #expect(try JSONDocument(document.text).root["a"]?[0]?.double == most)
+        #expect(throws: JSONError.self) { try self.parse(text, numbers: .lenient) }
+    }
+
+    @Test(
+        "has to be JSON all the same",
+        arguments: ["01e400", "1.e400", ".1e400", "1e400.5", "+1e400", "1e400e1", "[1e400", "-"])
+    func anyButMalformed(_ text: String) {
+        #expect(throws: JSONError.self) { try self.parse(text, numbers: .any) }
+    }
+
     @Test(
         "is refused when its bytes are not UTF-8",
         arguments: [[0x22, 0xFF, 0x22], [0x22, 0xC0, 0xA0, 0x22], [0xEF, 0xBB, 0xBF, 0x31]])

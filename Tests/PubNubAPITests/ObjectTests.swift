@@ -76,6 +76,44 @@ import Testing
         }
     }
 
+    @Test("keeps a number beyond every double, and can be read and written afterwards")
+    func hugeNumbers() async throws {
+        try await PubNubHarness.run { gateway in
+            let custom = #"{"n":1e400}"#
+            for path in ["/uuids/ana", "/channels/room"] {
+                let set = try await patch(path + "?include=custom", #"{"name":"A","custom":\#(custom)}"#, gateway)
+                #expect(set.text.contains(custom))
+                #expect(try await gateway.get(Self.base + path + "?include=custom").text.contains(custom))
+                #expect(try await patch(path, #"{"name":"B"}"#, gateway)["data"]?["name"]?.string == "B")
+            }
+            let joined = try await patch(
+                "/uuids/ana/channels?include=custom", #"{"set":[{"channel":{"id":"room"},"custom":\#(custom)}]}"#,
+                gateway)
+            #expect(joined.status == 200 && joined.text.contains(custom))
+            let filter = "?filter=" + PubNubHarness.escaped("custom.n > 1")
+            #expect(try await gateway.get(Self.base + "/uuids" + filter)["data"]?.count == 1)
+            #expect(try await gateway.call("DELETE", Self.base + "/uuids/ana").status == 200)
+            #expect(try await gateway.get(Self.base + "/uuids/ana").status == 404)
+        }
+    }
+
+    @Test("has a name of as many characters as the wire says, whatever their bytes")
+    func names() async throws {
+        try await PubNubHarness.run { gateway in
+            let user = PubNubHarness.escaped(String(repeating: "漢", count: 92))
+            let name = String(repeating: "é", count: 2048)
+            let long = try await patch("/uuids/" + user, #"{"name":"\#(name)"}"#, gateway)
+            #expect(long.status == 200)
+            #expect(try await patch("/uuids/" + user + "a", "{}", gateway).status == 400)
+            let tooLong = try await patch("/uuids/ana", #"{"name":"\#(name)é"}"#, gateway)
+            #expect(tooLong.status == 400)
+            let channel = PubNubHarness.escaped(String(repeating: "𝄞", count: 255))
+            #expect(try await gateway.publish(channel, "1", "&uuid=" + user).status == 200)
+            #expect(try await gateway.history(channel).text.contains(#""message":1"#))
+            #expect(try await gateway.publish(channel + "a", "1").status == 400)
+        }
+    }
+
     @Test("is listed by filter and order, in pages that count")
     func lists() async throws {
         try await PubNubHarness.run { gateway in

@@ -17,6 +17,9 @@ public enum JSONNumbers: Sendable {
     case strict
     /// The document is read again with every integer as a double. The text keeps its digits.
     case lenient
+    /// The same, and a number too large for a double is read as the largest one of its sign: every text that RFC 8259
+    /// allows has a value.
+    case any
 }
 
 /// What happens when an object names a member twice.

@@ -26,8 +26,8 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private static func parse(_ text: JSONText?) -> JSONValue? {
-        // A text that the log accepted is JSON. Should the parser refuse it all the same (1e400), its members are
-        // undefined, as those of any value that has none.
+        // A text that the log accepted is JSON. Should the parser refuse it all the same, its members are undefined, as
+        // those of any value that has none.
         text.flatMap { try? JSONDocument($0).root }
     }
 

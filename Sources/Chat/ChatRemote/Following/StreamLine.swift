@@ -15,7 +15,7 @@ enum StreamLine: Sendable {
             self = .heartbeat
             return
         }
-        guard let document = try? JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: .lenient) else {
+        guard let document = try? JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: .any) else {
             self = .unknown
             return
         }

@@ -50,7 +50,7 @@ struct Answer: Sendable {
             text = .null
             return
         }
-        guard let document = try? JSONDocument(result.body, limits: JSONLimits(depth: 2048), numbers: .lenient) else {
+        guard let document = try? JSONDocument(result.body, limits: JSONLimits(depth: 2048), numbers: .any) else {
             throw ChatError(.unavailable, "what answers is no Parley gateway: it does not speak JSON")
         }
         root = document.root

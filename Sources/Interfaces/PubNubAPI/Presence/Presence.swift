@@ -30,7 +30,8 @@ extension PubNubAPI {
         let user = try request.demandUser()
         let place = try await place(request, chat)
         try await chat.appear(
-            user, onAll: place.channels, for: request.heartbeat(limits), showing: place.states(request["state"]))
+            user, onAll: place.channels, for: request.heartbeat(limits), showing: place.states(request["state"], limits)
+        )
         return .presence { _ in }
     }
 

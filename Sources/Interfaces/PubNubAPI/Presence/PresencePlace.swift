@@ -32,12 +32,12 @@ struct PresencePlace: Sendable {
     var single: String? { named.count == 1 && !hasGroups ? named[0] : nil }
 
     /// What a `state` says of these channels: an object of states by channel or group. What cannot be read says nothing.
-    func states(_ text: String?) -> [(channel: String, state: JSONText)] {
-        guard let text, let document = try? JSONDocument(Array(text.utf8)), document.root.kind == .object else {
-            return []
-        }
+    func states(_ text: String?, _ limits: Limits) -> [(channel: String, state: JSONText)] {
+        guard let text, let states = WirePayload(Array(text.utf8), depth: limits.jsonDepth),
+            states.value.kind == .object
+        else { return [] }
         let here = Set(channels.map { ExactText($0) })
-        return (document.text.rawMembers() ?? []).flatMap { name, state in
+        return (states.text.rawMembers() ?? []).flatMap { name, state in
             (groups[ExactText(name)] ?? [name]).map { (channel: $0, state: state) }
         }.filter { $0.state.bytes.first == UInt8(ascii: "{") && here.contains(ExactText($0.channel)) }
     }

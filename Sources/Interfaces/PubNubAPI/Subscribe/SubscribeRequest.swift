@@ -46,7 +46,7 @@ struct SubscribeRequest: Sendable {
         subscriber = Subscriber(
             space: keyset.space, subscribeKey: keyset.app.subscribeKey, match: match, filter: filter)
         place = try PresencePlace(names, held, chat.limits)
-        states = place.states(request["state"])
+        states = place.states(request["state"], chat.limits)
     }
 }
 

@@ -2,8 +2,8 @@ import CJansson
 
 /// A parsed JSON text together with its bytes.
 ///
-/// jansson is the only parser of the house. What it refuses although RFC 8259 allows it: integers outside 64 bits (see
-/// `JSONNumbers`) and `\u0000` in a member's name.
+/// jansson is the only parser of the house. What it refuses although RFC 8259 allows it: numbers that fit neither 64 bits
+/// nor a double (see `JSONNumbers`) and `\u0000` in a member's name.
 public final class JSONDocument: @unchecked Sendable {
     // Safe to share: the tree is never changed after parsing, and jansson's reference counts are atomic.
     let tree: UnsafeMutablePointer<json_t>
@@ -27,9 +27,9 @@ public final class JSONDocument: @unchecked Sendable {
         self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
     }
 
-    /// Parses what the house has printed or checked before.
+    /// Parses what the house has printed or checked before, whatever was asked of its numbers then.
     public convenience init(_ text: JSONText) throws(JSONError) {
-        try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .lenient, duplicates: .lastWins)
+        try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }
 
     private init(tree: UnsafeMutablePointer<json_t>, text: JSONText, hasExactIntegers: Bool) {
@@ -53,9 +53,14 @@ public final class JSONDocument: @unchecked Sendable {
         var failure = json_error_t()
         if let tree = load(bytes, flags, &failure) { return (tree, true) }
         let error = JSONError(failure)
-        guard numbers == .lenient, error.reason == .numberOutOfRange else { throw error }
-        if let tree = load(bytes, flags | Int(JSON_DECODE_INT_AS_REAL), &failure) { return (tree, false) }
-        throw JSONError(failure)
+        guard numbers != .strict else { throw error }
+        if error.reason == .numberOutOfRange,
+            let tree = load(bytes, flags | Int(JSON_DECODE_INT_AS_REAL), &failure)
+        {
+            return (tree, false)
+        }
+        guard numbers == .any, let bounded = NumberBounding.bounded(bytes) else { throw JSONError(failure) }
+        return try parse(bounded, numbers: .lenient, duplicates: duplicates)
     }
 
     private static func load(
