@@ -259,6 +259,23 @@ import Testing
         }
     }
 
+    @Test(
+        "is not written by a request that is refused",
+        arguments: ["?filter=name+IS", "?sort=nothing", "?limit=x", "?start=!!", ""])
+    func allOrNothing(_ query: String) async throws {
+        try await PubNubHarness.run { gateway in
+            let long = query.isEmpty ? String(repeating: "x", count: gateway.service.limits.recordValueBytes) : ""
+            let channels = #"{"set":[{"channel":{"id":"a"}},{"channel":{"id":"b"},"custom":{"x":"\#(long)"}}]}"#
+            let ofUser = try await patch("/uuids/ana/channels" + query, channels, gateway)
+            let users = #"{"set":[{"uuid":{"id":"ana"}},{"uuid":{"id":"bob"},"custom":{"x":"\#(long)"}}]}"#
+            let ofChannel = try await patch("/channels/c/uuids" + query, users, gateway)
+            #expect(ofUser.status == 400 && ofChannel.status == 400)
+            for path in ["/uuids/ana/channels", "/channels/c/uuids", "/channels"] {
+                #expect(try await gateway.get(Self.base + path)["data"]?.count == 0)
+            }
+        }
+    }
+
     @Test("comes a hundred at a time at most")
     func bounds() async throws {
         try await PubNubHarness.run { gateway in

@@ -18,7 +18,8 @@ public struct MembershipEdit: Sendable {
         membership.role = role ?? membership.role
     }
 
-    func check(_ limits: Limits) throws(ChatError) {
+    /// - Throws: `.malformed`, `.tooLarge` for what no membership can hold.
+    public func check(_ limits: Limits) throws(ChatError) {
         try limits.check(type.applied(to: nil), "type")
         try limits.check(status.applied(to: nil), "status")
         try limits.check(object: custom.applied(to: nil), "custom")

@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 
 /// Which records somebody wants listed, and how.
 public struct RecordList: Sendable {
@@ -75,6 +75,17 @@ public struct RecordFields: Sendable {
         ], objects: ["custom"], id: "id")
     static let restrictions = RecordFields(
         names: ["user", "channel", "ban", "mute", "reason", "moderator"], objects: [], id: "id")
+}
+
+extension ChatAccess {
+    /// Looks whether the filter and the order of a list in `fields` of its own can be read, for who writes something first.
+    ///
+    /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`.
+    public func check(_ list: RecordList) throws(ChatError) {
+        guard let fields = list.fields else { return }
+        if let text = list.filter { _ = try RecordFilter(text, fields, limits: limits) }
+        for text in list.sort { _ = try fields.sortKey(text) }
+    }
 }
 
 extension RecordQuery {

@@ -15,7 +15,7 @@ extension PubNubAPI {
         if let filter = Self.restrictionFilter(request) {
             return try await restrictions(of: user, filter: filter, request, chat)
         }
-        return try await memberships(of: user, request, chat)
+        return try await memberships(of: user, try ObjectPage(request), request, chat)
     }
 
     /// One channel after the other: each has its own counts and announces its own members.
@@ -26,20 +26,24 @@ extension PubNubAPI {
         let body = try ObjectBody(request.body, limits)
         let setting = try body.memberships("set", of: "channel")
         let removing = try body.memberships("delete", of: "channel")
-        try Self.check(setting.count + removing.count)
+        let filter = Self.restrictionFilter(request)
+        let page = try await page(
+            of: filter == nil ? .wireMemberships : .wireRestrictedChannels, for: request,
+            afterChanging: setting + removing, chat)
         try Names.check(user: user)
         for (channel, _) in setting + removing { try Names.check(channel: channel) }
         try demandModerator(for: (setting + removing).map(\.id), request, keyset)
         for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, chat) }
         for (channel, _) in removing { try await Self.remove([user], from: channel, chat) }
-        if let filter = Self.restrictionFilter(request) {
+        if let filter {
             return try await restrictions(of: user, filter: filter, request, chat)
         }
-        return try await memberships(of: user, request, chat)
+        return try await memberships(of: user, page, request, chat)
     }
 
-    private func memberships(of user: String, _ request: WireRequest, _ chat: ChatAccess) async throws -> Response {
-        let page = try ObjectPage(request)
+    private func memberships(
+        of user: String, _ page: ObjectPage, _ request: WireRequest, _ chat: ChatAccess
+    ) async throws -> Response {
         let include = ObjectInclude(request, other: "channel")
         let memberships = try await listing { () async throws(ChatError) in
             try await chat.memberships(of: user, page.list(.wireMemberships))
@@ -64,7 +68,8 @@ extension PubNubAPI {
 
     func getMembers(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
-        return try await members(of: request.segment(4) ?? "", request, chat(keyset, for: request))
+        return try await members(
+            of: request.segment(4) ?? "", try ObjectPage(request), request, chat(keyset, for: request))
     }
 
     func patchMembers(_ request: WireRequest) async throws -> Response {
@@ -74,19 +79,23 @@ extension PubNubAPI {
         let body = try ObjectBody(request.body, limits)
         let setting = try body.memberships("set", of: "uuid")
         let removing = try body.memberships("delete", of: "uuid")
-        try Self.check(setting.count + removing.count)
+        let page = try await page(
+            of: WireNames.moderated(on: channel) == nil ? .wireMembers : .wireRestrictedUsers, for: request,
+            afterChanging: setting + removing, chat)
         try Names.check(channel: channel)
+        for (user, _) in setting + removing { try Names.check(user: user) }
         try demandModerator(for: [channel], request, keyset)
         try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, chat)
         try await Self.remove(removing.map(\.id), from: channel, chat)
-        return try await members(of: channel, request, chat)
+        return try await members(of: channel, page, request, chat)
     }
 
-    private func members(of channel: String, _ request: WireRequest, _ chat: ChatAccess) async throws -> Response {
+    private func members(
+        of channel: String, _ page: ObjectPage, _ request: WireRequest, _ chat: ChatAccess
+    ) async throws -> Response {
         if let moderated = WireNames.moderated(on: channel) {
             return try await restrictions(in: moderated, request, chat)
         }
-        let page = try ObjectPage(request)
         let include = ObjectInclude(request, other: "uuid")
         let members = try await listing { () async throws(ChatError) in
             try await chat.members(of: channel, page.list(.wireMembers))
@@ -109,9 +118,21 @@ extension PubNubAPI {
 
     // MARK: Changing
 
-    private static func check(_ count: Int) throws(WireError) {
-        guard count > changesMost else { return }
-        throw .invalidInput([.init(message: "At most \(changesMost) entries.", location: "set", kind: "body")])
+    /// The page that answers a change. All of the request is looked at before anything is written: who is refused has
+    /// changed nothing.
+    private func page(
+        of fields: RecordFields, for request: WireRequest, afterChanging edits: [(id: String, edit: MembershipEdit)],
+        _ chat: ChatAccess
+    ) async throws -> ObjectPage {
+        guard edits.count <= Self.changesMost else {
+            throw WireError.invalidInput([
+                .init(message: "At most \(Self.changesMost) entries.", location: "set", kind: "body")
+            ])
+        }
+        let page = try ObjectPage(request)
+        try await listing { () async throws(ChatError) in try chat.check(page.list(fields)) }
+        for (_, edit) in edits { try edit.check(limits) }
+        return page
     }
 
     /// A channel that has no record gets one: members need it.
@@ -123,18 +144,17 @@ extension PubNubAPI {
             for (user, edit) in members { try await restrict(user, in: moderated, edit, chat) }
             return
         }
-        while true {
-            do throws(ChatError) {
-                return try await chat.change(membersOf: channel, setting: members, removing: [])
-            } catch {
-                guard error.code == .notFound else { throw error }
-            }
-            do throws(ChatError) {
-                _ = try await make(channel: channel, ChannelEdit(), chat)
-            } catch {
-                guard error.code == .conflict else { throw error }
-            }
+        do throws(ChatError) {
+            return try await chat.change(membersOf: channel, setting: members, removing: [])
+        } catch {
+            guard error.code == .notFound else { throw error }
         }
+        do throws(ChatError) {
+            _ = try await make(channel: channel, ChannelEdit(), chat)
+        } catch {
+            guard error.code == .conflict else { throw error }
+        }
+        try await chat.change(membersOf: channel, setting: members, removing: [])
     }
 
     private static func remove(_ users: [String], from channel: String, _ chat: ChatAccess) async throws(ChatError) {
