@@ -20,13 +20,14 @@ extension AccessTests {
             let publish = "/publish/pub-demo/sub-demo/0/room/0/1"
             let message = try await gateway.get(publish + bob).timetoken
             let base = "/v1/message-actions/sub-demo/channel/room/message/\(message)"
-            func add(_ type: String, _ query: String) async throws -> WireAnswer {
-                try await gateway.call("POST", base + query, #"{"type":"\#(type)","value":"x"}"#)
+            func add(_ type: String, _ query: String, _ value: String? = nil) async throws -> WireAnswer {
+                try await gateway.call("POST", base + query, #"{"type":"\#(type)","value":"\#(value ?? type)"}"#)
             }
             for type in ["edited", "deleted"] { #expect(try await add(type, ana).status == 403) }
             #expect(
                 try await gateway.history("room", ana.replacing("?uuid=ana", with: ""))["channels"]?["room"]?.count == 1
             )
+            #expect(try await add("deleted", ana, "for:ana").status == 200)
             let reaction = try await add("reaction", ana)
             #expect(reaction.status == 200)
             let place = reaction["data"]?["actionTimetoken"]?.string ?? ""

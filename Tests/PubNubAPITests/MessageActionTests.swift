@@ -84,15 +84,73 @@ import Testing
         }
     }
 
-    @Test("that deletes is added once, whoever comes second")
-    func deletedTwice() async throws {
+    @Test("that edits or deletes is added once by each user, and others may follow")
+    func repeated() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
-            #expect(try await add("deleted", "deleted", to: message, by: "ana", gateway).status == 200)
-            for user in ["bob", "ana"] {
-                let again = try await add("deleted", "deleted", to: message, by: user, gateway)
-                #expect(again.text == #"{"status":409,"error":{"message":"Action Already Added","source":"actions"}}"#)
+            for (type, value) in [("edited", "hello"), ("deleted", "deleted")] {
+                for user in ["ana", "bob"] where type == "deleted" || user == "ana" {
+                    #expect(try await add(type, value, to: message, by: user, gateway).status == 200)
+                    let again = try await add(type, value, to: message, by: user, gateway)
+                    #expect(
+                        again.text == #"{"status":409,"error":{"message":"Action Already Added","source":"actions"}}"#)
+                }
             }
+            #expect(try await add("reactions", "👍", to: message, gateway).status == 200)
+            let listed = try await gateway.get(Self.base)["data"]?.elements ?? []
+            #expect(listed.map { $0["type"]?.string } == ["edited", "deleted", "deleted", "reactions"])
+            let place = listed[2]["actionTimetoken"]?.string ?? ""
+            #expect(try await remove(place, from: message, gateway).status == 200)
+            #expect(try await gateway.get(Self.base)["data"]?.count == 3)
+        }
+    }
+
+    @Test("of the type that deletes, but with a value of its own, is kept as it is and deletes nothing")
+    func deletedForOne() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
+            let poller = try WirePoller(gateway)
+            for user in ["bob", "cy"] {
+                let added = try await add("deleted", "for:\(user)", to: message, by: user, gateway)
+                #expect(added["data"]?["value"]?.string == "for:\(user)")
+            }
+            let live = try await poller.batch("room", message)
+            #expect(live.items.map { $0["d"]?["data"]?["value"]?.string } == ["for:bob", "for:cy"])
+            let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room")
+            #expect(
+                page["channels"]?["room"]?[0]?["actions"]?["deleted"]?.members?.map(\.name) == ["for:bob", "for:cy"])
+            #expect(try await gateway.chat.message(Timetoken(text: message) ?? .zero, in: "room").isDeleted == false)
+        }
+    }
+
+    @Test("edits a payload with a number beyond every double")
+    func hugeNumber() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"hi","n":1e400}"#).timetoken
+            #expect(try await add("edited", "hello", to: message, by: "ana", gateway).status == 200)
+            let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room")
+            #expect(page.text.contains(#""actions":{"edited":{"hello":["#))
+        }
+    }
+
+    @Test("past what a message takes is refused for good, and history shows the newest")
+    func many() async throws {
+        var limits = Limits()
+        limits.reactionsPerMessage = 2
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let message = try await gateway.publish("room", "1").timetoken
+            for value in ["a", "b"] { #expect(try await add("reactions", value, to: message, gateway).status == 200) }
+            let third = try await add("reactions", "c", to: message, gateway)
+            #expect(third.status == 400)
+            #expect(third["error"]?["message"]?.string == "the message has 2 different reactions already")
+            // Names in the other order than places.
+            let place = Timetoken(text: message) ?? .zero
+            for number in (0..<1000).reversed() {
+                _ = try await gateway.chat.addAction("read", "\(number)", to: place, in: "room", by: "bob")
+            }
+            let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room")
+            let actions = page["channels"]?["room"]?[0]?["actions"]
+            #expect(actions?["read"]?.count == 1000 && actions?["reactions"] == nil)
         }
     }
 
@@ -140,7 +198,16 @@ import Testing
     func labelled() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("room", #"{"n":1}"#, "&custom_message_type=order").timetoken
-            #expect(try await add("reaction", "smile", to: message, gateway).status == 200)
+            var places: [String] = []
+            for (type, value) in [("reaction", "smile"), ("edited", "two"), ("deleted", "deleted")] {
+                let added = try await add(type, value, to: message, by: "ana", gateway)
+                #expect(added.status == 200)
+                places.append(added["data"]?["actionTimetoken"]?.string ?? "")
+            }
+            for place in places.reversed() {
+                #expect(try await remove(place, from: message, by: "ana", gateway).status == 200)
+            }
+            #expect(try await gateway.get(Self.base)["data"]?.count == 0)
         }
     }
 

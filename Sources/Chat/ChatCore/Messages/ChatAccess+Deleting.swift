@@ -5,12 +5,15 @@ extension ChatAccess {
     /// Deletes a message: its author may, and who moderates the channel. A pin of it goes as well.
     ///
     /// Once more is harmless; a message that was only marked can still be removed for good.
-    /// - Parameter isHard: false marks it, and it can be brought back with `undo`; true removes it from the log.
+    /// - Parameters:
+    ///   - isHard: false marks it, and it can be brought back with `undo`; true removes it from the log.
+    ///   - isAction: whether it may be an event of an app's own types as well, as for any action.
     /// - Returns: whether there was something to delete.
     /// - Throws: `.notFound`, `.forbidden`, `.stale`.
     @discardableResult
     public func delete(
-        _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil
+        _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil,
+        asAction isAction: Bool = false
     ) async throws(ChatError) -> Bool {
         let key = MessageRecord.key(channel, timetoken, in: space)
         _ = try acting(named, in: channel, for: "message.deleted")
@@ -18,7 +21,8 @@ extension ChatAccess {
         if known?.isGone ?? false { return false }
         let scene: MessageScene
         do throws(ChatError) {
-            scene = try await self.scene(timetoken, in: channel, for: "message.deleted", by: named, nil)
+            scene = try await self.scene(
+                timetoken, in: channel, for: "message.deleted", by: named, nil, orTyped: isAction)
         } catch {
             // Gone since the record was read: by somebody who was quicker.
             guard error.code == .notFound, let now = try await directory.read(key).flatMap({ MessageRecord($0) }),

@@ -12,12 +12,15 @@ public enum MessageContent: Sendable {
 extension ChatAccess {
     /// Changes what a message says: its author may, and who moderates the channel.
     ///
-    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; `.gone` when it is deleted; `.stale`.
+    /// - Parameter isAction: whether it is attached as an action is: to events of an app's own types as well, and the same
+    ///   only once.
+    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; `.gone` when it is deleted; `.stale`; `.conflict` for an action
+    ///   that is there.
     public func edit(
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
-        ifMatch etag: String? = nil
+        ifMatch etag: String? = nil, asAction isAction: Bool = false
     ) async throws(ChatError) -> Message {
-        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named)
+        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let most = limits.dataBytes
         let decided = try await decide(scene.keys) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
@@ -27,7 +30,9 @@ extension ChatAccess {
             guard data.count <= most else {
                 throw ChatError(.tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted")
             }
-            record.edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
+            let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
+            guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
+            record.edit = edit
             let event = self.updated(scene, saying: content, in: channel)
             return Decision(record, changes: [record.change(in: self.space)], events: [event])
         }
@@ -37,12 +42,15 @@ extension ChatAccess {
     /// Takes an edit back, or a soft deletion: the message says again what it did before. For who did it, and who moderates
     /// the channel.
     ///
-    /// - Parameter deed: the timetoken of the edit or the deletion.
+    /// - Parameters:
+    ///   - deed: the timetoken of the edit or the deletion.
+    ///   - isAction: as of `edit`.
     /// - Throws: `.notFound` when nothing was done to the message then, or something was since.
     public func undo(
-        _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?
+        _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?,
+        asAction isAction: Bool = false
     ) async throws(ChatError) -> Message {
-        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named)
+        let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let root = try await directory.read(scene.key).flatMap { MessageRecord($0) }?.threadKey(in: space)
         let decided = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
@@ -105,6 +113,14 @@ extension ChatAccess {
             }
             print(&writer)
         }
+    }
+}
+
+extension MessageRecord.Edit {
+    /// Whether it says what another one did, by the same user.
+    fileprivate func repeats(_ other: Self?) -> Bool {
+        guard let other else { return false }
+        return data == other.data && by.map { ExactText($0) } == other.by.map { ExactText($0) }
     }
 }
 

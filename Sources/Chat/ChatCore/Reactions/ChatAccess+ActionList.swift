@@ -54,7 +54,7 @@ extension ChatAccess {
         return (sorted.prefix(limit).reversed(), hasMore || sorted.count > limit)
     }
 
-    /// What is attached to each of these messages, by their timetokens; oldest first, the first thousand of each.
+    /// What is attached to each of these messages, by their timetokens; oldest first, the newest thousand of each.
     public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
         var all: [Timetoken: [MessageActionRecord]] = [:]
         for message in try await messages(of: events) {
@@ -62,12 +62,18 @@ extension ChatAccess {
             var actions = Self.deeds(record, in: record.channel)
             if record.actions > 0 || !record.reactions.isEmpty {
                 let prefix = MessageActionRecord.prefix(record.channel, record.timetoken)
-                actions += try await self.actions(beginning: prefix, 1000, nil).items
+                var query = RecordQuery(.messageAction, in: space, limit: Self.shownMost)
+                query.idPrefix = prefix
+                query.sort = [(.field("action_timetoken"), false)]
+                actions += try await directory.list(query).items.compactMap { MessageActionRecord($0) }
             }
             if !actions.isEmpty { all[message.timetoken] = actions.sorted { $0.timetoken < $1.timetoken } }
         }
         return all
     }
+
+    /// Of one message, where it is shown with them.
+    private static let shownMost = 1000
 
     /// One action by its place; nil when there is none.
     public func action(

@@ -5,43 +5,48 @@ import JSON
 enum BuiltInAction: String { case reactions, edited, deleted, threadRootId }
 
 extension ChatAccess {
-    /// Attaches an action to a message. The types `reactions`, `edited` and `deleted` do what they say; `threadRootId`
-    /// names the channel that holds the replies.
+    /// Attaches an action to a message. The types `reactions` and `edited` do what they say, and so does `deleted` with the
+    /// value `deleted`; `threadRootId` names the channel that holds the replies.
     ///
+    /// - Parameter evenDeleted: whether a message that is marked as deleted takes more, further deletions too: where
+    ///   clients alone decide what a deletion means.
     /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has attached the same before, or who ever has
     ///   deleted it; `.gone` when the message is deleted; `.tooMany`.
     public func addAction(
-        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
+        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?,
+        evenDeleted: Bool = false
     ) async throws(ChatError) -> MessageActionRecord {
         try Self.check(type, "an action's type", 1...50)
         try Self.check(value, "an action's value", 1...4096)
-        _ = try Self.named(try actor(user))
+        let named = try Self.named(try actor(user))
         switch BuiltInAction(rawValue: type) {
         case .edited:
-            let message = try await edit(timetoken, in: channel, to: .text(JSONText(string: value)), by: user)
+            let message = try await edit(
+                timetoken, in: channel, to: .text(JSONText(string: value)), by: user, asAction: true)
             return Self.deed(type, value, on: message, message.record.edit.map { ($0.at, $0.by) })
-        case .deleted:
-            guard try await delete(timetoken, in: channel, isHard: false, by: user) else { throw Self.attachedBefore }
-            let message = try await messages(of: [try await sent(timetoken, in: channel)])[0]
-            return Self.deed(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
-        case .reactions, .threadRootId, nil:
+        case .deleted where value == BuiltInAction.deleted.rawValue:
+            let isNew = try await delete(timetoken, in: channel, isHard: false, by: user, asAction: true)
+            let message = try await messages(of: [try await sent(timetoken, in: channel, orTyped: true)])[0]
+            let deed = Self.deed(type, value, on: message, message.record.deletion.map { ($0.at, $0.by) })
+            if isNew { return deed }
+            guard evenDeleted, ExactText(deed.user) != ExactText(named) else { throw .attachedBefore }
+            return try await add(type, value, timetoken, channel, user, evenDeleted: true)
+        case .reactions, .deleted, .threadRootId, nil:
             if type == MessageActionRecord.reaction { try Self.check(value, "a reaction", 1...128) }
-            return try await add(type, value, timetoken, channel, user)
+            return try await add(type, value, timetoken, channel, user, evenDeleted: evenDeleted)
         }
     }
 
     private func add(
-        _ type: String, _ value: String, _ timetoken: Timetoken, _ channel: String, _ user: String?
+        _ type: String, _ value: String, _ timetoken: Timetoken, _ channel: String, _ user: String?, evenDeleted: Bool
     ) async throws(ChatError) -> MessageActionRecord {
         var action = MessageActionRecord(channel: channel, message: timetoken, type: type, value: value, user: "")
         let scene = try await scene(timetoken, in: channel, for: action.eventType(true), by: user, orTyped: true)
         action.user = try Self.named(scene.actor)
-        let (attached, isNew) = try await attach(action, scene)
-        guard isNew else { throw Self.attachedBefore }
+        let (attached, isNew) = try await attach(action, scene, evenDeleted: evenDeleted)
+        guard isNew else { throw .attachedBefore }
         return attached
     }
-
-    private static let attachedBefore = ChatError(.conflict, "the same action was attached to this message before")
 
     /// An edit or a deletion as an action of whoever did it.
     private static func deed(
@@ -67,7 +72,7 @@ extension ChatAccess {
         query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
         let found = try await directory.list(query).items.first.flatMap { MessageActionRecord($0) }
         guard let action = found else {
-            _ = try await undo(place, to: timetoken, in: channel, by: user)
+            _ = try await undo(place, to: timetoken, in: channel, by: user, asAction: true)
             return
         }
         _ = try await detach(
@@ -92,4 +97,8 @@ extension ChatAccess {
         return Page(
             items: page.items.compactMap { MessageActionRecord($0) }, hasMore: page.hasMore, cursor: page.cursor)
     }
+}
+
+extension ChatError {
+    static let attachedBefore = ChatError(.conflict, "the same action was attached to this message before")
 }

@@ -4,14 +4,15 @@ import JSON
 extension ChatAccess {
     /// Attaches something to a message, unless it is there.
     ///
+    /// - Parameter evenDeleted: whether to a message that is marked as deleted as well.
     /// - Returns: it, with its place, and whether it is new.
     func attach(
-        _ action: MessageActionRecord, _ scene: MessageScene
+        _ action: MessageActionRecord, _ scene: MessageScene, evenDeleted: Bool = false
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
         let key = action.key(in: space)
         let limits = limits
         return try await decide(scene.keys + [key]) { situation throws(ChatError) in
-            var record = try scene.present(situation)
+            var record = evenDeleted ? scene.record(situation) : try scene.present(situation)
             if let known = situation[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
             var action = action
             action.timetoken = situation.next

@@ -25,13 +25,18 @@ extension PubNubAPI {
         let (type, value) = try action(in: request.body)
         do throws(ChatError) {
             let chat = chat(keyset, for: request, in: channel)
-            let action = try await chat.addAction(type, value, to: message, in: channel, by: user)
+            let action = try await chat.addAction(type, value, to: message, in: channel, by: user, evenDeleted: true)
             return .structured { writer in
                 writer.key("data")
                 action.printOnWire(to: &writer)
             }
         } catch {
-            throw error.code == .conflict ? WireError(status: 409, text: "Action Already Added") : WireError(error)
+            switch error.code {
+            case .conflict: throw WireError(status: 409, text: "Action Already Added")
+            // A count that waiting does not change: some clients try again and again after a 429.
+            case .tooMany where error.retryAfter == nil: throw WireError(status: 400, text: error.message)
+            default: throw WireError(error)
+            }
         }
     }
 
