@@ -5,13 +5,20 @@ import ChatModel
 struct GroupChannels: Sendable {
     /// Read at once; most requests name fewer.
     private static let sliceLength = 16
+    /// So many full groups may be followed at once, as by the native API.
+    private static let fullGroups = 10
 
     /// As the request names them, those of presence too.
     let names: [String]
     private var channels: [ExactText: [String]] = [:]
 
-    /// - Throws: `.malformed` for a name no group has; `WireError` for groups that hold more together than one may alone.
-    init(_ names: [String], _ chat: ChatAccess) async throws {
+    /// - Parameter isWanted: which of their channels matter; others count for nothing.
+    /// - Throws: `.malformed` for a name no group has; `WireError` for groups that hold more together than is followed at
+    ///   once.
+    init(
+        _ names: [String], _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
+    ) async throws {
+        let most = chat.limits.groupChannels * Self.fullGroups
         self.names = names
         var plain = names.map(\.withoutPresence).withoutRepeats[...]
         guard plain.count <= chat.limits.streamChannels else { throw WireError.unreadable }
@@ -20,10 +27,11 @@ struct GroupChannels: Sendable {
             let slice = Array(plain.prefix(Self.sliceLength))
             plain = plain.dropFirst(slice.count)
             for (name, held) in zip(slice, try await chat.channels(ofGroups: slice)) {
-                channels[ExactText(name)] = held
-                count += held.count
+                let wanted = held.filter(isWanted)
+                channels[ExactText(name)] = wanted
+                count += wanted.count
             }
-            guard count <= chat.limits.groupChannels else { throw WireError.crowdedGroups(chat.limits.groupChannels) }
+            guard count <= most else { throw WireError.crowdedGroups(most) }
         }
     }
 

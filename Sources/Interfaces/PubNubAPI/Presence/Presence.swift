@@ -19,8 +19,11 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .anybody(key: 3), to: &router, getWhereNow)
     }
 
-    func place(_ request: WireRequest, _ chat: ChatAccess) async throws -> PresencePlace {
-        let groups = try await GroupChannels(request.list("channel-group"), chat)
+    /// - Parameter isWanted: which channels of the groups matter.
+    func place(
+        _ request: WireRequest, _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
+    ) async throws -> PresencePlace {
+        let groups = try await GroupChannels(request.list("channel-group"), chat, where: isWanted)
         return try PresencePlace(try request.names(5), groups, chat.limits)
     }
 
@@ -39,7 +42,11 @@ extension PubNubAPI {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
         let user = try request.demandUser()
-        try await chat.disappear(user, fromAll: try await place(request, chat).channels)
+        // However much the groups have grown since, who is there may go.
+        let place = try await place(request, chat) { channel in
+            service.presence.isPresent(user, ChannelID(channel, in: keyset.space))
+        }
+        try await chat.disappear(user, fromAll: place.channels)
         return .presence { $0.member("action", "leave") }
     }
 
