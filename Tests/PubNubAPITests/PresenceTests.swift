@@ -115,6 +115,12 @@ import Testing
             #expect(told.items[0]["d"]?["action"]?.string == "state-change")
             #expect(told.items[0]["d"]?["data"]?["name"]?.string == "Alex")
             #expect(told.items[0]["u"]?["pn_state_name"]?.string == "Alex")
+            let same = "?state=%7B%22name%22%3A%22Alex%22%7D&uuid=ana"
+            try await gateway.get(Self.base + "/channel/room/uuid/ana/data" + same)
+            let again = try await poller.batch("room-pnpres", told.cursor)
+            #expect(again.items.map { $0["d"]?["action"]?.string } == ["state-change"])
+            #expect(again.items[0]["d"]?["data"]?["name"]?.string == "Alex")
+            #expect(again.items[0]["d"]?["occupancy"]?.integer == 1)
             let shown = try await gateway.get(Self.base + "/channel/room/uuid/ana").text
             #expect(
                 shown
@@ -129,6 +135,31 @@ import Testing
                         == #"{"status":400,"error":1,"message":"No state specified.","service":"Presence"}"#)
             }
             #expect(try await gateway.get(Self.base + "/channel/room/heartbeat").status == 400)
+        }
+    }
+
+    @Test("begins with the state that came along")
+    func stateOnJoining() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room-pnpres", "0").cursor
+            try await heartbeat("ana", "room", gateway, "&state=%7B%22room%22%3A%7B%22mood%22%3A%22ok%22%7D%7D")
+            let joined = try await poller.batch("room-pnpres", start).items.first
+            #expect(joined?["d"]?["action"]?.string == "join")
+            #expect(joined?["d"]?["data"]?["mood"]?.string == "ok")
+        }
+    }
+
+    @Test("is counted everywhere, also where nobody is listed any more")
+    func everywhere() async throws {
+        try await PubNubHarness.run { gateway in
+            for slice in 0..<3 {
+                let names = (0..<400).map { "c\(slice).\($0)" }
+                try await gateway.chat.appear("ana", onAll: names, for: .seconds(60))
+            }
+            let all = try await gateway.get(Self.base + "?disable_uuids=1")["payload"]
+            #expect(all?["channels"]?.count == 1000)
+            #expect(all?["total_channels"]?.integer == 1200 && all?["total_occupancy"]?.integer == 1200)
         }
     }
 

@@ -34,6 +34,7 @@ extension ChatAccess {
                 changes = try await board.renew(seats, for: duration)
             }
             for (seat, state) in shown where seats.contains(seat) {
+                changes.showing(state, of: seat)
                 changes += try await board.setState(state, of: seat)
             }
             return changes
@@ -51,10 +52,10 @@ extension ChatAccess {
     }
 
     /// Channels where anybody is, as far as the caller may know of them, and how many are there.
-    public func occupied(limit: Int) async throws(ChatError) -> [(channel: String, count: Int)] {
+    public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.demand(.read)
         var occupied: [(channel: String, count: Int)] = []
-        let venues = try await tracker.board.venues(of: .occupant, in: space, limit: limit) { [caller] in
+        let venues = try await tracker.board.venues(of: .occupant, in: space, limit: .max) { [caller] in
             caller.reaches(channel: $0.name)
         }
         for (channel, count) in venues {
@@ -71,4 +72,13 @@ extension ChatAccess {
     }
 
     private static func bounded(_ duration: Duration) -> Duration { min(max(duration, .seconds(2)), .seconds(86_400)) }
+}
+
+extension [PresenceChange] {
+    /// Who comes with a state is told of with it.
+    fileprivate mutating func showing(_ state: JSONText?, of seat: Seat) {
+        for index in indices where self[index].happening == .joined && self[index].seat == seat {
+            self[index].state = state
+        }
+    }
 }

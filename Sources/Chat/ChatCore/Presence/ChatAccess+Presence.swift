@@ -38,13 +38,20 @@ extension ChatAccess {
     }
 
     /// What the user shows on the channel, in place of what was there; an empty object is nothing.
+    /// - Parameter tellsAgain: whether it is told also when it is what the user shows already.
     /// - Throws: `.notFound`, slug `not_present`, for who is not there.
-    public func show(_ state: JSONText, as user: String, on name: String) async throws(ChatError) {
+    public func show(
+        _ state: JSONText, as user: String, on name: String, tellsAgain: Bool = false
+    ) async throws(ChatError) {
         try demandOwn(user, on: name, for: "presence.state_changed")
         try check(state)
         let seat = seat(.occupant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in
-            try await board.setState(Self.shown(state), of: seat)
+            let shown = Self.shown(state)
+            let changes = try await board.setState(shown, of: seat)
+            guard tellsAgain, changes.isEmpty else { return changes }
+            let count = try await board.counts(of: [seat.venue])[0]
+            return [PresenceChange(seat, .stateChanged, occupancy: count, state: shown)]
         }
     }
 

@@ -21,18 +21,21 @@ extension PubNubAPI {
         return try await rooms(of: place.channels, wanted, chat)
     }
 
-    /// `GET /v2/presence/sub-key/{s}`: all channels where anybody is.
+    /// `GET /v2/presence/sub-key/{s}`: all channels where anybody is, the first of them with their users.
     func getEverywhere(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
-        let channels = try await chat.occupied(limit: Self.roomsMost).map(\.channel)
-        return try await rooms(of: channels, try HereNowRequest(request), chat)
+        let occupied = try await chat.occupied()
+        return try await rooms(
+            of: occupied.prefix(Self.roomsMost).map(\.channel), beside: occupied.dropFirst(Self.roomsMost).map(\.count),
+            try HereNowRequest(request), chat)
     }
 
     private static let roomsMost = 1000
 
+    /// - Parameter others: how many are in each of the channels that count and are not listed.
     private func rooms(
-        of channels: [String], _ wanted: HereNowRequest, _ chat: ChatAccess
+        of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
         var rooms: [HereNowRoom] = []
         for channel in channels {
@@ -51,8 +54,8 @@ extension PubNubAPI {
                 writer.endObject()
             }
             writer.endObject()
-            writer.member("total_channels", rooms.count)
-            writer.member("total_occupancy", rooms.reduce(0) { $0 + $1.count })
+            writer.member("total_channels", rooms.count + others.count)
+            writer.member("total_occupancy", rooms.reduce(0) { $0 + $1.count } + others.reduce(0, +))
             writer.endObject()
             if let next = wanted.next(after: rooms) { writer.member("next_offset", next) }
         }

@@ -74,7 +74,7 @@ extension PubNubAPI {
         else { throw WireError.noState }
         for channel in try await place(request, chat).channels {
             do throws(ChatError) {
-                try await chat.show(state.text, as: user, on: channel)
+                try await chat.show(state.text, as: user, on: channel, tellsAgain: true)
             } catch {
                 // Who is not there shows nothing; clients say it again when they come.
                 guard error.slug == "not_present" else { throw error }
