@@ -99,6 +99,9 @@ import Testing
                 try await gateway.publish("a", String(long.dropFirst().dropLast()) + " ").text.contains("Invalid JSON"))
             let posted = try await gateway.call("POST", "/publish/pub-demo/sub-demo/0/a/0", long)
             #expect(posted.shape == #"[0,"Message Too Large","<tt>"]"#)
+            let huge = String(repeating: "1", count: limits.emitBodyBytes + 1)
+            let unread = try await gateway.call("POST", "/publish/pub-demo/sub-demo/0/a/0", huge)
+            #expect(unread.status == 400 && unread.shape == #"[0,"Message Too Large","<tt>"]"#)
             let fitting = "\"" + String(repeating: "x", count: 62) + "\""
             #expect(try await gateway.publish("a", fitting).status == 200)
         }
@@ -172,6 +175,7 @@ import Testing
             #expect(preflight.header("Access-Control-Allow-Origin") == "*")
             #expect(preflight.header("Access-Control-Allow-Methods")?.contains("DELETE") == true)
             #expect(preflight.header("Access-Control-Allow-Headers")?.contains("Content-Encoding") == true)
+            #expect(preflight.header("Access-Control-Allow-Headers")?.hasSuffix(", *") == true)
             let time = try await gateway.call("GET", "/time/0", headers: [("Origin", "https://page.example")])
             #expect(time.header("Access-Control-Allow-Origin") == "*")
         }

@@ -25,6 +25,30 @@ import Testing
         }
     }
 
+    @Test("is told a moment before all that will come where nothing has come yet")
+    func emptyLog() async throws {
+        try await PubNubHarness.run { gateway in
+            let start = try await gateway.get("/v2/subscribe/sub-demo/room/0?tt=0")["t"]?["t"]?.string ?? ""
+            #expect(start.hasPrefix("173"))
+            let poller = try WirePoller(gateway)
+            try await gateway.publish("room", "1")
+            #expect(try await poller.batch("room", start).payloads == ["1"])
+        }
+    }
+
+    @Test("is filtered by members beside a number beyond every double")
+    func hugeNumbers() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("a", "0").cursor
+            try await gateway.publish("a", #"{"text":"x","n":1e400}"#, "&meta=%7B%22n%22%3A1e400%2C%22a%22%3A1%7D")
+            for filter in ["data.text == 'x'", "a == 1", "data.n > 1000"] {
+                let batch = try await poller.batch("a", start, "&filter-expr=" + PubNubHarness.escaped(filter))
+                #expect(batch.text.contains(#""d":{"text":"x","n":1e400}"#))
+            }
+        }
+    }
+
     @Test("gets every member of an item, the payload as it was sent")
     func envelope() async throws {
         try await PubNubHarness.run { gateway in

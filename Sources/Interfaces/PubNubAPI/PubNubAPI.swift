@@ -87,7 +87,7 @@ public struct PubNubAPI: Sendable {
         for rule: AccessRule? = nil, to router: inout Router,
         _ action: @escaping @Sendable (WireRequest) async throws -> Response
     ) {
-        router.add(method, pattern, body: body, manners: Self.manners(family)) { request in
+        router.add(method, pattern, body: body, manners: manners(family)) { request in
             do {
                 var request = try WireRequest(request)
                 request.token = try await admit(request, rule)
@@ -105,18 +105,23 @@ public struct PubNubAPI: Sendable {
         max(service.clock.now, try await service.engine.log.watermark(of: .gateway))
     }
 
-    private static func manners(_ family: ErrorFamily) -> RouteManners {
+    private func manners(_ family: ErrorFamily) -> RouteManners {
         var manners = RouteManners(
             cors: CORSPolicy(
                 origins: .any,
-                allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization"],
+                // By name for browsers that know no star, and for the one field that a star does not stand for.
+                allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization", "*"],
                 exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
             decodesPath: false,
-            // In one form for all, but that no subscriber is told 503.
-            refusal: { problem in
-                let error = WireError(problem)
-                if case .subscribe = family { return error.response(in: family, at: .zero) }
-                return error.response(in: .generic("Balancer"), at: .zero)
+            // In one form for all, but that no subscriber is told 503, and that a message is too large wherever its size
+            // was noticed.
+            refusal: { [clock = service.clock] problem in
+                switch family {
+                case .subscribe: WireError(problem).response(in: family, at: .zero)
+                case .publish where problem.status == 413:
+                    WireError.messageTooLarge.response(in: family, at: clock.now)
+                default: WireError(problem).response(in: .generic("Balancer"), at: .zero)
+                }
             })
         // One SDK posts plain JSON and may call it compressed.
         manners.trustsContentEncoding = false

@@ -13,7 +13,10 @@ extension PubNubAPI {
         let wanted = try await SubscribeRequest(request, keyset, chat, polls)
         guard wanted.cursor > .zero else {
             // Read first: who follows its own presence gets its coming with the first poll.
-            let position = try await chat.watermark()
+            let watermark = try await chat.watermark()
+            // Of a log without events it is zero, which would ask for another handshake, and that without end. All that is
+            // ever in it comes later than this.
+            let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
             if let user = wanted.user {
                 try await chat.appear(
                     user, onAll: wanted.place.channels, for: wanted.lasting, showing: wanted.states)
