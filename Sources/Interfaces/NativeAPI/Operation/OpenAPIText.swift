@@ -358,8 +358,8 @@ enum OpenAPIText {
               tags: [messages]
               summary: Attach something to a message
               description: |
-                Becomes `action.added`. The types `reactions`, `edited`, `deleted` and `threadRootId` do what they say instead, as
-                clients expect that know messages by their actions.
+                Becomes `action.added`. The types `reactions`, `edited`, `threadRootId`, and `deleted` with the value `deleted`, do
+                what they say instead, as clients expect that know messages by their actions.
               requestBody:
                 required: true
                 content: {application/json: {schema: {$ref: '#/components/schemas/NewAction'}}}
