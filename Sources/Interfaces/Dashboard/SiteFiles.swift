@@ -3813,7 +3813,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("style.css", tag: "5624a73785465ca5", text: #"""
+        SiteFile("style.css", tag: "ff013a30ced1bcff", text: #"""
             /* Colours have at least 4.5:1 against the surface they stand on, in both schemes. */
             :root {
               color-scheme: light dark;
@@ -3926,6 +3926,8 @@ extension SiteFile {
             /* Words stay whole, and a table that is too wide is scrolled; only what is longer than its cell may be is broken. */
             td { overflow-wrap: break-word; min-width: 6.5rem; max-width: 20rem; }
             td.number { min-width: 0; }
+            /* Ids are no words: where there is room for the whole table but for them, they give way. */
+            @media (min-width: 50rem) { td code, td .id { overflow-wrap: anywhere; } }
             td time { white-space: nowrap; }
             dl.facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: 0; }
             dl.facts dt { color: var(--quiet); } dl.facts dd { margin: 0; overflow-wrap: anywhere; }
