@@ -126,11 +126,12 @@ import Testing
             _ = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)
             _ = await api.call(.post, "/v1/keys", #"{"scopes":["emit"]}"#)
             for _ in 0..<9 { #expect(await api.call(.post, "/v1/tokens", #"{"user":"ana"}"#).status == 201) }
+            for _ in 0..<9 { #expect(await api.call(.get, "/v1/keys", key: "parley_guessed").status == 401) }
             #expect(api.service.audit.isDue)
             try await api.service.audit.sweep(api.app.space)
             #expect(!api.service.audit.isDue)
             #expect(
-                Self.actions(await Self.entries(api)) == ["token.create", "token.create", "key.create", "key.create"])
+                Self.actions(await Self.entries(api)) == ["sign_in", "sign_in", "key.create", "key.create"])
         }
     }
 

@@ -234,7 +234,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
-            "entries of one app's audit log; past it the oldest go, those of tokens and sessions first"
+            "entries of one app's audit log; past it the oldest go, refusals and those of tokens first"
         ).reloadable,
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",

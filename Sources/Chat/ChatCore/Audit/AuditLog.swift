@@ -86,9 +86,12 @@ extension AuditLog {
             items: page.items.compactMap { AuditEntry($0) }, hasMore: page.hasMore, cursor: page.cursor)
     }
 
-    /// What programs do as they work. Of what is too much they go first, or who may make tokens could push out of the log
-    /// what else was done.
-    private static let frequent = ["session.create", "token.create", "token.grant", "token.revoke"]
+    /// What programs do as they work, and what was refused. Of what is too much it goes first, or who guesses keys, or may
+    /// make tokens, could push out of the log what else was done.
+    private static let frequent = RecordFilter.or(
+        ["session.create", "token.create", "token.grant", "token.revoke"].map {
+            .compare(field: "action", .equal, .string($0))
+        } + [.compare(field: "result", .equal, .string("refused"))])
 
     /// Whether the log may have grown by a tenth of what it holds since it was swept.
     var isDue: Bool { unswept.load(ordering: .relaxed) > limits.auditEntries / 10 }
@@ -98,8 +101,7 @@ extension AuditLog {
         unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
         try await remove(.max, in: space, olderThan: edge)
-        let frequent = RecordFilter.or(Self.frequent.map { .compare(field: "action", .equal, .string($0)) })
-        for filter in [frequent, nil] {
+        for filter in [Self.frequent, nil] {
             var query = RecordQuery(.audit, in: space, limit: 1)
             query.wantsTotal = true
             let surplus = (try await directory.list(query).total ?? 0) - limits.auditEntries
