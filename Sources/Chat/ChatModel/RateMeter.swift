@@ -81,6 +81,19 @@ public final class RateMeters: Sendable {
         events = Self.meter(policies.events, former?.events)
     }
 
+    private init(name: String, events: RateMeter?, next: RateMeters?) {
+        self.name = name
+        self.next = next
+        self.events = events
+        requests = nil
+    }
+
+    /// The same buckets without those of requests; nil when that leaves none.
+    public var ofEvents: RateMeters? {
+        let rest = next?.ofEvents
+        return events == nil && rest == nil ? nil : RateMeters(name: name, events: events, next: rest)
+    }
+
     private static func meter(_ policy: RatePolicy?, _ former: RateMeter?) -> RateMeter? {
         guard let policy else { return nil }
         return former?.policy == policy ? former : RateMeter(policy)

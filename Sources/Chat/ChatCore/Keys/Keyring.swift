@@ -49,11 +49,14 @@ public final class Keyring: Sendable {
             }
         }
 
-        /// Brings the meters of a key in line with its policies and its app's.
+        /// Brings the meters of a key in line with its policies and its app's. An operator's requests do not count as the
+        /// app's: whoever floods an app must not keep out the one who can stop it.
         mutating func meter(_ key: APIKey) {
+            let app = apps[key.space]
+            let isOperator = app?.isFirst == true && key.scopes.contains(.admin)
             meters[key.recordKey] = RateMeters(
-                key.rates.completed(by: keyDefaults), name: "key", next: apps[key.space]?.meters,
-                former: meters[key.recordKey])
+                key.rates.completed(by: keyDefaults), name: "key",
+                next: isOperator ? app?.meters?.ofEvents : app?.meters, former: meters[key.recordKey])
         }
 
         /// Puts a key, or takes it away. Returns what was there.
