@@ -104,6 +104,35 @@ import Testing
         }
     }
 
+    @Test("is opened again by a replay, and by a test that the receiver passes, as by a retry")
+    func repaired() async throws {
+        let status = Lock(500)
+        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        try await House.with { house in
+            let id = try await house.webhook(receiver).webhook.id
+            func condition() async throws -> CircuitBreaker.Condition {
+                try await house.registry.webhook(id, by: House.owner).circuit.condition
+            }
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
+            await house.recorded(CircuitBreaker.failuresTolerated)
+            try await until { try await condition() == .open }
+            _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
+            #expect(try await condition() == .open, "the receiver is still sick")
+
+            status.withLock { $0 = 200 }
+            let scope = DeliveryScope(webhook: id, only: .failed)
+            _ = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
+            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+
+            status.withLock { $0 = 500 }
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
+            try await until { try await condition() == .open }
+            status.withLock { $0 = 200 }
+            _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
+            #expect(try await condition() == .closed)
+        }
+    }
+
     @Test("is hurt by nobody: what hangs keeps its own attempts and no others")
     func hanging() async throws {
         let gate = Gate()

@@ -110,6 +110,8 @@ public struct Deliveries: Sendable {
         // A table without a second attempt: a test is not repeated.
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
         let decision = state.record(DeliveryState.Happening(answered.result, now: start), draw: 0)
+        // It is well: what waits for it need not wait for a probe.
+        if decision.errorClass == nil { await registry.circuits.reset(webhook.endpoint) }
         return DeliveryAttempt(
             answered.result, at: start, error: decision.errorClass, isManual: true,
             details: DeliveryAttempt.details(answered, decision.errorClass))

@@ -83,6 +83,11 @@ final class JobRunner: Sendable {
 
     private func perform(_ part: JobSelection.Part, of job: DeliveryJob) async throws(ChatError) -> Int {
         let queue = registry.queue
+        // As with a retry by hand: who asks has reason to think that the receiver is well again. Once, or one that is still
+        // sick would be asked with every page.
+        if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
+            await registry.circuits.reset(EndpointID(webhook, in: job.space))
+        }
         if !part.items.isEmpty { return try await queue.enqueue(part.items) }
         guard !part.ids.isEmpty else { return 0 }
         return switch job.kind {
