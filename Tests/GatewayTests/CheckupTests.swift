@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import JSON
 import SQLiteEngine
+import Signing
 import TestHouse
 import Testing
 
@@ -44,6 +45,32 @@ import Testing
         findings(clock: clock).first { $0.check == check }
     }
 
+    @Test("says that the key is missing which stored secrets were sealed with")
+    func missingKey() async throws {
+        try await withData {
+            let engine = try await SQLiteEngine(
+                SQLiteEngineSettings(path: database, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
+            let vault = try Vault(keys: Self.key)
+            let secret = vault.seal("s3cret", context: "app/a")
+            let body = JSONText { writer in
+                writer.beginObject()
+                writer.member("secret_key", secret)
+                writer.endObject()
+            }
+            let app = RecordKey(.app, "a", in: SpaceID("a"))
+            _ = try await engine.directory.write([RecordChange(app, body: body)])
+            await engine.close()
+            let missing = try #require(finding("secrets"))
+            #expect(missing.status == .failure && missing.text.contains("is not among the keys"))
+            let found = findings { $0.secretsKey = Self.key }.first { $0.check == "secrets" }
+            #expect(found?.status == .ok)
+            let broken = findings { $0.secretsKeyFile = "/nonexistent" }.first { $0.check == "secrets" }
+            #expect(broken?.status == .failure)
+        }
+    }
+
+    private static let key = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+
     @Test("finds nothing to do where all is well")
     func well() async throws {
         try await withData {
@@ -55,7 +82,7 @@ import Testing
             #expect(
                 Set(findings.map(\.check)).isSuperset(of: [
                     "version", "libraries", "descriptors", "data", "room", "filesystem", "schema", "integrity", "clock",
-                    "deliveries", "webhooks", "dead_letters",
+                    "secrets", "deliveries", "webhooks", "dead_letters",
                 ]))
         }
     }

@@ -85,6 +85,14 @@ public struct Vault: Sendable {
         text.hasPrefix(keys.first.map { "\(Self.sealedPrefix)\($0.id):" } ?? Self.plainPrefix)
     }
 
+    /// Whether a text sealed with the key of that id can be opened.
+    public func knows(key id: String) -> Bool { keys.contains { $0.id == id } }
+
+    /// The id of the key that the first sealed text in a longer one was sealed with; nil where there is none.
+    public static func keyID(in text: String) -> String? {
+        text.firstRange(of: sealedPrefix).map { String(text[$0.upperBound...].prefix { $0 != ":" }) }
+    }
+
     /// Whether a text is of one of the forms this writes, and not a clear text from before there was a vault.
     public static func isStoredForm(_ text: String) -> Bool {
         text.hasPrefix(sealedPrefix) || text.hasPrefix(plainPrefix)

@@ -1,4 +1,5 @@
 public import ChatModel
+import Signing
 
 /// A look at everything a gateway needs on its machine, without a gateway.
 public struct Checkup: Sendable {
@@ -21,7 +22,14 @@ public struct Checkup: Sendable {
         findings += CertificateCheck(configuration: configuration, clock: clock).findings
         findings += data.findings
         guard data.hasDatabase else { return findings }
-        return findings + StoreCheck(path: data.database, clock: clock, isThorough: isThorough).findings
+        let vault: Vault
+        do {
+            vault = try configuration.vault()
+        } catch {
+            return findings + [Finding("secrets", .failure, error.description)]
+        }
+        return findings
+            + StoreCheck(path: data.database, vault: vault, clock: clock, isThorough: isThorough).findings
     }
 
     /// Whether a gateway has the data directory, in whatever process; nil where there is nothing to have.

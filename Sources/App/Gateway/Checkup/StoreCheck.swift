@@ -1,9 +1,12 @@
 import ChatModel
+import Signing
 import SQLiteEngine
 
 /// The database: whether it is whole, of a version this program knows, and what waits in it.
 struct StoreCheck {
     let path: String
+    /// What is to open stored secrets.
+    let vault: Vault
     let clock: WallClock
     let isThorough: Bool
 
@@ -27,6 +30,7 @@ struct StoreCheck {
             // Older tables have not everything that is asked below.
             guard version == StoreFile.knownVersion else { return findings }
             findings.append(numbering(try file.lastReserved()))
+            findings.append(secrets(try file.bodies(of: .app)))
             return findings + queue(try file.queue())
         } catch {
             return [
@@ -59,6 +63,18 @@ struct StoreCheck {
             "clock", .warning,
             "events are numbered \(seconds) s ahead of the clock, which must have stood later before",
             advice: "set the clock (timedatectl); order is kept, but events have times of the future until then")
+    }
+
+    /// - Parameter apps: each has a secret, and a start brings all secrets under the first key.
+    private func secrets(_ apps: [String]) -> Finding {
+        let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
+        guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {
+            return Finding("secrets", .ok, keys.isEmpty ? "stored as they are" : "sealed, and the key is there")
+        }
+        return Finding(
+            "secrets", .failure,
+            "sealed with the key \(missing), which is not among the keys: the gateway does not start",
+            advice: "give secrets_key or secrets_key_file as it was; a key that is replaced stays behind the new one")
     }
 
     private func queue(_ queue: StoreQueue) -> [Finding] {

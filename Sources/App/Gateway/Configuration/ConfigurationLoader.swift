@@ -40,7 +40,11 @@ public enum ConfigurationLoader {
         _ text: String, named name: String, into loaded: inout LoadedConfiguration
     ) throws(SettingError) {
         let root: Node?
-        do { root = try Yams.compose(yaml: text) } catch { throw SettingError("\(name): \(error)") }
+        do { root = try Yams.compose(yaml: text) } catch {
+            // On one line, as everything in the log.
+            let lines = "\(error)".split(whereSeparator: \.isNewline).map { $0.trimmingSpaces() }
+            throw SettingError("\(name): \(lines.joined(separator: " "))")
+        }
         guard let root else { return }
         for (path, value) in try flatten(root, path: "", file: name) {
             guard let setting = Settings.named(path) else { throw unknown(path, name) }
