@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -117,8 +116,6 @@ def delivery(gateway, receiver):
 
 @pytest.mark.parametrize("language", RECEIVERS)
 def test_it_tells_ours_from_others(language, delivery, tmp_path):
-    if language not in ("python", "standardwebhooks") and not shutil.which(language):
-        pytest.skip(f"{language} is not installed")
     command = RECEIVERS[language](tmp_path)
     secret, headers, body = delivery
 
