@@ -26,6 +26,7 @@ struct APIFixture: Sendable {
     /// Runs `body` with everything started, and stops it all.
     static func run(
         limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
+        publicURL: String = "https://gw.example",
         _ body: @escaping @Sendable (APIFixture) async throws -> Void
     ) async throws {
         let time = ManualTime()
@@ -39,7 +40,7 @@ struct APIFixture: Sendable {
         let webhooks = WebhookService(service: service, client: client, logger: logger)
         let inbound = InboundService(service: service, logger: logger)
         let api = NativeAPI(
-            service: service, webhooks: webhooks, inbound: inbound, publicURL: "https://gw.example",
+            service: service, webhooks: webhooks, inbound: inbound, publicURL: publicURL,
             streams: LiveStreams(polls: HeldPolls(service: service, loop: loop)), clock: clock)
         var router = Router(problemBaseURL: "https://gw.example")
         api.addRoutes(to: &router)

@@ -30,7 +30,7 @@ import Testing
         let documented = Set(
             page.split(separator: "\n").compactMap { try? row.wholeMatch(in: $0) }.map { "\($0.1) \($0.2)" })
         try await APIFixture.run { api in
-            let lines = await api.call(.get, "/metrics", key: nil).text.split(separator: "\n")
+            let lines = await api.call(.get, "/metrics").text.split(separator: "\n")
             let families = Set(lines.filter { $0.hasPrefix("# TYPE ") }.map { String($0.dropFirst(7)) })
             #expect(families.count > 30)
             #expect(families.subtracting(documented).sorted() == [])
@@ -47,7 +47,7 @@ import Testing
             _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
             _ = await api.call(.post, "/v1/channels/a/events", #"{"type":"x","data":1}"#)
             api.time.advance(.seconds(90))
-            let text = await api.call(.get, "/metrics", key: nil).text
+            let text = await api.call(.get, "/metrics").text
             func value(_ name: String) -> Double {
                 let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
                 return line.flatMap { Double($0.dropFirst(name.count + 1)) } ?? -1

@@ -79,7 +79,7 @@ import Testing
             _ = await api.call(.post, "/v1/channels/b/events", "nonsense")
             _ = await api.call(.get, "/made/up", key: nil)
             _ = await api.call("BREW", "/made/up/too", key: nil)
-            let text = await api.call(.get, "/metrics", key: nil).text
+            let text = await api.call(.get, "/metrics").text
             let route = #"method="POST",route="/v1/channels/{channel}/events""#
             #expect(text.contains("parley_http_requests_total{\(route),status=\"2xx\"} 1\n"))
             #expect(text.contains("parley_http_requests_total{\(route),status=\"4xx\"} 1\n"))
@@ -95,7 +95,7 @@ import Testing
     @Test("/metrics has well-formed lines only, each family once")
     func format() async throws {
         try await APIFixture.run { api in
-            let lines = await api.call(.get, "/metrics", key: nil).text.split(separator: "\n")
+            let lines = await api.call(.get, "/metrics").text.split(separator: "\n")
             let families = lines.filter { $0.hasPrefix("# TYPE ") }
             #expect(Set(families).count == families.count)
             let sample = /[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+/
@@ -119,6 +119,15 @@ import Testing
             #expect(await status(manager) == 403)
             #expect(await status(foreign) == 403)
             #expect(await status(api.adminKey) == 200)
+            // A proxy on this machine need not say that it is one.
+            #expect(await api.call(.get, "/metrics", key: nil).status == 401)
+        }
+    }
+
+    @Test("/metrics is open to this machine where nothing tells of a proxy", arguments: ["", "http://127.0.0.1:8080"])
+    func metricsHere(_ publicURL: String) async throws {
+        try await APIFixture.run(publicURL: publicURL) { api in
+            #expect(await api.call(.get, "/metrics", key: nil).status == 200)
             let proxied = await api.call(.get, "/metrics", key: nil, headers: [("X-Forwarded-For", "192.0.2.7")])
             #expect(proxied.status == 401)
         }
