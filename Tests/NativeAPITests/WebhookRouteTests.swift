@@ -211,6 +211,16 @@ extension WebhookRouteTests {
             #expect(again["events"]?[0]?["duplicate"]?.boolean == true)
             #expect(again["events"]?[0]?["id"]?.string == id)
             #expect(await api.history("repos.parley").count == 1)
+            let origin = await api.call(.get, "/v1/events/\(id)/explain")["origin"]
+            #expect(origin?["kind"]?.string == "source" && origin?["source"]?.string == "github-main")
+            let logged = await api.call(.get, "/v1/sources/github-main/requests")["data"]?.elements ?? []
+            #expect(logged.last?["id"]?.string == origin?["request"]?.string)
+            // Nobody else can say so: ids of requests have no slash.
+            let header = [(name: "X-Request-Id", value: "in/github-main/req_1")]
+            let other = await api.call(
+                .post, "/v1/channels/a/events", #"{"type":"x","data":1}"#, headers: header)
+            let named = try #require(other["id"]?.string)
+            #expect(await api.call(.get, "/v1/events/\(named)/explain")["origin"]?.isNull == true)
         }
     }
 

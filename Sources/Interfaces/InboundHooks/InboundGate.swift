@@ -50,7 +50,12 @@ public final class InboundGate: Sendable {
             throw refusal
         }
         // Only now: who cannot sign must not use up what the app may take in.
-        try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
+        do throws(ChatError) {
+            try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
+        } catch {
+            finish(request, receiver.source) { $0.note(error) }
+            throw error
+        }
         return try await take(post, receiver.source, request)
     }
 
@@ -148,7 +153,10 @@ extension InboundGate {
             if let answer = Greeting(source.settings).answerVerified(post) {
                 receipt = InboundReceipt(handshake: answer)
             } else {
-                receipt = try await emit(try emissions(of: post, source, request.identity ?? .none), source.caller)
+                var emissions = try emissions(of: post, source, request.identity ?? .none)
+                let cause = InboundOrigin(source: source.id, request: request.id).cause
+                for index in emissions.indices { emissions[index].cause = cause }
+                receipt = try await emit(emissions, source.caller)
             }
             finish(request, source) { $0.note(receipt) }
             return receipt

@@ -138,6 +138,7 @@ extension ChatAccess {
         draft.originDevice = device
         draft.trace = TraceContext.current
         draft.deduplicationKey = emission.deduplicationKey
+        draft.cause = emission.cause
         return draft
     }
 

@@ -22,6 +22,8 @@ public struct Emission: Sendable {
     public var audience: Audience
     /// A repeat within the window on the same channel gives back the first event.
     public var deduplicationKey: String?
+    /// What caused it, where that is to be known for as long as the event is.
+    public var cause: String?
     /// Set by the interface for its own calls (messages, signals); senders never choose a built-in type.
     public var allowsBuiltInType: Bool
 

@@ -4573,7 +4573,7 @@ enum OpenAPIText {
                   description: The declared schema that accepted the event.
                   required: [type, version]
                   properties: {type: {type: string}, version: {type: integer}}
-                cause: {type: string, description: Shared by all events of one call.}
+                cause: {type: string, description: 'Shared by all events of one call; of a post to a source, `in/<source>/<request>`.'}
                 ephemeral: {type: boolean, description: True when it never enters history; absent otherwise.}
 
             EventPage:
@@ -5050,10 +5050,18 @@ enum OpenAPIText {
 
             Explanation:
               type: object
-              required: [event, type, schema, validation, would_reach, deliveries, webhooks]
+              required: [event, type, schema, origin, validation, would_reach, deliveries, webhooks]
               properties:
                 event: {$ref: '#/components/schemas/EventID'}
                 type: {type: string}
+                origin:
+                  type: [object, 'null']
+                  description: The post to a source it came in by; null when it came otherwise.
+                  required: [kind, source, request]
+                  properties:
+                    kind: {type: string, enum: [source]}
+                    source: {type: string}
+                    request: {type: string, description: 'Of the source''s log, which keeps the latest posts only.'}
                 schema:
                   type: [object, 'null']
                   description: The declared schema that accepted it; null when none did.

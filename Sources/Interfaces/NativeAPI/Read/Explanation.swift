@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import InboundHooks
 import JSON
 import Webhooks
 
@@ -26,6 +27,16 @@ extension NativeAPI {
             writer.endObject()
         } else {
             writer.nullMember("schema")
+        }
+        writer.key("origin")
+        if let origin = event.draft.cause.flatMap({ InboundOrigin(cause: $0) }) {
+            writer.beginObject()
+            writer.member("kind", "source")
+            writer.member("source", origin.source)
+            writer.member("request", origin.request)
+            writer.endObject()
+        } else {
+            writer.null()
         }
         writer.member("validation", validation)
         reach.print(to: &writer)
