@@ -56,6 +56,7 @@ check: lint dependencies
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build $(STRICT) --filter HTTPServerTests
 	$(SWIFT) test --skip-build $(STRICT) --skip HTTPServerTests
+	@$(MAKE) --no-print-directory packaging
 	@$(MAKE) --no-print-directory clients
 
 ## What packages are made from: manual, image, chart, dashboard, alerts.
