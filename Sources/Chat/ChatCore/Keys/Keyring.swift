@@ -28,25 +28,28 @@ public final class Keyring: Sendable {
             appDefaults = RatePolicies(
                 requests: RatePolicy(default: limits.appRequestsPerSecond, in: .seconds(1)),
                 events: RatePolicy(default: limits.appEventsPerDay, in: .seconds(24 * 3600)))
-            for (space, app) in apps { put(app, for: space) }
+            apps = apps.mapValues { metered($0, former: $0) }
             for key in keys.values { meter(key) }
         }
 
         mutating func put(_ app: AppRecord?, for space: SpaceID) {
-            var app = app
             let former = apps[space]
             if let former, bySubscribeKey[ExactText(former.subscribeKey)] == space {
                 bySubscribeKey[ExactText(former.subscribeKey)] = nil
             }
-            if let rates = app?.rates {
-                app?.meters = RateMeters(
-                    rates.completed(by: appDefaults), name: "app", former: former?.meters)
-            }
+            let app = app.map { metered($0, former: former) }
             apps[space] = app
             if let app { bySubscribeKey[ExactText(app.subscribeKey)] = space }
             if app?.meters != nil || former?.meters != nil {
                 for key in keys.values where key.space == space { meter(key) }
             }
+        }
+
+        /// The app with the meters of its policies; where one stays as it was, so does its bucket.
+        private func metered(_ app: AppRecord, former: AppRecord?) -> AppRecord {
+            var app = app
+            app.meters = RateMeters(app.rates.completed(by: appDefaults), name: "app", former: former?.meters)
+            return app
         }
 
         /// Brings the meters of a key in line with its policies and its app's. An operator's requests do not count as the
