@@ -14,8 +14,7 @@ extension PubNubAPI {
     }
 
     private func postGrant(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
-        try demandSignature(request, keyset)
+        let keyset = try signedKeyset(of: request)
         guard let payload = WirePayload(request.body, depth: limits.jsonDepth) else { throw WireError.notJSON }
         let grant = try Grant(payload)
         let token = AccessToken.text(
@@ -25,8 +24,7 @@ extension PubNubAPI {
     }
 
     private func deleteGrant(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
-        try demandSignature(request, keyset)
+        let keyset = try signedKeyset(of: request)
         let text = request.segment(4) ?? ""
         guard let token = AccessToken(text, secret: Secret(text: keyset.app.secretKey)) else {
             throw WireError.invalidToken("Token is invalid.")
@@ -35,6 +33,15 @@ extension PubNubAPI {
         try await chat(keyset, for: request).revoke(token: text.bareToken, until: token.expires)
         await note("token.revoke", request, keyset)
         return Self.success { _ in }
+    }
+
+    /// The app of a request that its secret key has signed: that alone lets in here, and is within the app's rates like
+    /// what `admit` lets in.
+    private func signedKeyset(of request: WireRequest) throws -> Keyset {
+        let keyset = try Keyset(request.segment(2), service)
+        try demandSignature(request, keyset)
+        try keyset.app.meters?.admitRequest(at: service.clock.now)
+        return keyset
     }
 
     /// Leaves an entry in the app's audit log. Who comes with the app's keys is named by them alone.

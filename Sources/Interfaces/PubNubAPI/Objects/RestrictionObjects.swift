@@ -78,13 +78,11 @@ extension PubNubAPI {
     /// SDKs do: else whoever is banned would lift that.
     ///
     /// - Throws: `WireError.denied`.
-    func demandModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws {
+    func demandModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws(WireError) {
         guard !keyset.app.demandsTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
             return
         }
-        guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else {
-            throw WireError.denied
-        }
+        try demandSignature(request, keyset)
     }
 
     /// What a member of a channel for restrictions is to be under: nothing, where it says neither.
