@@ -57,6 +57,9 @@ public final class Broadcast: @unchecked Sendable {
     private var isQueued = false
     private var isAgainNeeded = false
     private var isPassing = false
+    /// The head when the running pass began, which everybody has got when it ends; unless somebody was moved behind it.
+    private var passHead: UInt64 = 0
+    private var isAnyoneSkipped = false
     /// Every entry that is not waiting has been sent everything before this position.
     private var settled: UInt64 = 0
     /// No waiting entry is behind this position.
@@ -148,7 +151,8 @@ extension Broadcast {
             return
         }
         guard !isQueued else {
-            isAgainNeeded = true
+            // Before anybody is served the pass has this for everybody.
+            if index > 0 { isAgainNeeded = true }
             return
         }
         isQueued = true
@@ -225,6 +229,7 @@ extension Broadcast {
     func flush(_ budget: inout Int) -> Bool {
         isPassing = true
         defer { isPassing = false }
+        if index == 0 { passHead = headPosition }
         var calls: UInt64 = 0
         var bytes: UInt64 = 0
         while index < count, budget > 0 {
@@ -258,8 +263,14 @@ extension Broadcast {
     /// After a pass: whether the early ones have to be served again, for what was appended meanwhile.
     func needsAnotherPass() -> Bool {
         index = 0
-        defer { isAgainNeeded = false }
-        if isAgainNeeded, count > 0 { return true }
+        defer {
+            isAgainNeeded = false
+            isAnyoneSkipped = false
+        }
+        if isAgainNeeded, count > 0 {
+            if !isAnyoneSkipped { settled = max(settled, passHead) }
+            return true
+        }
         settled = headPosition
         isQueued = false
         return false
@@ -270,6 +281,7 @@ extension Broadcast {
         var unlimited = Int.max
         repeat {
             isAgainNeeded = false
+            isAnyoneSkipped = false
             index = 0
             _ = flush(&unlimited)
         } while isAgainNeeded
@@ -383,7 +395,10 @@ extension Broadcast {
             entries[index] = entries[last]
             connection(at: index).moved(to: index)
             // The one that moved may have been waiting for its turn in this pass.
-            if index < self.index { isAgainNeeded = true }
+            if index < self.index {
+                isAgainNeeded = true
+                isAnyoneSkipped = true
+            }
         }
         count = last
         if self.index > count { self.index = count }

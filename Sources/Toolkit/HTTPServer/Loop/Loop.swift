@@ -9,8 +9,8 @@ import Synchronization
 /// `assumeIsolated` on such an actor. Tasks of no actor run here through ``LoopTasks``. Nothing on the loop may block:
 /// every stream and every request of the process waits for it.
 ///
-/// One turn is: events of sockets, timers that are due, a bounded number of jobs, the HTTP daemons, a bounded slice of
-/// stream deliveries. So none of them can starve the others.
+/// One turn is: events of sockets, timers that are due, a bounded number of jobs, the HTTP daemons, jobs again, a bounded
+/// slice of stream deliveries. So none of them can starve the others.
 public final class Loop: SerialExecutor, @unchecked Sendable {
     // Safe to share: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic; everything else is touched only by
     // the loop's thread, or by `init` and `deinit`.
@@ -132,6 +132,9 @@ extension Loop {
         _ = takeJobs()
         runJobs(limit: Self.jobsPerTurn)
         for driver in drivers { driver.drive() }
+        // What those requests have given rise to goes out with this turn.
+        _ = takeJobs()
+        runJobs(limit: Self.jobsPerTurn)
         deliver()
         runAfterTurn()
     }

@@ -103,6 +103,7 @@ extension Engine {
         }
         queues.leave(peer)
         peer.unwatch()
+        peer.isAnswerHeld = false
         peers[ObjectIdentifier(peer)] = nil
         uncountAddress(peer.address)
         if isDraining { checkDrained() }

@@ -37,6 +37,10 @@ final class Engine: @unchecked Sendable {
     /// Clients that wait for late answers on sockets of ours, and those whose answers have come, in that order.
     var parkedSockets: [ObjectIdentifier: ParkedSocket] = [:]
     var answeredSockets: [ParkedSocket] = []
+    /// Answers that wait for those of the other requests of this run, and how many were given in it and in the last.
+    var heldAnswers: [Peer] = []
+    var answersOfRun = 0
+    var answersOfLastRun = 0
     var streams: StreamRegistry
     var isDraining = false
     /// The drain time is over, perhaps before anybody waited for it.
@@ -82,6 +86,9 @@ extension Engine: LoopDriver {
         guard let daemon, !daemon.isRunning else { return }
         sendLateAnswers()
         LibraryRefusals.withRunning(self) { daemon.runIfNeeded() }
+        sendHeldAnswers()
+        answersOfLastRun = answersOfRun
+        answersOfRun = 0
     }
 
     func start() async throws {

@@ -34,6 +34,8 @@ final class Peer {
     var stream: StreamConnection?
     /// We have cut it or taken its socket over; nothing more is to be said on it.
     var isSilenced = false
+    /// The kernel keeps what it is answered, until we say so.
+    var isAnswerHeld = false
     /// The client has closed its side, perhaps while nobody was there to be told.
     private(set) var hasEnded = false
     /// How many bytes of requests the connection has carried, those of the present one included.
