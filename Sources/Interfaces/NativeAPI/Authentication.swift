@@ -3,10 +3,10 @@ import ChatModel
 import HTTPServer
 
 /// What a route does once it is known who asks.
-typealias CallerAction = @Sendable (Request, Caller) async throws -> Response
+typealias CallerAction = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
 
 /// What a route does for anybody.
-typealias OpenAction = @Sendable (Request) async throws -> Response
+typealias OpenAction = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
 extension Request {
     /// Whether reading the body is long work: JSON is parsed at about 100 bytes a microsecond.
@@ -29,7 +29,7 @@ extension NativeAPI {
         }
     }
 
-    private func act(_ request: Request, _ caller: Caller, _ action: CallerAction) async throws -> Response {
+    private nonisolated(nonsending) func act(_ request: Request, _ caller: Caller, _ action: CallerAction) async throws -> Response {
         try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request, caller) }
     }
 
@@ -45,8 +45,8 @@ extension NativeAPI {
     }
 
     /// Runs work on the pool of the process when it would take a millisecond or more: on the loop everyone waits for it.
-    static func awayFromTheLoop<Value: Sendable>(
-        if isLong: Bool, _ work: () async throws -> Value
+    nonisolated(nonsending) static func awayFromTheLoop<Value: Sendable>(
+        if isLong: Bool, _ work: nonisolated(nonsending) () async throws -> Value
     ) async rethrows -> Value {
         guard isLong else { return try await work() }
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }

@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// A value behind a mutex: small state, touched briefly, never across an `await`.
 ///
@@ -6,8 +6,11 @@ import Glibc
 /// and would report every datum it guards; the cost of both is the same (measured).
 public final class Lock<Value>: @unchecked Sendable {
     // Safe to share: `value` is read and written only between lock and unlock below.
-    private var value: Value
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    // What other rooms see of them is for the compiler, so that taking a lock costs no generic call.
+    @usableFromInline
+    internal var value: Value
+    @usableFromInline
+    internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     public init(_ value: sending Value) {
         self.value = value
@@ -24,6 +27,7 @@ public final class Lock<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value. Not re-entrant: taking the same lock inside deadlocks.
+    @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -19,6 +19,8 @@ public final class Keyring: Sendable {
         private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
+        /// Whom the digests that were shown stand for, until anything here changes.
+        private var callers: [String: Caller] = [:]
 
         init(_ limits: Limits) { setDefaults(limits) }
 
@@ -28,11 +30,31 @@ public final class Keyring: Sendable {
             appDefaults = RatePolicies(
                 requests: RatePolicy(default: limits.appRequestsPerSecond, in: .seconds(1)),
                 events: RatePolicy(default: limits.appEventsPerDay, in: .seconds(24 * 3600)))
+            callers.removeAll()
             apps = apps.mapValues { metered($0, former: $0) }
             for key in keys.values { meter(key) }
         }
 
+        /// The caller that a digest stands for, also when it has expired.
+        mutating func caller(digest: String) -> Caller? {
+            if let known = callers[digest] { return known }
+            guard let key = byDigest[digest].flatMap({ keys[$0] }) else { return nil }
+            let caller = caller(of: key)
+            callers[digest] = caller
+            return caller
+        }
+
+        func caller(of key: APIKey) -> Caller {
+            var caller = Caller(
+                space: key.space, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
+                expires: key.expires, isOperator: key.scopes.contains(.admin) && apps[key.space]?.isFirst == true)
+            // Looking into an empty table costs nothing.
+            caller.meters = meters[key.recordKey]
+            return caller
+        }
+
         mutating func put(_ app: AppRecord?, for space: SpaceID) {
+            callers.removeAll()
             let former = apps[space]
             if let former, bySubscribeKey[ExactText(former.subscribeKey)] == space {
                 bySubscribeKey[ExactText(former.subscribeKey)] = nil
@@ -64,6 +86,7 @@ public final class Keyring: Sendable {
 
         /// Puts a key, or takes it away. Returns what was there.
         mutating func put(_ key: APIKey?, for record: RecordKey) -> APIKey? {
+            callers.removeAll()
             let old = keys[record]
             switch old?.proof {
             case .text(let digest): byDigest[digest] = nil
@@ -106,10 +129,7 @@ public final class Keyring: Sendable {
     ///   key by its timing.
     public func caller(digest: String) -> Caller? {
         let now = clock.now
-        return contents.withLock { contents in
-            guard let key = contents.byDigest[digest].flatMap({ contents.keys[$0] }) else { return nil }
-            return Self.caller(key, contents, now)
-        }
+        return contents.withLock { $0.caller(digest: digest) }.flatMap { $0.isExpired(at: now) ? nil : $0 }
     }
 
     /// The credential of what an app's `secret_key` has signed: all an admin may but for apps, and for as long as the app
@@ -128,7 +148,8 @@ public final class Keyring: Sendable {
                 }
             }
             guard let key = contents.keys[RecordKey(.key, id, in: space)] else { return nil }
-            return Self.caller(key, contents, now)
+            let caller = contents.caller(of: key)
+            return caller.isExpired(at: now) ? nil : caller
         }
     }
 
@@ -175,16 +196,10 @@ public final class Keyring: Sendable {
         appObservers.withLock { $0.append(body) }
     }
 
-    private static func caller(_ key: APIKey, _ contents: Contents, _ now: Timetoken) -> Caller? {
-        if let expires = key.expires, expires <= now { return nil }
-        var caller = Caller(
-            space: key.space, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
-            expires: key.expires,
-            isOperator: key.scopes.contains(.admin) && contents.apps[key.space]?.isFirst == true)
-        // Looking into an empty table costs nothing.
-        caller.meters = contents.meters[key.recordKey]
-        return caller
-    }
+}
+
+extension Caller {
+    fileprivate func isExpired(at now: Timetoken) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
 extension Keyring {

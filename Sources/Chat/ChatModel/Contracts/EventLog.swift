@@ -8,7 +8,7 @@ public protocol EventLog: Sendable {
     /// When it returns, kept events survive loss of power, and the watermark covers all of them.
     /// - Throws: `.overloaded` (nothing stored, ask again), `.unavailable` (nothing stored), `.outcomeUnknown`,
     ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint.
-    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
+    nonisolated(nonsending) func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
 
     /// What an append with this claim's key stored within the window; nil when there was none. For a repeat that could
     /// not be appended now, because rights or schemas have changed since.

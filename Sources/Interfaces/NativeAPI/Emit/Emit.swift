@@ -35,26 +35,26 @@ struct EmitOrder {
 
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
-    func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+    nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(
             .messages, EmissionReader.messageMembers, in: request, EmissionReader.message, EmissionReader.ties)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`
-    func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
+    nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(.events, EmissionReader.eventMembers, in: request, EmissionReader.event)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/signals`
-    func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
+    nonisolated(nonsending) func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(.signals, EmissionReader.signalMembers, in: request, status: 202, EmissionReader.signal)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/fire`
-    func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
+    nonisolated(nonsending) func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(.fire, EmissionReader.fireMembers, in: request, status: 202, EmissionReader.fire)
         return try await answer(order, to: request, caller)
     }
@@ -76,7 +76,7 @@ extension NativeAPI {
     }
 
     /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
-    func postAnyChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+    nonisolated(nonsending) func postAnyChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         if let form = CloudEventForm(request.headers) {
             return try await postCloudEvents(form, request, caller)
         }
@@ -110,7 +110,7 @@ extension NativeAPI {
     }
 
     /// Emits and answers after the events are durable; or, with `?dry_run=true`, says what would happen.
-    func answer(
+    nonisolated(nonsending) func answer(
         _ order: EmitOrder, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
         let chat = try chat(for: caller, request)
@@ -123,7 +123,7 @@ extension NativeAPI {
         return try await answer(order, once: key, to: request, chat)
     }
 
-    private func answer(
+    private nonisolated(nonsending) func answer(
         _ order: EmitOrder, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         try await claims.run(key, order.route, request, chat.caller) { claim in
@@ -132,7 +132,7 @@ extension NativeAPI {
     }
 
     /// Emits and counts.
-    private func stored(
+    private nonisolated(nonsending) func stored(
         _ order: EmitOrder, _ claim: Claim?, _ chat: ChatAccess
     ) async throws(ChatError) -> AppendOutcome {
         let outcome =

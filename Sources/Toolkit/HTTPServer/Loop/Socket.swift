@@ -43,6 +43,11 @@ enum Socket {
     /// Has the kernel ask now and then whether the other machine is there, as long as nothing else is said.
     static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
 
+    /// Has the kernel keep what is written, up to a full packet, for as long as it is told so, and 200 ms at most.
+    static func hold(_ descriptor: Int32, _ isHeld: Bool) {
+        set(descriptor, Int32(IPPROTO_TCP), TCP_CORK, isHeld ? 1 : 0)
+    }
+
     /// Sets a whole-number option; a socket that refuses it works without.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value

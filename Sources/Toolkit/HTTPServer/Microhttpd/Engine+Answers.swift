@@ -93,14 +93,14 @@ extension Engine {
         if heldAnswers.count == Self.heldTogether { sendHeldAnswers() }
         peer.isAnswerHeld = true
         heldAnswers.append(peer)
-        Socket.set(peer.descriptor, Int32(IPPROTO_TCP), TCP_CORK, 1)
+        Socket.hold(peer.descriptor, true)
     }
 
     /// Lets the kernel send what it keeps. An answer that is not written by then goes out as it is written.
     func sendHeldAnswers() {
         for peer in heldAnswers where peer.isAnswerHeld {
             peer.isAnswerHeld = false
-            Socket.set(peer.descriptor, Int32(IPPROTO_TCP), TCP_CORK, 0)
+            Socket.hold(peer.descriptor, false)
         }
         heldAnswers.removeAll(keepingCapacity: true)
     }

@@ -3,10 +3,10 @@
 /// Literal text goes before `{name}`, which goes before `{name*}`; where the first choice leads nowhere, the next is
 /// tried.
 struct RouteTree: Sendable {
-    /// What was found at the end of a path: the methods there, and the raw segments that filled the holes.
+    /// What was found at the end of a path: the methods there, and which of its bytes filled the holes.
     struct Match {
         var endpoint: Endpoint
-        var captures: [Substring.UTF8View]
+        var captures: [Range<Int>]
     }
 
     /// The methods of one pattern.
@@ -28,7 +28,8 @@ struct RouteTree: Sendable {
     }
 
     private struct Node: Sendable {
-        var literals: [String: Int] = [:]
+        /// Few enough to be tried in turn: comparing bytes costs less than making a text to look up.
+        var literals: [(text: [UInt8], node: Int)] = []
         var parameter: Int?
         var rest: Int?
         var endpoint: Endpoint?
@@ -54,7 +55,7 @@ struct RouteTree: Sendable {
     private mutating func child(of node: Int, for segment: RoutePattern.Segment) -> Int {
         let existing =
             switch segment {
-            case .literal(let text): nodes[node].literals[text]
+            case .literal(let text): Self.literal(Array(text.utf8), among: nodes[node].literals)
             case .parameter: nodes[node].parameter
             case .rest: nodes[node].rest
             }
@@ -62,7 +63,7 @@ struct RouteTree: Sendable {
         nodes.append(Node())
         let new = nodes.count - 1
         switch segment {
-        case .literal(let text): nodes[node].literals[text] = new
+        case .literal(let text): nodes[node].literals.append((Array(text.utf8), new))
         case .parameter: nodes[node].parameter = new
         case .rest: nodes[node].rest = new
         }
@@ -70,47 +71,48 @@ struct RouteTree: Sendable {
     }
 
     /// - Parameter path: raw, still percent-encoded: splitting comes first, so that `%2F` never makes a segment.
-    func match(_ path: String) -> Match? {
-        guard path.utf8.first == 0x2F else { return nil }
-        var captures: [Substring.UTF8View] = []
-        guard let endpoint = find(path.utf8.dropFirst(), from: 0, captures: &captures) else { return nil }
+    func match(_ path: UnsafeBufferPointer<UInt8>) -> Match? {
+        guard path.first == 0x2F else { return nil }
+        var captures: [Range<Int>] = []
+        let found = nodes.withUnsafeBufferPointer { find(path, 1, from: 0, in: $0, &captures) }
+        guard let found, let endpoint = nodes[found].endpoint else { return nil }
         return Match(endpoint: endpoint, captures: captures)
     }
 
+    /// The node with an endpoint at the end of what begins at `start`.
     private func find(
-        _ rest: Substring.UTF8View, from index: Int, captures: inout [Substring.UTF8View]
-    ) -> Endpoint? {
-        let node = nodes[index]
-        let end = rest.firstIndex(of: 0x2F)
-        let segment = rest[..<(end ?? rest.endIndex)]
-        if let next = literal(segment, of: node), let found = step(next, rest, end, &captures) {
-            return found
+        _ path: UnsafeBufferPointer<UInt8>, _ start: Int, from index: Int, in nodes: UnsafeBufferPointer<Node>,
+        _ captures: inout [Range<Int>]
+    ) -> Int? {
+        let end = path[start...].firstIndex(of: 0x2F) ?? path.endIndex
+        let segment = UnsafeBufferPointer(rebasing: path[start..<end])
+        func step(_ next: Int) -> Int? {
+            guard end < path.endIndex else { return nodes[next].endpoint == nil ? nil : next }
+            return find(path, end + 1, from: next, in: nodes, &captures)
         }
-        if let next = node.parameter, !segment.isEmpty {
-            captures.append(segment)
-            if let found = step(next, rest, end, &captures) { return found }
+        if let next = Self.literal(of: segment, among: nodes[index].literals), let found = step(next) { return found }
+        if let next = nodes[index].parameter, !segment.isEmpty {
+            captures.append(start..<end)
+            if let found = step(next) { return found }
             captures.removeLast()
         }
-        if let next = node.rest {
-            captures.append(rest)
-            return nodes[next].endpoint
-        }
-        return nil
-    }
-
-    private func step(
-        _ next: Int, _ rest: Substring.UTF8View, _ end: Substring.UTF8View.Index?,
-        _ captures: inout [Substring.UTF8View]
-    ) -> Endpoint? {
-        guard let end else { return nodes[next].endpoint }
-        return find(rest[rest.index(after: end)...], from: next, captures: &captures)
+        guard let next = nodes[index].rest else { return nil }
+        captures.append(start..<path.endIndex)
+        return next
     }
 
     /// An escaped letter is the letter (RFC 3986, 6.2.2.2), so literals are also compared decoded.
-    private func literal(_ segment: Substring.UTF8View, of node: Node) -> Int? {
-        guard !node.literals.isEmpty else { return nil }
-        if let found = node.literals[String(Substring(segment))] { return found }
+    private static func literal(
+        of segment: UnsafeBufferPointer<UInt8>, among literals: [(text: [UInt8], node: Int)]
+    ) -> Int? {
+        if let found = literal(segment, among: literals) { return found }
         guard segment.contains(0x25), let decoded = PercentEncoding.decodeSegment(segment) else { return nil }
-        return node.literals[decoded]
+        return literal(Array(decoded.utf8), among: literals)
+    }
+
+    private static func literal(
+        _ text: some RandomAccessCollection<UInt8>, among literals: [(text: [UInt8], node: Int)]
+    ) -> Int? {
+        literals.first { $0.text.count == text.count && $0.text.elementsEqual(text) }?.node
     }
 }

@@ -4,10 +4,10 @@
 public struct Router: Sendable {
     /// Answers one request. It runs on the server's loop until its first real wait, so it must not block; work that
     /// takes longer than about a millisecond belongs elsewhere. Cancelled when the client goes.
-    public typealias Handler = @Sendable (Request) async throws -> Response
+    public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
     /// What comes between the server and a handler, and calls it.
-    public typealias Door = @Sendable (Request, RoutePattern, Handler) async throws -> Response
+    public typealias Door = nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
 
     /// One entry of the routing table.
     public struct Route: Sendable {
@@ -124,12 +124,17 @@ final class RoutePlan: Sendable {
 
 extension Router {
     func plan(method: HTTPMethod, path: String, headers: Headers) -> RoutePlan {
+        var path = path
+        return path.withUTF8 { plan(method: method, path: $0, headers: headers) }
+    }
+
+    private func plan(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RoutePlan {
         guard let match = tree.match(path) else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
         // GET's handler answers HEAD; the server leaves the body out.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
-            return match.captures.isEmpty || !plan.manners.decodesPath ? plan : filled(plan, match.captures)
+            return match.captures.isEmpty || !plan.manners.decodesPath ? plan : filled(plan, path, match.captures)
         }
         let allowed = Self.methods(at: endpoint)
         guard method == .options else {
@@ -141,11 +146,13 @@ extension Router {
         return RoutePlan(endpoint.pattern, manners: endpoint.manners) { _ in .empty(headers: answer) }
     }
 
-    private func filled(_ plan: RoutePlan, _ captures: [Substring.UTF8View]) -> RoutePlan {
+    private func filled(
+        _ plan: RoutePlan, _ path: UnsafeBufferPointer<UInt8>, _ captures: [Range<Int>]
+    ) -> RoutePlan {
         var parameters: [(name: String, value: String)] = []
         parameters.reserveCapacity(captures.count)
         for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
-            guard let value = PercentEncoding.decodeSegment(capture) else {
+            guard let value = PercentEncoding.decodeSegment(path[capture]) else {
                 return RoutePlan(plan.pattern, manners: plan.manners) { _ in
                     throw Problem.malformedRequest("The path segment for '\(name)' cannot be decoded")
                 }
