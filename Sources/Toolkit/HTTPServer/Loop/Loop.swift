@@ -129,12 +129,10 @@ extension Loop {
             dispatch(events[index])
         }
         fireTimers()
-        _ = takeJobs()
-        runJobs(limit: Self.jobsPerTurn)
+        runWaitingJobs()
         for driver in drivers { driver.drive() }
         // What those requests have given rise to goes out with this turn.
-        _ = takeJobs()
-        runJobs(limit: Self.jobsPerTurn)
+        runWaitingJobs()
         deliver()
         runAfterTurn()
     }
@@ -189,9 +187,18 @@ extension Loop {
         return nextRunning < running.count
     }
 
+    /// Jobs often come in swarms, the first of which has woken us: whoever is answered together is sent to together.
+    private func runWaitingJobs() {
+        var left = Self.jobsPerTurn
+        repeat { left -= runJobs(limit: left) } while left > 0 && takeJobs()
+    }
+
     /// A job may come back here through `runJobs(atMost:until:)` and leave another list behind, so both ends are looked
     /// at anew each time.
-    private func runJobs(limit: Int) {
+    ///
+    /// - Returns: how many have run.
+    @discardableResult
+    private func runJobs(limit: Int) -> Int {
         var left = limit
         while left > 0, nextRunning < running.count {
             let work = running[nextRunning]
@@ -199,6 +206,7 @@ extension Loop {
             left -= 1
             perform(work)
         }
+        return limit - left
     }
 
     /// Runs waiting jobs now, in their order, until `isDone` or `limit` of them have run. For a caller who is about to
