@@ -72,24 +72,26 @@ extension Timetoken {
         let micros = rawValue % Self.ticksPerSecond / 10
         let date = CivilDate(daysSince1970: Int(seconds / 86_400))
         let second = Int(seconds % 86_400)
-        var text: [UInt8] = []
-        text.reserveCapacity(27)
-        func digits(_ value: Int, _ width: Int) {
-            var divisor = 1
-            for _ in 1..<width { divisor *= 10 }
-            while divisor > 0 {
-                text.append(UInt8(0x30 + value / divisor % 10))
-                divisor /= 10
+        return String(unsafeUninitializedCapacity: 27) { text in
+            var end = 0
+            func write(_ value: Int, _ width: Int, _ mark: Unicode.Scalar) {
+                var rest = value
+                for place in (end..<end + width).reversed() {
+                    text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                text[end + width] = UInt8(ascii: mark)
+                end += width + 1
             }
+            write(date.year, 4, "-")
+            write(date.month, 2, "-")
+            write(date.day, 2, "T")
+            write(second / 3600, 2, ":")
+            write(second / 60 % 60, 2, ":")
+            write(second % 60, 2, ".")
+            write(Int(micros), 6, "Z")
+            return end
         }
-        for (value, width, mark) in [
-            (date.year, 4, "-"), (date.month, 2, "-"), (date.day, 2, "T"), (second / 3600, 2, ":"),
-            (second / 60 % 60, 2, ":"), (second % 60, 2, "."), (Int(micros), 6, "Z"),
-        ] as [(Int, Int, Unicode.Scalar)] {
-            digits(value, width)
-            text.append(UInt8(ascii: mark))
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -1,3 +1,5 @@
+import Glibc
+
 extension JSONText {
     /// The members of an object with their values' exact bytes, in order; nil when this is no object.
     public func rawMembers() -> [(name: String, value: JSONText)]? {
@@ -74,9 +76,15 @@ extension JSONText {
     /// Dropping the breaks is enough: inside a string JSON has them only escaped (RFC 8259 section 7), and between
     /// tokens it needs no white space.
     public func onOneLine() -> JSONText {
-        func isBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
-        guard bytes.contains(where: isBreak) else { return self }
-        return JSONText(trusted: bytes.filter { !isBreak($0) })
+        guard !isOnOneLine else { return self }
+        return JSONText(trusted: bytes.filter { $0 != 0x0A && $0 != 0x0D })
+    }
+
+    private var isOnOneLine: Bool {
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return true }
+            return memchr(start, 0x0A, bytes.count) == nil && memchr(start, 0x0D, bytes.count) == nil
+        }
     }
 
     /// Names are the same when their bytes are; one without escapes need not be made a string for that.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// One block of an event stream (WHATWG HTML, 9.2: server-sent events).
 ///
 /// Printed as `retry`, `id`, `event`, `data`, LF only, one `data:` line for each line of the data. Clients in use differ
@@ -45,7 +47,7 @@ public struct ServerSentEvent: Sendable {
         var rest = data[...]
         while true {
             output.append(contentsOf: "data: ".utf8)
-            guard let end = rest.firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) else {
+            guard let end = Self.lineEnd(in: rest) else {
                 output.append(contentsOf: rest)
                 output.append(0x0A)
                 return
@@ -54,6 +56,16 @@ public struct ServerSentEvent: Sendable {
             output.append(0x0A)
             let isPair = rest[end] == 0x0D && end + 1 < rest.endIndex && rest[end + 1] == 0x0A
             rest = rest[(end + (isPair ? 2 : 1))...]
+        }
+    }
+
+    private static func lineEnd(in text: ArraySlice<UInt8>) -> Int? {
+        text.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            let feed = memchr(start, 0x0A, bytes.count)
+            let length = feed.map { start.distance(to: UnsafeRawPointer($0)) } ?? bytes.count
+            let first = memchr(start, 0x0D, length) ?? feed
+            return first.map { text.startIndex + start.distance(to: UnsafeRawPointer($0)) }
         }
     }
 
