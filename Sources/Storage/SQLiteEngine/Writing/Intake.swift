@@ -8,8 +8,8 @@ final class Intake: Sendable {
     fileprivate static let batchDrafts = 2000
     fileprivate static let batchBytes = 4 * 1024 * 1024
     /// The callers of the last batch have just been answered, and many of them come again at once: a commit for the first
-    /// few of them would make the others wait for the disk twice. So the writer lets half as many gather, for at most this
-    /// long; one caller alone never waits. (64 callers: 54 events per commit instead of 38, a fifth less CPU.)
+    /// few of them would make the others wait for the disk twice. So the writer lets three quarters of those gather that were
+    /// there when it was done, answered or waiting, for at most this long; one caller alone never waits.
     private static let gatherNanoseconds: UInt64 = 200_000
 
     /// What the writer is to do next.
@@ -31,7 +31,7 @@ final class Intake: Sendable {
         var flight: Flight?
         var isWatched = false
         var phase = Phase.open
-        /// Wishes of the last batch, halved: so many are waited for.
+        /// More than so many are waited for.
         var enough = 0
         /// Uptime of the machine at which the writer stops gathering; zero: it is not.
         var gatherUntil: UInt64 = 0
@@ -144,6 +144,13 @@ final class Intake: Sendable {
         }
     }
 
+    /// The batch is done, and nobody answered yet: counts who is there, to know how many may come together next.
+    func countCallers() {
+        monitor.withLock { state in
+            state.enough = ((state.flight?.wishes.count ?? 0) + state.wishes.count) * 3 / 4
+        }
+    }
+
     /// The batch is over, one way or the other.
     func land() { monitor.withLock { $0.flight = nil } }
 
@@ -217,7 +224,6 @@ extension Intake.State {
             wishes.removeFirst(batch.count)
             for wish in batch { leave(wish) }
         }
-        enough = batch.count / 2
         gatherUntil = 0
         flight = Intake.Flight(wishes: batch)
         return batch

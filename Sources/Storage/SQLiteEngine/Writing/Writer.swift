@@ -102,6 +102,7 @@ final class Writer {
             }
             // Callers that were told "nothing was stored" must not see their events appear after all.
             guard intake.mayCommit() else { throw TurnFailure.givenUp }
+            intake.countCallers()
             publish()
             return
         }
@@ -115,6 +116,7 @@ final class Writer {
             mark.reserved = before
             throw error
         }
+        intake.countCallers()
         publish()
     }
 
