@@ -29,7 +29,9 @@ extension NativeAPI {
         }
     }
 
-    private nonisolated(nonsending) func act(_ request: Request, _ caller: Caller, _ action: CallerAction) async throws -> Response {
+    private nonisolated(nonsending) func act(
+        _ request: Request, _ caller: Caller, _ action: CallerAction
+    ) async throws -> Response {
         try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request, caller) }
     }
 

@@ -12,7 +12,9 @@ struct RequestDoor: Sendable {
     /// Asked every few seconds by whoever watches: no trace begins with them.
     private static let probes: Set = ["/livez", "/readyz", "/metrics"]
 
-    nonisolated(nonsending) func pass(_ request: Request, _ pattern: RoutePattern, _ handler: Router.Handler) async throws -> Response {
+    nonisolated(nonsending) func pass(
+        _ request: Request, _ pattern: RoutePattern, _ handler: Router.Handler
+    ) async throws -> Response {
         let incoming = request.headers["traceparent"].flatMap {
             TraceContext(traceparent: $0, state: request.headers["tracestate"])
         }

@@ -9,7 +9,9 @@ extension ChatAccess {
     /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what
     ///   `EventLog.append` throws.
     @discardableResult
-    public nonisolated(nonsending) func emit(_ emissions: [Emission], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
+    public nonisolated(nonsending) func emit(
+        _ emissions: [Emission], claim: Claim? = nil
+    ) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
             // A repeat is not counted once more.
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
@@ -26,7 +28,9 @@ extension ChatAccess {
     }
 
     /// The same for drafts that `admit(_:)` gave.
-    public nonisolated(nonsending) func emit(admitted drafts: [EventDraft], claim: Claim? = nil) async throws(ChatError) -> AppendOutcome {
+    public nonisolated(nonsending) func emit(
+        admitted drafts: [EventDraft], claim: Claim? = nil
+    ) async throws(ChatError) -> AppendOutcome {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
         guard let tracer = service.tracer else {
             return service.eventTypes.seen(try await log.append(drafts, claim: claim))

@@ -8,7 +8,8 @@ struct SQLiteLog: EventLog {
     let readers: Readers
     let writing: Writing
 
-    nonisolated(nonsending) func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
+    nonisolated(nonsending) func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
+    {
         try Self.check(drafts)
         if claim == nil, let events = memory.end.pass(drafts, now: memory.clock.now) {
             return AppendOutcome(events: events)
