@@ -65,6 +65,30 @@ import Testing
         }
     }
 
+    @Test("answers everybody who asked while the loop was busy, whole and on connections that go on")
+    func answeredTogether() async throws {
+        try await withAsyncServer(routes: Self.routes) { server in
+            let wires = try (0..<100).map { _ in try server.wire() }
+            await server.onLoop {
+                for (number, wire) in wires.enumerated() {
+                    let path = ["/pieces?n=50", "/later?n=\(number)", "/echo/\(number)"][number % 3]
+                    wire.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+                }
+            }
+            try await blocking {
+                for (number, wire) in wires.enumerated() {
+                    let text = try wire.answer().text
+                    switch number % 3 {
+                    case 0: #expect(text.hasSuffix("48 49 "))
+                    case 1: #expect(text == "later \(number)")
+                    default: #expect(text == "\(number)")
+                    }
+                    #expect(try wire.ask("GET", "/hello").text == "hello")
+                }
+            }
+        }
+    }
+
     @Test("adds an id, nosniff and a date, and names no software") func standardFields() async throws {
         try await withServer(routes: Self.routes) { server in
             let wire = try server.wire()

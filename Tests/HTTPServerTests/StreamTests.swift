@@ -133,6 +133,26 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         }
     }
 
+    @Test("gets what was appended before its turn came once, although the log was waiting for that turn already")
+    func appendedBeforeThePass() async throws {
+        try await withStage { stage in
+            var wires: [Wire] = []
+            for _ in 0..<20 { wires.append(try await stage.open().wire) }
+            let before = await stage.server.server.metrics.streamTraffic
+            await stage.server.onLoop { [broadcast = stage.broadcast] in
+                broadcast.append(frame(0))
+                broadcast.append(frame(1))
+            }
+            for wire in wires { _ = try await blocking { try wire.read(through: "data: 1 ") } }
+            let after = await stage.server.server.metrics.streamTraffic
+            #expect(after.sendCalls - before.sendCalls == 20)
+            // Nobody is behind, so the log need not grow for anybody.
+            await stage.server.onLoop { [broadcast = stage.broadcast] in
+                #expect(broadcast.allocatedBytes == 4096)
+            }
+        }
+    }
+
     @Test("is told from its log where it left it, as far back as that reaches") func joining() async throws {
         try await withStage { stage in
             let (wire, connection) = try await stage.open()
