@@ -26,8 +26,54 @@ import Testing
         state.resume(first.key, try #require(state.leases[first.key]))
         #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
         state.settle([(first.key, .over)])
-        #expect(state.shares.isEmpty && state.attempts == 0)
+        #expect(state.groups.values.allSatisfy { $0.leased == 0 } && state.attempts == 0)
         #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.key.event) == [2])
+    }
+
+    @Test("looks at an app that holds its share once, however many of its lanes have something due")
+    func satedApp() throws {
+        var state = BoardState(fence: 0)
+        for number in 1...500 as ClosedRange<Int64> {
+            let endpoint = EndpointID("wh_\(number)", in: SpaceID("app"))
+            state.become(
+                StoredEndpoint(
+                    number: number, endpoint: endpoint, settings: LaneSettings(concurrency: 10), reordering: .done))
+            for event in [1, 2] as [Timetoken] {
+                state.add(
+                    PlannedDelivery(id: "dlv", endpoint: endpoint, event: event, type: "t", channel: "c"), due: 1,
+                    to: number)
+            }
+        }
+        let demand = Board.Demand(limit: 100, capacity: 80)
+        #expect(state.grant(demand, now: 1, uptime: 1).0.count == 70)
+        let lanes = try #require(state.groups[SpaceID("app")])
+        let stood = lanes.agenda.count
+        #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
+        #expect(lanes.agenda.count == stood && stood >= 430, "none was taken out and put back")
+        #expect(state.grant(Board.Demand(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
+        // Nobody else's: another app gets what is left.
+        let other = EndpointID("wh", in: SpaceID("other"))
+        state.become(
+            StoredEndpoint(number: 501, endpoint: other, settings: LaneSettings(concurrency: 10), reordering: .done))
+        state.add(PlannedDelivery(id: "dlv", endpoint: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)
+        #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.endpoint) == [other])
+    }
+
+    @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
+    func agendaStaysSmall() {
+        final class Member: @unchecked Sendable, Scheduled { var agendaDue: UInt64? }
+        var agenda = Agenda<Member>()
+        let (busy, quiet) = (Member(), Member())
+        agenda.enlist(quiet, due: 4000)
+        for _ in 0..<10_000 {
+            agenda.enlist(busy, due: 5000)
+            agenda.enlist(busy, due: 1)
+            #expect(agenda.pop(by: 1) === busy)
+        }
+        #expect(agenda.count <= 128)
+        #expect(agenda.pop(by: 4000) === quiet && agenda.pop(by: 4999) == nil)
+        agenda.enlist(busy, due: 5000)
+        #expect(agenda.pop(by: 5000) === busy && agenda.pop(by: .max) == nil)
     }
 
     @Test("lets an attempt be recorded once, also when nobody could tell whether it was, and it is handed in again")

@@ -78,7 +78,7 @@ extension Database {
     }
 
     /// The endpoints and how much each has waiting; the items themselves are fetched when first asked for.
-    func lanes() throws(SQLiteFailure) -> [(number: Int64, lane: Lane)] {
+    func lanes() throws(SQLiteFailure) -> [(endpoint: StoredEndpoint, waiting: Int)] {
         var waiting: [Int64: Int] = [:]
         let counts = try prepare(
             "SELECT ep, count(*) FROM delivery INDEXED BY delivery_due WHERE state = 0 GROUP BY ep")
@@ -86,11 +86,11 @@ extension Database {
             waiting[row.integer(0)] = Int(row.integer(1))
             return true
         }
-        var lanes: [(number: Int64, lane: Lane)] = []
+        var lanes: [(endpoint: StoredEndpoint, waiting: Int)] = []
         let endpoints = try prepare("SELECT \(Statement.endpointColumns) FROM endpoint")
         try endpoints.forEachRow { row in
             let endpoint = row.storedEndpoint
-            lanes.append((endpoint.number, Lane(endpoint, waiting: waiting[endpoint.number] ?? 0)))
+            lanes.append((endpoint, waiting[endpoint.number] ?? 0))
             return true
         }
         return lanes

@@ -67,13 +67,13 @@ public final class SQLiteEngine: Engine {
         }
         // What a crash left half put into order. If the disk is full, those endpoints wait for their next settings.
         let queue = SQLiteDeliveries(memory: memory, board: board, readers: readers, writing: writing)
-        for (number, lane) in parts.lanes where lane.isReordering { try? await queue.reorder(number) }
+        for (lane, _) in parts.lanes where lane.reordering != .done { try? await queue.reorder(lane.number) }
     }
 
     private struct Parts: Sendable {
         let memory: Memory
         let readers: Readers
-        let lanes: [(number: Int64, lane: Lane)]
+        let lanes: [(endpoint: StoredEndpoint, waiting: Int)]
         let life: UInt64
     }
 

@@ -28,12 +28,12 @@ extension Behaviour {
             let pulled = try await trial.queue.take(
                 from: trial.endpoint("sub"), limit: 400, lease: .seconds(30), wait: .zero)
             #expect(pulled.count == 400)
-            let pushed = try await trial.queue.take(9, capacity: 20, wait: .zero)
-            #expect(pushed.count == 7, "an endpoint's share of 20")
+            let pushed = try await trial.queue.take(9, capacity: 8, wait: .zero)
+            #expect(pushed.count == 7, "an endpoint's share of 8")
             // Nor does it give something back that it never took.
             try await trial.queue.set(.closed, of: trial.endpoint("sub"), concurrency: 1)
             _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
-            #expect(try await trial.queue.take(9, capacity: 20, wait: .zero).isEmpty)
+            #expect(try await trial.queue.take(9, capacity: 8, wait: .zero).isEmpty)
         },
         Behaviour("a lease that is given back is due at once, and was no attempt") { trial in
             let endpoint = trial.endpoint("sub")

@@ -95,8 +95,8 @@ extension Behaviour {
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 1000)
             let greedy = try await trial.queue.take(1000, capacity: 60, wait: .zero)
             let held = Dictionary(grouping: greedy, by: \.delivery.endpoint).mapValues(\.count)
-            #expect(greedy.count <= 30, "half, at most")
-            #expect(held.count == 5 && held.values.allSatisfy { [5, 6].contains($0) }, "all alike: \(held)")
+            #expect((45...52).contains(greedy.count), "seven eighths, at most")
+            #expect(held.count == 5 && held.values.allSatisfy { [9, 10, 11].contains($0) }, "all alike: \(held)")
             #expect(try await trial.queue.take(1000, capacity: 60, wait: .zero).isEmpty)
             try await trial.queue.plan([trial.item(2000, "new")], cursor: CursorName("c"), from: 1000, to: 2000)
             let newcomer = try await trial.queue.take(1000, capacity: 60, wait: .zero)
@@ -109,7 +109,7 @@ extension Behaviour {
             }
             try await trial.queue.plan(other, cursor: CursorName("other"), from: .zero, to: 100)
             let late = try await trial.queue.take(1000, capacity: 60, wait: .zero)
-            #expect(late.count >= 10 && late.allSatisfy { $0.delivery.endpoint.space == SpaceID("other") })
+            #expect(late.count >= 5 && late.allSatisfy { $0.delivery.endpoint.space == SpaceID("other") })
         },
         Behaviour("attempts are recorded together; those whose lease was lost are named and change nothing") { trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }

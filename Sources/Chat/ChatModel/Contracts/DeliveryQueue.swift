@@ -16,8 +16,9 @@ public protocol DeliveryQueue: Sendable {
     /// attempts per endpoint under way at any time. Waits up to `wait` for some; returns empty then, or when closed or
     /// cancelled.
     ///
-    /// Nobody can take all there is to have: a space is given a lease only while it holds fewer than are free, an endpoint
-    /// only while it holds fewer than its space may still take. So there is always one for who holds none.
+    /// Nobody can take all there is to have: a space is given a lease only while it holds fewer than seven times as many as
+    /// are free, an endpoint only while it holds fewer than its space may still take. So whoever is alone gets seven eighths,
+    /// and there is always one for who holds none.
     ///
     /// Leases of one batch (``LaneSettings/batch``) stand together and have the same ``Lease/batch``; a batch counts as one
     /// attempt wherever attempts are counted, here too. Who takes one of them attempts all of them at once.

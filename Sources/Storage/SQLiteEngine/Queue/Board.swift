@@ -59,6 +59,10 @@ final class Board: Sendable {
         let waiting: Int
         let leases: Int
 
+        init(_ lane: Lane) {
+            (settings, isReordering, waiting, leases) = (lane.settings, lane.isReordering, lane.waiting, lane.leases)
+        }
+
         var state: LaneState { settings.state }
     }
 
@@ -88,14 +92,10 @@ final class Board: Sendable {
     /// - Parameter life: how often the file was opened: fences of an earlier life are none of this one's, so its leases are
     ///   refused, whoever comes with one (those who pull carry theirs around outside).
     init(
-        lanes: [(number: Int64, lane: Lane)], life: UInt64, clock: WallClock, writing: Writing
+        lanes: [(endpoint: StoredEndpoint, waiting: Int)], life: UInt64, clock: WallClock, writing: Writing
     ) {
         var state = BoardState(fence: life << 40)
-        for (number, lane) in lanes {
-            state.lanes[number] = lane
-            state.numbers[lane.endpoint] = number
-            state.enlist(number)
-        }
+        for (endpoint, waiting) in lanes { state.insert(endpoint, waiting: waiting) }
         self.state = Lock(state)
         self.clock = clock
         self.writing = writing
@@ -106,19 +106,19 @@ final class Board: Sendable {
     func number(of endpoint: EndpointID) -> Int64? { state.withLock { $0.numbers[endpoint] } }
 
     /// The lane as the last commit left it.
-    func standing(of number: Int64) -> Standing? {
+    func standing(of number: Int64) -> Standing? { state.withLock { $0.lanes[number].map(Standing.init) } }
+
+    /// The lanes of attempts that are to be recorded; nil where the lease was lost. The same until the writer's next commit.
+    func standings(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [Standing?] {
         state.withLock { state in
-            // No copy of the lane leaves the lock: its items would be copied at the next change.
-            guard let settings = state.lanes[number]?.settings, let waiting = state.lanes[number]?.waiting,
-                let leases = state.lanes[number]?.leases, let isReordering = state.lanes[number]?.isReordering
-            else { return nil }
-            return Standing(settings: settings, isReordering: isReordering, waiting: waiting, leases: leases)
+            zip(attempts, keys).map { attempt, key in
+                guard let key, state.leases[key]?.fence == attempt.lease.fence else { return nil }
+                return state.lanes[key.endpoint].map(Standing.init)
+            }
         }
     }
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
-
-    func isLeased(_ key: DeliveryKey, fence: UInt64) -> Bool { state.withLock { $0.leases[key]?.fence == fence } }
 
     /// The endpoints whose items wait for somebody to open them, or to come for them.
     var patientLanes: [Int64] {
@@ -419,7 +419,7 @@ final class Board: Sendable {
         let lanes = lanes.filter { state.pullers[$0] != nil }
         guard let first = state.firstDeadline(at: lanes) else { return nil }
         let pulled = lanes.lazy.compactMap { state.lanes[$0]?.nextDue }.min()
-        guard let due = [state.agenda.first?.due, pulled].lazy.compactMap(\.self).min() else {
+        guard let due = [state.agenda.firstDue, pulled].lazy.compactMap(\.self).min() else {
             return state.leases.isEmpty ? first : min(first, real + Self.clockCheck)
         }
         let now = clock.now.rawValue

@@ -1,13 +1,5 @@
 import ChatModel
 
-/// When a lane can next do something.
-struct Appointment: Sendable, Comparable {
-    let due: UInt64
-    let lane: Int64
-
-    static func < (left: Appointment, right: Appointment) -> Bool { left.due < right.due }
-}
-
 /// When a lease ends, unless it was renewed.
 struct LeaseEnd: Sendable, Comparable {
     let until: UInt64
@@ -34,13 +26,12 @@ struct Batch: Sendable {
 struct BoardState: Sendable {
     var lanes: [Int64: Lane] = [:]
     var numbers: [EndpointID: Int64] = [:]
-    /// Lanes by what they can do next. An entry is stale unless it agrees with the lane's `agendaDue`.
-    var agenda = Heap<Appointment>()
+    var groups: [SpaceID: LaneGroup] = [:]
+    /// Apps by what their lanes can do next.
+    var agenda = Agenda<LaneGroup>()
     var leases: [DeliveryKey: Board.Held] = [:]
     /// Attempts that have more than one lease, by their number.
     var batches: [UInt64: Batch] = [:]
-    /// Attempts under way, by space: the sums of the lanes' `leased`, without those that are pulled.
-    var shares: [SpaceID: Int] = [:]
     /// Attempts that are under way or not yet recorded, without those that are pulled.
     var attempts = 0
     /// The ends of leases; what was finished or renewed stays until its time, or until there is too much of it.
@@ -65,19 +56,31 @@ struct BoardState: Sendable {
 extension BoardState {
     /// Puts the lane into the agenda for what it can do next.
     mutating func enlist(_ number: Int64) {
-        guard let lane = lanes[number] else { return }
+        if let lane = lanes[number] { enlist(lane) }
+    }
+
+    private mutating func enlist(_ lane: Lane) {
         if lane.settings.isPulled {
-            if pullers[number] != nil { woken.insert(number) }
+            if pullers[lane.number] != nil { woken.insert(lane.number) }
             return
         }
-        guard let due = lane.nextDue, due < (lane.agendaDue ?? .max) else { return }
-        lane.agendaDue = due
-        agenda.push(Appointment(due: due, lane: number))
+        guard let due = lane.nextDue else { return }
+        lane.group.agenda.enlist(lane, due: due)
+        agenda.enlist(lane.group, due: due)
     }
 
     mutating func become(_ stored: StoredEndpoint) {
+        if let lane = lanes[stored.number] { lane.become(stored) } else { insert(stored) }
+        enlist(stored.number)
+    }
+
+    /// A lane of which something waits in the file.
+    mutating func insert(_ stored: StoredEndpoint, waiting: Int = 0) {
+        let space = stored.endpoint.space
+        let group = groups[space] ?? LaneGroup()
+        groups[space] = group
         numbers[stored.endpoint] = stored.number
-        if let lane = lanes[stored.number] { lane.become(stored) } else { lanes[stored.number] = Lane(stored) }
+        lanes[stored.number] = Lane(stored, in: group, waiting: waiting)
         enlist(stored.number)
     }
 
@@ -115,17 +118,14 @@ extension BoardState {
     private mutating func count(_ change: Int, _ number: Int64, isPulled: Bool) {
         guard let lane = lanes[number] else { return }
         lane.leased += change
-        guard !isPulled else { return }
-        let share = (shares[lane.endpoint.space] ?? 0) + change
-        shares[lane.endpoint.space] = share == 0 ? nil : share
+        if !isPulled { lane.group.leased += change }
     }
 
-    /// Whether a lane may have one attempt more (`DeliveryQueue.take`).
-    private func hasShare(_ lane: Lane, of capacity: Int) -> Bool {
-        let free = capacity - attempts
-        let share = shares[lane.endpoint.space] ?? 0
-        return share < free && lane.leased < free - share
-    }
+    /// How many times what is free an app may hold: one that is alone gets nearly all, and leaves some for who comes.
+    private static let greed = 7
+
+    /// Whether an app that holds so many, or a lane of it that does, may have one attempt more (`DeliveryQueue.take`).
+    private func isShare(_ held: Int, of capacity: Int) -> Bool { held / Self.greed < capacity - attempts }
 
     /// Leases what is due, lane by lane in turns, oldest due first; and names the lanes whose items must be fetched.
     mutating func grant(
@@ -134,35 +134,44 @@ extension BoardState {
         endLeases(uptime)
         noteClock(now)
         if let lane = demand.lane { return pull(lane, demand, now: now, uptime: uptime) }
+        // Asked after each change of the queue, most often while nobody may have anything.
+        guard attempts < demand.capacity else { return ([], []) }
         var grants: [Board.Grant] = []
         var attempts = 0
         var fetches: [Int64] = []
-        // Lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
-        var sated: [Appointment] = []
-        var served: [Int64] = []
+        // Apps and lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
+        var satedApps: [LaneGroup] = []
+        var satedLanes: [Lane] = []
+        var served: [Lane] = []
         repeat {
             // Another turn for those that have more.
             for lane in served { enlist(lane) }
             served.removeAll(keepingCapacity: true)
-            while attempts < demand.limit, let appointment = agenda.first, appointment.due <= now {
-                _ = agenda.popFirst()
-                let number = appointment.lane
-                guard let lane = lanes[number], lane.agendaDue == appointment.due else { continue }
-                guard hasShare(lane, of: demand.capacity) else {
-                    sated.append(appointment)
+            while attempts < demand.limit, let app = agenda.pop(by: now) {
+                guard isShare(app.leased, of: demand.capacity) else {
+                    satedApps.append(app)
                     continue
                 }
-                switch lane.grant(now: now) {
-                case .item(let item):
-                    attempts += 1
-                    attempt(item, number, now: now, Board.Term(from: uptime, lasting: Board.leaseNanoseconds), &grants)
-                case .fetch: fetches.append(number)
-                case .nothing: break
+                if let lane = app.agenda.pop(by: now), !lane.settings.isPulled {
+                    if isShare(app.leased + lane.leased, of: demand.capacity) {
+                        switch lane.grant(now: now) {
+                        case .item(let item):
+                            attempts += 1
+                            let term = Board.Term(from: uptime, lasting: Board.leaseNanoseconds)
+                            attempt(item, lane.number, now: now, term, &grants)
+                        case .fetch: fetches.append(lane.number)
+                        case .nothing: break
+                        }
+                        served.append(lane)
+                    } else {
+                        satedLanes.append(lane)
+                    }
                 }
-                served.append(number)
+                agenda.enlist(app, due: app.agenda.firstDue)
             }
         } while !served.isEmpty
-        for appointment in sated { agenda.push(appointment) }
+        for lane in satedLanes { enlist(lane) }
+        for app in satedApps { agenda.enlist(app, due: app.agenda.firstDue) }
         return (grants, fetches)
     }
 

@@ -20,11 +20,14 @@ struct DueItem: Sendable, Comparable {
 ///
 /// Safe to share: ``BoardState`` alone has lanes, and is used under its lock. A class, as many fields are looked at for each
 /// delivery, and reading one of a value in a table copies the value.
-final class Lane: @unchecked Sendable {
+final class Lane: @unchecked Sendable, Scheduled {
     /// Items of one endpoint in memory at most, and how many are fetched at a time.
     static let capacity = 4096
 
+    let number: Int64
     let endpoint: EndpointID
+    /// The lanes of its app, which the board keeps.
+    unowned let group: LaneGroup
     private(set) var settings: LaneSettings
     /// Nothing is handed out while its items are put into a new order.
     var isReordering: Bool
@@ -45,10 +48,11 @@ final class Lane: @unchecked Sendable {
     private(set) var beyond: UInt64?
     /// Items are being fetched from the file.
     var isFetching = false
-    /// The due time with which the lane stands in the agenda; nil: it does not.
     var agendaDue: UInt64?
 
-    init(_ stored: StoredEndpoint, waiting: Int = 0) {
+    init(_ stored: StoredEndpoint, in group: LaneGroup, waiting: Int = 0) {
+        number = stored.number
+        self.group = group
         endpoint = stored.endpoint
         settings = stored.settings
         isReordering = stored.reordering != .done
@@ -75,10 +79,16 @@ final class Lane: @unchecked Sendable {
         case nothing
     }
 
-    /// The lane's turn in the agenda has come: takes the next step.
+    /// The lane's turn has come: takes the next step.
     func grant(now: UInt64) -> Step {
-        agendaDue = nil
-        return next(now: now)
+        guard let due = nextDue, due <= now else { return .nothing }
+        if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
+            isFetching = true
+            return .fetch
+        }
+        guard let item = items.popFirst() else { return .nothing }
+        meter?.spend(at: now)
+        return .item(item)
     }
 
     /// Another item for the attempt that has just begun, if one is in memory and due.
@@ -108,17 +118,6 @@ final class Lane: @unchecked Sendable {
     }
 
     func clockWentBack() { meter?.reset() }
-
-    private func next(now: UInt64) -> Step {
-        guard let due = nextDue, due <= now else { return .nothing }
-        if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
-            isFetching = true
-            return .fetch
-        }
-        guard let item = items.popFirst() else { return .nothing }
-        meter?.spend(at: now)
-        return .item(item)
-    }
 
     /// Takes in an item, unless memory is full: then the file remembers it, and this is false.
     @discardableResult

@@ -12,14 +12,15 @@ extension Writer {
         var chains: Set<Chain> = []
         settled.reserveCapacity(attempts.count)
         recorded.reserveCapacity(attempts.count)
-        for (attempt, key) in zip(attempts, keys) {
-            guard let key, board.isLeased(key, fence: attempt.lease.fence) else {
+        let standings = board.standings(of: attempts, keys)
+        for (index, attempt) in attempts.enumerated() {
+            guard let key = keys[index], let lane = standings[index] else {
                 recorded.append(false)
                 continue
             }
             let delivery = attempt.lease.delivery
             let (ending, chain) = try finish(
-                key, attempt.outcome, isFirst: delivery.attempts == 0, channel: delivery.channel, board: board)
+                key, attempt.outcome, isFirst: delivery.attempts == 0, channel: delivery.channel, lane)
             recorded.append(ending != nil)
             settled.append((key, ending ?? .over))
             if let chain { chains.insert(chain) }
@@ -40,7 +41,8 @@ extension Writer {
                 at: now.adding(.zero - lasted), status: nil, error: "ack_deadline",
                 durationMilliseconds: Int(lease.lasted / 1_000_000))
             let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
-            let (ending, chain) = try finish(lease.key, outcome, isFirst: false, channel: "", board: board)
+            let (ending, chain) = try finish(
+                lease.key, outcome, isFirst: false, channel: "", board.standing(of: lease.key.endpoint))
             settled.append((lease.key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
@@ -53,9 +55,8 @@ extension Writer {
     ///   - channel: likewise; a pulled endpoint's is read from the file.
     /// - Returns: what becomes of the item, nil if it is not there any more; and the chain that may go on.
     private func finish(
-        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String, board: Board
+        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String, _ lane: Board.Standing?
     ) throws(SQLiteFailure) -> (Board.Ending?, Chain?) {
-        let lane = board.standing(of: key.endpoint)
         if isFirst, lane?.settings.attempts == nil {
             let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
             if let ending { return (ending, chain) }
