@@ -186,14 +186,14 @@ import Testing
         ])
     func batch(format: BuiltInFormat, contentType: String) throws {
         let webhook = Self.webhook(format)
-        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        var batch = PostBatch(at: ManualClock.start)
         batch.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         let request = try #require(batch.requests.first)
         #expect(batch.requests.count == 1)
-        #expect(batch.sent.map(\.count) == [3])
+        #expect(batch.sent.map(\.deliveries.count) == [3])
         #expect(request.headers.first { $0.name == "content-type" }?.value == contentType)
         #expect(try JSONDocument(request.body).root.count == 3)
-        var again = PostBatch(at: ManualClock.start.adding(.seconds(60)), PostPlans(WebhookOptions()))
+        var again = PostBatch(at: ManualClock.start.adding(.seconds(60)))
         again.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         func id(_ request: OutboundRequest?) -> String? { request?.headers.first { $0.name == "webhook-id" }?.value }
         #expect(id(again.requests.first) == id(request))
@@ -203,15 +203,15 @@ import Testing
     @Test("ends a batch before it gets too long, and before what was sent in another form")
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
-        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        var batch = PostBatch(at: ManualClock.start)
         #expect(batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
-        #expect(batch.sent.map(\.count) == [2])
+        #expect(batch.sent.map(\.deliveries.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
         let earlier = PostContent(contentType: PostContent.cloudEvent, body: Array("{}".utf8))
         mixed[1] = Sent(lease: mixed[1].lease, body: earlier.stored)
         var types: [String?] = []
         for first in 0..<3 {
-            var other = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+            var other = PostBatch(at: ManualClock.start)
             #expect(other.add(Array(mixed[first...]), to: webhook) == 1)
             types += other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
         }
@@ -224,7 +224,7 @@ import Testing
         var mixed = (0..<2).map { Self.trial($0, webhook) }
         let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
         mixed[0] = Sent(lease: mixed[0].lease, body: earlier.stored)
-        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        var batch = PostBatch(at: ManualClock.start)
         #expect(batch.add(mixed, to: webhook) == 1)
         #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
         #expect(batch.requests.first?.body == Array("{}".utf8))
@@ -236,11 +236,11 @@ import Testing
         webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))
         webhook.settings.ordering = isOrdered ? .perChannel : .none
         let events = [#"{"x":1}"#, "{}", #"{"x":3}"#].enumerated().map { Self.trial(Int64($0), webhook, $1) }
-        var batch = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        var batch = PostBatch(at: ManualClock.start)
         #expect(batch.add(events, to: webhook) == (isOrdered ? 1 : 3))
-        #expect(batch.sent.map(\.count) == [isOrdered ? 1 : 2])
+        #expect(batch.sent.map(\.deliveries.count) == [isOrdered ? 1 : 2])
         #expect(batch.unsent.count == (isOrdered ? 0 : 1))
-        var rest = PostBatch(at: ManualClock.start, PostPlans(WebhookOptions()))
+        var rest = PostBatch(at: ManualClock.start)
         #expect(rest.add(Array(events[1...]), to: webhook) == (isOrdered ? 1 : 2))
         #expect(rest.unsent.count == 1)
         #expect(rest.requests.count == (isOrdered ? 0 : 1))

@@ -16,7 +16,11 @@ final class Meters: Sendable {
 
     func addPlanned(_ count: Int) { state.withLock { $0.planned += UInt64(count) } }
 
-    func addAttempt(_ kind: String) { state.withLock { $0.attempts[kind, default: 0] += 1 } }
+    func addAttempts(_ kinds: some Sequence<String>) {
+        state.withLock { state in
+            for kind in kinds { state.attempts[kind, default: 0] += 1 }
+        }
+    }
 
     func addDead() { state.withLock { $0.dead += 1 } }
 

@@ -60,10 +60,14 @@ public final class Client: Sendable {
 
     /// For requests that are answered by a call and ended together.
     ///
-    /// - Parameter linger: results wait this long for others, so that whoever gets them is woken once for many; not when no
-    ///   other request of the group is under way.
-    public func group(linger: Duration = .zero) -> OutboundGroup {
-        OutboundGroup(options: options, mailbox: mailbox, linger: linger)
+    /// - Parameters:
+    ///   - linger: results wait this long for others, so that whoever gets them is woken once for many; not when no other
+    ///     request of the group is under way.
+    ///   - handedOver: called behind results that were handed out together, where they were.
+    public func group(
+        linger: Duration = .zero, handedOver: @escaping @Sendable () -> Void = {}
+    ) -> OutboundGroup {
+        OutboundGroup(options: options, mailbox: mailbox, linger: linger, handedOver: handedOver)
     }
 
     /// Sends a request and hands over its answer as it comes, for event streams.

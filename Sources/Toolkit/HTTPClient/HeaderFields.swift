@@ -22,6 +22,18 @@ public struct HeaderFields: Sendable {
         return nil
     }
 
+    /// Calls `body` with the bytes of each name and value, in the order received, until it says `false`. They may be no UTF-8.
+    public func visit(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool) {
+        bytes.withUnsafeBufferPointer { bytes in
+            var lines = Lines(bytes: bytes)
+            while let line = lines.next() {
+                guard body(UnsafeBufferPointer(rebasing: line.name), UnsafeBufferPointer(rebasing: line.value)) else {
+                    return
+                }
+            }
+        }
+    }
+
     private static func lowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
@@ -32,7 +44,7 @@ extension HeaderFields: Sequence {
     public func makeIterator() -> Iterator { Iterator(lines: Lines(bytes: bytes)) }
 
     public struct Iterator: IteratorProtocol, Sendable {
-        fileprivate var lines: Lines
+        fileprivate var lines: Lines<[UInt8]>
 
         public mutating func next() -> (name: String, value: String)? {
             lines.next().map { (String(decoding: $0.name, as: UTF8.self), String(decoding: $0.value, as: UTF8.self)) }
@@ -42,11 +54,13 @@ extension HeaderFields: Sequence {
 
 /// Splits header lines. A line without a colon, or one that continues the line before it (obsolete since RFC 7230), is
 /// passed over.
-private struct Lines: Sendable {
-    let bytes: [UInt8]
+private struct Lines<Bytes: RandomAccessCollection<UInt8>> where Bytes.Index == Int {
+    let bytes: Bytes
     var position = 0
 
-    mutating func next() -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
+    init(bytes: Bytes) { self.bytes = bytes }
+
+    mutating func next() -> (name: Bytes.SubSequence, value: Bytes.SubSequence)? {
         while position < bytes.count {
             let end = bytes[position...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
             let line = bytes[position..<end]
@@ -60,9 +74,9 @@ private struct Lines: Sendable {
         return nil
     }
 
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private static func trimmed(_ bytes: Bytes.SubSequence) -> Bytes.SubSequence {
         guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return [] }
+        else { return bytes.prefix(0) }
         return bytes[first...last]
     }
 
@@ -70,3 +84,5 @@ private struct Lines: Sendable {
         byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
     }
 }
+
+extension Lines: Sendable where Bytes: Sendable {}

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Requests of one sender, answered by a call instead of a task that waits for each: for many short ones.
 ///
-/// Each is sent as by ``Client/send(_:)``. Made by ``Client/group(linger:)``. Safe to share: what is not constant or atomic is
+/// Each is sent as by ``Client/send(_:)``. Made by ``Client/group(linger:handedOver:)``. Safe to share: what is not constant or atomic is
 /// touched by the loop thread alone.
 public final class OutboundGroup: @unchecked Sendable {
     /// Results that do not linger for more.
@@ -14,6 +14,7 @@ public final class OutboundGroup: @unchecked Sendable {
     private let options: ClientOptions
     private let mailbox: Mailbox
     private let linger: UInt64
+    private let handedOver: @Sendable () -> Void
     private let cancelled = Atomic(false)
     /// URLs that were reviewed: a group sends much to few. What a URL alone tells never changes.
     private let reviewed = Lock<[String: OutboundURL]>([:])
@@ -24,10 +25,11 @@ public final class OutboundGroup: @unchecked Sendable {
     /// When what is held must be handed over; `nil` when nothing is.
     private(set) var due: UInt64?
 
-    init(options: ClientOptions, mailbox: Mailbox, linger: Duration) {
+    init(options: ClientOptions, mailbox: Mailbox, linger: Duration, handedOver: @escaping @Sendable () -> Void) {
         self.options = options
         self.mailbox = mailbox
         self.linger = linger.nanoseconds
+        self.handedOver = handedOver
     }
 
     /// One more has come to the loop.
@@ -49,6 +51,7 @@ public final class OutboundGroup: @unchecked Sendable {
             held = []
             due = nil
             for (receive, result) in ended { receive(result) }
+            handedOver()
             return true
         }
         return false
@@ -75,8 +78,11 @@ public final class OutboundGroup: @unchecked Sendable {
                 receive(index, OutboundResult(failure: error))
             }
         }
-        guard !commands.isEmpty, !mailbox.post(commands) else { return }
-        for index in sent { receive(index, Client.stopped) }
+        if !commands.isEmpty, !mailbox.post(commands) {
+            for index in sent { receive(index, Client.stopped) }
+            sent = []
+        }
+        if sent.count < requests.count { handedOver() }
     }
 
     private func review(_ text: String) throws(OutboundFailure) -> OutboundURL {

@@ -49,6 +49,15 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Text as bytes; what is no UTF-8 in it is replaced.
+    public mutating func string(bytes text: UnsafeBufferPointer<UInt8>) {
+        guard text.allSatisfy({ $0 < 0x80 }) else { return string(String(decoding: text, as: UTF8.self)) }
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        escape(text)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     public mutating func integer(_ value: some BinaryInteger) {
         separate()
         bytes.append(contentsOf: String(value).utf8)
@@ -82,6 +91,16 @@ public struct JSONWriter: ~Copyable {
         key(name)
         integer(value)
     }
+
+    /// As of any integer; generic code is not specialised for other modules.
+    public mutating func member(_ name: StaticString, _ value: Int) {
+        key(name)
+        separate()
+        bytes.append(contentsOf: String(value).utf8)
+    }
+
+    /// As of any integer.
+    public mutating func member(_ name: StaticString, _ value: Int64) { member(name, Int(value)) }
 
     public mutating func member(_ name: StaticString, _ value: Bool) {
         key(name)

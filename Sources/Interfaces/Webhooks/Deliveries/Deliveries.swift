@@ -101,7 +101,7 @@ public struct Deliveries: Sendable {
         let answered: Answered
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = Answered(
-                sent: sent, start: start, requestHeaders: request.headers,
+                sent: sent.deliveries, sent.plan, start: start, requestHeaders: request.headers,
                 result: await tokens.send(request, to: webhook))
         } else {
             guard let unsent = batch.unsent.first else { throw ChatError(.unavailable, "nothing to send") }

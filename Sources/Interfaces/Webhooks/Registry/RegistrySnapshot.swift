@@ -3,20 +3,35 @@ import ChatModel
 /// The webhooks and subscriptions of all apps in memory, as the directory last said.
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
-        var webhooks: [String: Webhook] = [:]
+        var webhooks: [String: KnownWebhook] = [:]
         var subscriptions: [String: Subscription] = [:]
         /// Webhooks whose record is there and cannot be read. In `webhooks` stands what is known of one all the same, as it
         /// was before or as much as can be read: what is owed to it is planned on, and held.
         var unreadable: Set<String> = []
         /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
-        var matcher: WebhookMatcher?
+        var told: Told?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
     }
 
+    /// What the planner asks of an app.
+    private struct Told: Sendable {
+        let matcher: WebhookMatcher
+        /// Before this nothing can match.
+        let since: Timetoken?
+    }
+
     private var apps: [SpaceID: App] = [:]
 
-    subscript(endpoint: EndpointID) -> Webhook? { apps[endpoint.space]?.webhooks[endpoint.name] }
+    subscript(endpoint: EndpointID) -> Webhook? { known(endpoint)?.webhook }
+
+    func known(_ endpoint: EndpointID) -> KnownWebhook? { apps[endpoint.space]?.webhooks[endpoint.name] }
+
+    /// A webhook that posts may be made for now.
+    func enabled(_ endpoint: EndpointID) -> KnownWebhook? {
+        guard let known = known(endpoint), known.webhook.status == .enabled, !isUnreadable(endpoint) else { return nil }
+        return known
+    }
 
     /// Webhooks and subscriptions.
     func count(in space: SpaceID) -> Int {
@@ -48,28 +63,30 @@ struct RegistrySnapshot: Sendable {
     /// Apps that are to be told of something.
     var spaces: [SpaceID] { Array(apps.keys) }
 
-    var all: [Webhook] { apps.values.flatMap { $0.webhooks.values } }
+    var all: [Webhook] { apps.values.flatMap { $0.webhooks.values.map(\.webhook) } }
 
     /// Before this nothing of the app can match; nil where there is nobody to tell.
-    func earliestSince(in space: SpaceID) -> Timetoken? {
-        guard let app = apps[space] else { return nil }
-        return (app.webhooks.values.map(\.since) + app.subscriptions.values.map(\.since)).min()
-    }
+    mutating func earliestSince(in space: SpaceID) -> Timetoken? { told(in: space)?.since }
 
-    mutating func matcher(for space: SpaceID) -> WebhookMatcher? {
+    mutating func matcher(for space: SpaceID) -> WebhookMatcher? { told(in: space)?.matcher }
+
+    private mutating func told(in space: SpaceID) -> Told? {
+        if let told = apps[space]?.told { return told }
         guard let app = apps[space] else { return nil }
-        if let matcher = app.matcher { return matcher }
-        let matcher = WebhookMatcher(app.webhooks.values, app.subscriptions.values)
-        apps[space]?.matcher = matcher
-        return matcher
+        let webhooks = app.webhooks.values.map(\.webhook)
+        let told = Told(
+            matcher: WebhookMatcher(webhooks, app.subscriptions.values),
+            since: (webhooks.map(\.since) + app.subscriptions.values.map(\.since)).min())
+        apps[space]?.told = told
+        return told
     }
 
     /// Takes a webhook as it is now; nil when it was removed.
     mutating func apply(_ endpoint: EndpointID, _ webhook: Webhook?) {
         var app = apps[endpoint.space] ?? App()
-        app.webhooks[endpoint.name] = webhook
+        app.webhooks[endpoint.name] = webhook.map(KnownWebhook.init)
         app.unreadable.remove(endpoint.name)
-        app.matcher = nil
+        app.told = nil
         apps[endpoint.space] = app.isEmpty ? nil : app
     }
 
@@ -77,7 +94,7 @@ struct RegistrySnapshot: Sendable {
     mutating func apply(_ endpoint: EndpointID, subscription: Subscription?) {
         var app = apps[endpoint.space] ?? App()
         app.subscriptions[endpoint.name] = subscription
-        app.matcher = nil
+        app.told = nil
         apps[endpoint.space] = app.isEmpty ? nil : app
     }
 
@@ -87,8 +104,8 @@ struct RegistrySnapshot: Sendable {
         var app = apps[endpoint.space] ?? App()
         app.unreadable.insert(endpoint.name)
         if let selection, app.webhooks[endpoint.name] == nil {
-            app.webhooks[endpoint.name] = selection
-            app.matcher = nil
+            app.webhooks[endpoint.name] = KnownWebhook(selection)
+            app.told = nil
         }
         apps[endpoint.space] = app
     }

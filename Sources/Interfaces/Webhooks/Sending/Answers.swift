@@ -28,19 +28,24 @@ final class Sent: Sendable {
 final class Answered: Sendable {
     /// What it carried: one delivery, or those of a batch; all for the same endpoint.
     let sent: [Sent]
+    let plan: PostPlan
     let start: Timetoken
     /// As they went on the wire.
     let requestHeaders: [OutboundRequest.Field]
     let result: OutboundResult
 
-    init(sent: [Sent], start: Timetoken, requestHeaders: [OutboundRequest.Field], result: OutboundResult) {
+    init(
+        sent: [Sent], _ plan: PostPlan, start: Timetoken, requestHeaders: [OutboundRequest.Field],
+        result: OutboundResult
+    ) {
         self.sent = sent
+        self.plan = plan
         self.start = start
         self.requestHeaders = requestHeaders
         self.result = result
     }
 
-    var endpoint: EndpointID { sent[0].lease.delivery.endpoint }
+    var endpoint: EndpointID { plan.endpoint }
 }
 
 /// Attempts that are over, on their way from the thread that drives all transfers to a task. What ends in one turn of that
@@ -59,11 +64,12 @@ final class Answers: Sendable {
 
     private let state = Lock(State())
 
-    func append(_ answered: Answered) {
-        state.withLock { state in
-            state.waiting.append(answered)
-            return state.takeSleeper()
-        }?.resume()
+    /// Takes one in; whoever waits for it hears of it by ``announce()``.
+    func append(_ answered: Answered) { state.withLock { $0.waiting.append(answered) } }
+
+    /// Wakes whoever waits, if there is something to be had: once for all that came together.
+    func announce() {
+        state.withLock { $0.waiting.isEmpty ? nil : $0.takeSleeper() }?.resume()
     }
 
     /// No more will come.

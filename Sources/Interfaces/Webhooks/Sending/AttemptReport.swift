@@ -42,11 +42,8 @@ extension DeliveryAttempt {
             writer.member("total", timings.total.timetokenTicks / 10)
             writer.endObject()
             if let sentence = result.failure?.sentence { writer.member("cause", sentence) }
-            writer.key("request_headers")
-            print(
-                answered.requestHeaders.lazy.map { ($0.name, isShown($0.name) ? $0.value : masked) }, to: &writer)
-            writer.key("response_headers")
-            print(result.headers.lazy.map { ($0.name, $0.value) }, to: &writer)
+            print(answered.requestHeaders, to: &writer)
+            print(result.headers, to: &writer)
             if answered.sent.count > 1 { writer.member("batch", answered.sent.count) }
             writer.endObject()
         }
@@ -65,21 +62,41 @@ extension DeliveryAttempt {
         return name.hasPrefix("webhook-") || name.hasPrefix("ce-") || shown.contains(name)
     }
 
-    private static let shown: Set = [
+    /// A list, as a digest of the name costs more than looking through it.
+    private static let shown = [
         "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature", "signature",
         "signature-input", "content-digest",
     ]
 
-    private static func print(_ fields: some Sequence<(String, String)>, to writer: inout JSONWriter) {
+    private static func print(_ fields: [OutboundRequest.Field], to writer: inout JSONWriter) {
+        writer.key("request_headers")
         writer.beginArray()
         var bytes = 0
         for (name, value) in fields {
+            let value = isShown(name) ? value : masked
             bytes += name.utf8.count + value.utf8.count
             if bytes > headerLimitBytes { break }
             writer.beginArray()
             writer.string(name)
             writer.string(value)
             writer.endArray()
+        }
+        writer.endArray()
+    }
+
+    /// Out of the bytes that came: strings of all of them would cost more than the rest of the report.
+    private static func print(_ fields: HeaderFields, to writer: inout JSONWriter) {
+        writer.key("response_headers")
+        writer.beginArray()
+        var bytes = 0
+        fields.visit { name, value in
+            bytes += name.count + value.count
+            if bytes > headerLimitBytes { return false }
+            writer.beginArray()
+            writer.string(bytes: name)
+            writer.string(bytes: value)
+            writer.endArray()
+            return true
         }
         writer.endArray()
     }

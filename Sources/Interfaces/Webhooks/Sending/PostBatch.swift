@@ -6,28 +6,37 @@ import Signing
 /// Attempts that are begun together.
 struct PostBatch {
     let start: Timetoken
-    private let plans: PostPlans
     private(set) var requests: [OutboundRequest] = []
-    /// What the requests carry, one element for each.
-    private(set) var sent: [[Sent]] = []
+    /// What the requests carry and what they were made by, one element for each.
+    private(set) var sent: [(deliveries: [Sent], plan: PostPlan)] = []
     /// Those that could not be made: over before they began.
     private(set) var unsent: [Answered] = []
 
-    init(at start: Timetoken, _ plans: PostPlans) {
+    /// - Parameter count: how many there are going to be.
+    init(at start: Timetoken, count: Int = 1) {
         self.start = start
-        self.plans = plans
+        requests.reserveCapacity(count)
+        sent.reserveCapacity(count)
     }
 
     /// Adds an attempt at one delivery.
-    mutating func add(_ one: Sent, to webhook: Webhook) {
-        var composition = PostComposition(plans.plan(for: webhook, at: start))
-        _ = composition.add(one)  // The first has its place always.
-        add(composition)
+    mutating func add(_ one: Sent, _ plan: PostPlan) {
+        guard !plan.isArray else {
+            var composition = PostComposition(plan)
+            _ = composition.add(one)  // The first has its place always.
+            return add(composition)
+        }
+        do throws(FormatObstacle) {
+            let (sent, content) = try plan.compose(one)
+            post([sent], content, plan)
+        } catch {
+            fail([one], error.text, plan)
+        }
     }
 
     /// Adds an attempt: its post, and those of its deliveries that could not be made into one.
     mutating func add(_ composition: PostComposition) {
-        for (sent, detail) in composition.failed { fail([sent], detail) }
+        for (sent, detail) in composition.failed { fail([sent], detail, composition.plan) }
         let (composed, plan) = (composition.composed, composition.plan)
         // One event in binary mode from before the webhook had batches: nothing to put into an array.
         if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
@@ -38,32 +47,31 @@ struct PostBatch {
     }
 
     private mutating func post(_ batch: [Sent], _ content: PostContent, _ plan: PostPlan) {
-        let deliveries = batch.lazy.map(\.lease.delivery)
-        guard let first = deliveries.first else { return }
+        guard let first = batch.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
             let request = try plan.request(
-                content, id: Self.id(of: batch), attempt: (deliveries.map(\.attempts).max() ?? 0) + 1,
+                content, id: Self.id(of: batch), attempt: (batch.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
                 event: plan.isArray ? nil : (first.type, first.channel), at: start,
                 // An attempt is a span of its own. One that carries several events stands in the first one's trace.
                 trace: batch.lazy.compactMap(\.context).first?.child(Tracer.spanID()))
             requests.append(request)
-            sent.append(batch)
+            sent.append((batch, plan))
         } catch {
-            fail(batch, "not signed: \(error)")
+            fail(batch, "not signed: \(error)", plan)
         }
     }
 
-    private mutating func fail(_ batch: [Sent], _ detail: String) {
+    private mutating func fail(_ batch: [Sent], _ detail: String, _ plan: PostPlan) {
         let result = OutboundResult(
             failure: OutboundFailure(.requestInvalid, detail: detail, sentence: "The post could not be made: \(detail)")
         )
-        unsent.append(Answered(sent: batch, start: start, requestHeaders: [], result: result))
+        unsent.append(Answered(sent: batch, plan, start: start, requestHeaders: [], result: result))
     }
 
     /// The event's id; of several events a digest of their ids, so that the same set has the same id whenever it is sent.
     private static func id(of batch: [Sent]) -> String {
+        guard batch.count > 1 else { return batch.first?.lease.delivery.event.eventID ?? "" }
         let ids = batch.map(\.lease.delivery.event.eventID)
-        guard ids.count > 1 else { return ids.first ?? "" }
         return "msg_" + Base64.encodeURL(Array(sha256(Array(ids.joined(separator: " ").utf8)).prefix(16)))
     }
 }
@@ -72,8 +80,8 @@ extension WebhookRegistry {
     /// A post of one event that is in no queue. Made away from the loop all requests share: a template may take long.
     func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async -> PostBatch {
         await withTaskExecutorPreference(globalConcurrentExecutor) {
-            var batch = PostBatch(at: start, plans)
-            batch.add(Deliveries.trial(of: event, for: webhook), to: webhook)
+            var batch = PostBatch(at: start)
+            batch.add(Deliveries.trial(of: event, for: webhook), plans.plan(for: webhook, at: start))
             return batch
         }
     }

@@ -18,10 +18,9 @@ struct PostComposition {
         // What comes after one that cannot be sent waits, as it does behind one that fails.
         if keepsOrder, !failed.isEmpty { return false }
         do throws(FormatObstacle) {
-            var content = try plan.content(of: one)
-            if content.trace == nil { content.trace = one.trace }
+            let (sent, content) = try plan.compose(one)
             guard composed.isEmpty || hasPlace(for: content) else { return false }
-            composed.append((Sent(lease: one.lease, body: one.body, content: content), content))
+            composed.append((sent, content))
             bytes += content.body.count + 1
         } catch {
             if keepsOrder, !composed.isEmpty { return false }
@@ -35,5 +34,14 @@ struct PostComposition {
         // What was sent in another form before stays in it; one that has fields of its own stays alone.
         return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
             && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
+    }
+}
+
+extension PostPlan {
+    /// A delivery with what it has become.
+    func compose(_ one: Sent) throws(FormatObstacle) -> (sent: Sent, content: PostContent) {
+        var content = try content(of: one)
+        if content.trace == nil { content.trace = one.trace }
+        return (Sent(lease: one.lease, body: one.body, content: content), content)
     }
 }

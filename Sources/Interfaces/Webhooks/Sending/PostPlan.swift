@@ -1,14 +1,18 @@
 import ChatModel
 import HTTPClient
-import Locking
 import Signing
 
 /// What all posts to a webhook have in common, made once for each state of it: the format, the keys set up, the fields that
-/// never change. A class, as every post asks for it.
+/// never change, the schedule of retries. A class, as every post asks for it.
 final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
     let webhook: Webhook
+    let endpoint: EndpointID
+    /// The webhook's own schedule; nil: the deployment's.
+    let retries: RetryTable?
+    /// Whether a post carries a JSON array of events.
+    let isArray: Bool
     /// Nil: the format belongs to an interface this gateway does not have.
     private let format: (any WebhookFormat)?
     private let signer: OutboundSigner
@@ -18,8 +22,14 @@ final class PostPlan: Sendable {
 
     init(_ webhook: Webhook, at now: Timetoken, _ options: WebhookOptions, _ formats: FormatTable) {
         self.webhook = webhook
+        endpoint = webhook.endpoint
         let settings = webhook.settings
-        format = formats.format(of: settings)
+        retries = settings.retryDelays.map { RetryTable(delays: $0, spread: RetryTable.standard.spread) }
+        let format = formats.format(of: settings)
+        self.format = format
+        isArray =
+            settings.format == BuiltInFormat.cloudeventsBatch.rawValue
+            || (settings.batch.map { $0.events > 1 } ?? false) && format?.isBatchable == true
         let secrets = webhook.secrets.filter { $0.isActive(at: now) }
         signer = OutboundSigner(settings.signatures, keys: secrets.map(\.key), ed25519: webhook.appKey?.key)
         end = secrets.compactMap(\.until).min()
@@ -34,15 +44,8 @@ final class PostPlan: Sendable {
         self.fixed = fixed + settings.headers.map { ($0.name, $0.value) }
     }
 
-    func isCurrent(for webhook: Webhook, at now: Timetoken) -> Bool {
-        self.webhook.etag == webhook.etag && end.map { now < $0 } ?? true
-    }
-
-    /// Whether a post carries a JSON array of events.
-    var isArray: Bool {
-        webhook.settings.format == BuiltInFormat.cloudeventsBatch.rawValue
-            || (webhook.settings.batch.map { $0.events > 1 } ?? false) && format?.isBatchable == true
-    }
+    /// Whether its secrets are still those that sign.
+    func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
     /// What one event becomes. What was sent once goes out as it was, whatever the webhook looks like by now.
     func content(of sent: Sent) throws(FormatObstacle) -> PostContent {
@@ -53,7 +56,7 @@ final class PostPlan: Sendable {
             return content
         }
         guard let format else { throw FormatObstacle("the format '\(webhook.settings.format)' is not to be had here") }
-        return try format.content(of: sent.body, for: webhook.endpoint)
+        return try format.content(of: sent.body, for: endpoint)
     }
 
     /// - Parameters:
@@ -65,9 +68,11 @@ final class PostPlan: Sendable {
     ) throws(StandardSigningError) -> OutboundRequest {
         let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
         let url = webhook.settings.url
-        var headers: [Field] = [
-            ("content-type", content.contentType), ("webhook-id", id), ("webhook-timestamp", String(seconds)),
-        ]
+        var headers: [Field] = []
+        headers.reserveCapacity(12 + content.headers.count + fixed.count)
+        headers.append(("content-type", content.contentType))
+        headers.append(("webhook-id", id))
+        headers.append(("webhook-timestamp", String(seconds)))
         headers += try signer.fields(id: id, timestamp: seconds, url: url, body: content.body)
         headers.append(("webhook-attempt", String(attempt)))
         if let event {
@@ -87,30 +92,17 @@ final class PostPlan: Sendable {
     }
 }
 
-/// The plans of the webhooks that are being sent to.
+/// Makes plans.
 final class PostPlans: Sendable {
-    /// Beyond it all are made anew: a webhook that was deleted must not stay for ever.
-    private static let most = 4096
-
     let options: WebhookOptions
     private let formats: FormatTable
-    private let plans = Lock<[EndpointID: PostPlan]>([:])
 
     init(_ options: WebhookOptions) {
         self.options = options
         formats = FormatTable(publicURL: options.publicURL, others: options.formats)
     }
 
-    func plan(for webhook: Webhook, at now: Timetoken) -> PostPlan {
-        let endpoint = webhook.endpoint
-        if let plan = plans.withLock({ $0[endpoint] }), plan.isCurrent(for: webhook, at: now) { return plan }
-        let plan = PostPlan(webhook, at: now, options, formats)
-        plans.withLock { plans in
-            if plans.count >= Self.most { plans.removeAll(keepingCapacity: true) }
-            plans[endpoint] = plan
-        }
-        return plan
-    }
+    func plan(for webhook: Webhook, at now: Timetoken) -> PostPlan { PostPlan(webhook, at: now, options, formats) }
 
     /// Whether several events may go in one post.
     func isBatchable(_ settings: WebhookSettings) -> Bool { formats.format(of: settings)?.isBatchable ?? false }

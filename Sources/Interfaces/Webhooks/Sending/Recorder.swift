@@ -74,7 +74,7 @@ struct Recorder: Sendable {
     /// Each delivery of an attempt on its own: they may be at different places of their schedules.
     private func decide(_ answered: Answered, _ now: Timetoken) -> [Ended] {
         let happening = DeliveryState.Happening(answered.result, now: now)
-        let table = table(for: answered.endpoint)
+        let table = answered.plan.retries ?? table
         var details: JSONText?
         return answered.sent.map { sent in
             let lease = sent.lease
@@ -84,21 +84,15 @@ struct Recorder: Sendable {
             let attempt = DeliveryAttempt(
                 answered.result, at: answered.start, error: decision.errorClass, isManual: lease.isManual,
                 details: details)
-            let body = sent.kept
             let outcome =
                 switch decision.next {
                 case .delivered: DeliveryOutcome(.delivered, attempt: attempt)
-                case .retry(let delay): DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: body)
-                case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: body)
+                case .retry(let delay):
+                    DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: sent.kept)
+                case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: sent.kept)
                 }
             return Ended(lease, decision, outcome)
         }
-    }
-
-    /// The webhook's own schedule, or the deployment's.
-    private func table(for endpoint: EndpointID) -> RetryTable {
-        let delays = registry.snapshot.withLock { $0[endpoint]?.settings.retryDelays }
-        return delays.map { RetryTable(delays: $0, spread: RetryTable.standard.spread) } ?? table
     }
 
     private func record(_ answered: [Answered], _ attempts: [[Ended]]) async throws(ChatError) {
@@ -106,12 +100,10 @@ struct Recorder: Sendable {
             if let tracer = service.tracer, let span = Span(attempt, ended[0].decision.errorClass) {
                 tracer.record(span)
             }
-            for one in ended {
-                meters.addAttempt(one.decision.errorClass ?? "delivered")
-                log(one, attempt.result)
-            }
+            for one in ended { log(one, attempt.result) }
         }
         let ended = attempts.flatMap { $0 }
+        meters.addAttempts(ended.lazy.map { $0.decision.errorClass ?? "delivered" })
         let recorded = try await service.engine.deliveries.finish(ended.map { ($0.lease, $0.outcome) })
         for (one, isRecorded) in zip(ended, recorded) {
             // False when the lease was lost: somebody else has it, and what they record counts.

@@ -43,7 +43,7 @@ final class Sender: Sendable {
     private var queue: any DeliveryQueue { service.engine.deliveries }
 
     func run() async {
-        let outbound = client.group(linger: Self.linger)
+        let outbound = client.group(linger: Self.linger) { [answers] in answers.announce() }
         async let recording: Void = recorder.run(answers) { self.end($0) }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
@@ -115,17 +115,19 @@ final class Sender: Sendable {
     private func attemptAtOnce(
         _ leases: [Lease], _ outbound: OutboundGroup
     ) -> [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] {
-        var batch = PostBatch(at: service.clock.now, registry.plans)
+        let now = service.clock.now
+        let attempts = leases.attempts
+        var batch = PostBatch(at: now, count: attempts.count)
         var rest: [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] = []
-        for attempt in leases.attempts {
-            let lease = attempt[attempt.startIndex]
-            let endpoint = lease.delivery.endpoint
-            let webhook = registry.snapshot.withLock { $0.isUnreadable(endpoint) ? nil : $0[endpoint] }
-            let isCostly = webhook?.settings.template != nil
-            if attempt.count == 1, !isCostly, let webhook, webhook.status == .enabled, !webhook.settings.needsToken,
-                let sent = atHand(lease)
+        let known = registry.snapshot.withLock { snapshot in
+            attempts.map { snapshot.enabled($0[$0.startIndex].delivery.endpoint) }
+        }
+        for (attempt, known) in zip(attempts, known) {
+            let isCostly = known?.webhook.settings.template != nil
+            if attempt.count == 1, !isCostly, let known, !known.webhook.settings.needsToken,
+                let sent = atHand(attempt[attempt.startIndex])
             {
-                batch.add(sent, to: webhook)
+                batch.add(sent, known.plan(at: now, registry.plans))
             } else {
                 // A template may take long, and a batch has many: others come first.
                 rest.append((attempt, isCostly ? .low : nil))
@@ -137,9 +139,10 @@ final class Sender: Sendable {
 
     /// Looks up and composes one after the other, up to where the post is full: no more is in memory than one post carries.
     private func attempt(_ leases: ArraySlice<Lease>, _ outbound: OutboundGroup) async {
-        guard let webhook = await webhook(of: leases) else { return end(Array(leases)) }
+        guard let known = await webhook(of: leases) else { return end(Array(leases)) }
+        let webhook = known.webhook
         let start = service.clock.now
-        var post = PostComposition(registry.plans.plan(for: webhook, at: start))
+        var post = PostComposition(known.plan(at: start, registry.plans))
         for index in leases.indices {
             if let one = await look(up: leases[index]) {
                 guard post.add(one) else {
@@ -156,7 +159,7 @@ final class Sender: Sendable {
             // Others' turn.
             await Task.yield()
         }
-        var batch = PostBatch(at: start, registry.plans)
+        var batch = PostBatch(at: start)
         batch.add(post)
         if webhook.settings.needsToken {
             await send(batch, withTokenOf: webhook)
@@ -177,33 +180,42 @@ final class Sender: Sendable {
     }
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
-        for answered in batch.unsent { answers.append(answered) }
+        answer(batch.unsent)
         outbound.send(batch.requests) { [batch] index, result in self.end(index, of: batch, result) }
     }
 
     private func send(_ batch: PostBatch, withTokenOf webhook: Webhook) async {
-        for answered in batch.unsent { answers.append(answered) }
+        answer(batch.unsent)
         for (index, request) in batch.requests.enumerated() {
             end(index, of: batch, await tokens.send(request, to: webhook))
+            answers.announce()
         }
     }
 
+    /// What is over before it began.
+    private func answer(_ unsent: [Answered]) {
+        for answered in unsent { answers.append(answered) }
+        answers.announce()
+    }
+
     private func end(_ index: Int, of batch: PostBatch, _ result: OutboundResult) {
-        let sent = batch.sent[index]
+        let (sent, plan) = batch.sent[index]
         // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(sent.map(\.lease)) }
         // A failure with a sentence of its own came before anything was sent.
         let headers = result.failure?.sentence == nil ? batch.requests[index].headers : []
-        answers.append(Answered(sent: sent, start: batch.start, requestHeaders: headers, result: result))
+        answers.append(Answered(sent: sent, plan, start: batch.start, requestHeaders: headers, result: result))
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.
-    private func webhook(of attempt: ArraySlice<Lease>) async -> Webhook? {
+    private func webhook(of attempt: ArraySlice<Lease>) async -> KnownWebhook? {
         let endpoint = attempt[attempt.startIndex].delivery.endpoint
         do throws(ChatError) {
-            let (webhook, isUnreadable) = registry.snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
-            if webhook == nil, !isUnreadable { return try await webhookOutOfSight(endpoint, attempt) }
-            if let webhook, webhook.status == .enabled, !isUnreadable { return webhook }
+            let (enabled, isKnown) = registry.snapshot.withLock { snapshot in
+                (snapshot.enabled(endpoint), snapshot.known(endpoint) != nil || snapshot.isUnreadable(endpoint))
+            }
+            if let enabled { return enabled }
+            if !isKnown { return try await webhookOutOfSight(endpoint, attempt) }
             // Disabled or unreadable since the leases were taken. They run out at once, and the deliveries are held.
             try await registry.settleLane(of: endpoint)
             try await queue.renew(Array(attempt), for: .zero)
@@ -216,10 +228,10 @@ final class Sender: Sendable {
     /// One made a moment ago on another node; nil when it is gone or may not be sent to.
     private func webhookOutOfSight(
         _ endpoint: EndpointID, _ attempt: ArraySlice<Lease>
-    ) async throws(ChatError) -> Webhook? {
+    ) async throws(ChatError) -> KnownWebhook? {
         do throws(ChatError) {
             let webhook = try await registry.current(endpoint)
-            return webhook.status == .enabled ? webhook : nil
+            return webhook.status == .enabled ? KnownWebhook(webhook) : nil
         } catch {
             switch error.code {
             case .notFound:
