@@ -12,8 +12,10 @@ final class EasyHandle {
     var transfer: Transfer?
     private let engine: Unmanaged<Engine>
     private let errorText: UnsafeMutablePointer<CChar>
-    /// Whether the last transfer had an identity, which then is still set.
+    /// Whether the last transfer had an identity, a method that had to be told, and which deadline: they are still set.
     private var hasIdentity = false
+    private var hasOwnMethod = false
+    private var totalTimeout: Duration?
     /// Of certificate authorities: the system's, unless there is a file to be trusted instead.
     private let authorityDirectory: String?
 
@@ -39,37 +41,32 @@ final class EasyHandle {
     // MARK: One transfer
 
     /// Points the handle at a transfer's request.
-    func prepare(for transfer: Transfer, connectTimeout: Duration) -> CURLcode {
+    func prepare(for transfer: Transfer) -> CURLcode {
         self.transfer = transfer
         errorText.pointee = 0
         var setting = Setting(curl)
         setting.text(CURLOPT_URL, transfer.image.url)
         setting.headers(transfer.image.headers)
         switch transfer.image.shape {
-        case .get:
-            setting.long(CURLOPT_HTTPGET, 1)
-            setting.text(CURLOPT_CUSTOMREQUEST, nil)
-        case .head:
-            setting.long(CURLOPT_NOBODY, 1)
-            setting.text(CURLOPT_CUSTOMREQUEST, nil)
-        case .withoutBody:
-            setting.long(CURLOPT_HTTPGET, 1)
-            setting.text(CURLOPT_CUSTOMREQUEST, transfer.image.method)
+        case .get, .withoutBody: setting.long(CURLOPT_HTTPGET, 1)
+        case .head: setting.long(CURLOPT_NOBODY, 1)
         case .withBody:
             setting.long(CURLOPT_POST, 1)
-            setting.text(CURLOPT_CUSTOMREQUEST, transfer.image.method)
             setting.offset(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.image.bodyCount))
             setting.pointer(CURLOPT_POSTFIELDS, transfer.image.body)
+        }
+        if hasOwnMethod || transfer.image.hasOwnMethod {
+            hasOwnMethod = transfer.image.hasOwnMethod
+            setting.text(CURLOPT_CUSTOMREQUEST, hasOwnMethod ? transfer.image.method : nil)
         }
         if hasIdentity || transfer.identity != nil {
             setting.identity(transfer.identity, directory: authorityDirectory)
             hasIdentity = transfer.identity != nil
         }
-        // An answer read whole keeps its chunks' framing, which counts towards its limit; see ``ChunkDecoder``.
-        setting.long(CURLOPT_HTTP_TRANSFER_DECODING, transfer.totalTimeout == nil ? 1 : 0)
-        // Zero means "no deadline" here and "300 s" for connecting, so neither is ever rounded down to it.
-        setting.long(CURLOPT_TIMEOUT_MS, transfer.totalTimeout.map { $0.milliseconds } ?? 0)
-        setting.long(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.milliseconds)
+        if totalTimeout != transfer.totalTimeout {
+            totalTimeout = transfer.totalTimeout
+            setting.deadline(totalTimeout)
+        }
         return setting.code
     }
 
@@ -150,6 +147,9 @@ final class EasyHandle {
         setting.text(CURLOPT_CAPATH, authorityDirectory)
         // Without one OpenSSL asks the terminal for the pass phrase of an encrypted key.
         setting.text(CURLOPT_KEYPASSWD, "")
+        // Zero would mean 300 s.
+        setting.long(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
+        setting.deadline(totalTimeout)
         setting.pointer(CURLOPT_ERRORBUFFER, errorText)
         setting.pointer(CURLOPT_PRIVATE, context)
         setting.pointer(CURLOPT_WRITEDATA, context)

@@ -142,7 +142,7 @@ final class Engine: @unchecked Sendable {
             return drop(transfer, OutboundFailure(.overloaded, detail: "no memory for a handle"))
         }
         transfer.phase = .active(lane, handle)
-        let code = handle.prepare(for: transfer, connectTimeout: options.connectTimeout)
+        let code = handle.prepare(for: transfer)
         guard code == CURLE_OK else {
             finish(transfer, failure(of: transfer, code, handle))
             return

@@ -9,6 +9,8 @@ struct RequestImage: ~Copyable {
     enum Shape { case get, head, withoutBody, withBody }
 
     let shape: Shape
+    /// Whether libcurl has to be told the method, which it would not think of by itself.
+    let hasOwnMethod: Bool
     let bodyCount: Int
     private let memory: UnsafeMutableRawPointer
     private let urlOffset: Int
@@ -34,6 +36,7 @@ struct RequestImage: ~Copyable {
         case "POST", "PUT", "PATCH": shape = .withBody
         default: shape = request.body.isEmpty ? .withoutBody : .withBody
         }
+        hasOwnMethod = shape == .withoutBody || shape == .withBody && request.method != "POST"
         let count = request.headers.count + Self.suppressed.count
         let listSize = count * MemoryLayout<curl_slist>.stride
         var textSize = request.url.utf8.count + 1 + request.method.utf8.count + 1

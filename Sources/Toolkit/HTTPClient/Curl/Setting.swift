@@ -30,6 +30,14 @@ struct Setting {
         value.withUnsafeBytes { note(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
     }
 
+    /// By when an answer must be there as a whole; `nil` for one that is read as it comes.
+    mutating func deadline(_ timeout: Duration?) {
+        // An answer read whole keeps its chunks' framing, which counts towards its limit; see ``ChunkDecoder``.
+        long(CURLOPT_HTTP_TRANSFER_DECODING, timeout == nil ? 1 : 0)
+        // Zero means "no deadline", so none is ever rounded down to it.
+        long(CURLOPT_TIMEOUT_MS, timeout.map { $0.milliseconds } ?? 0)
+    }
+
     /// Everything about who we are and whom we trust in the TLS handshake.
     ///
     /// - Parameter directory: of certificate authorities, searched where the identity has none of its own.
