@@ -10,19 +10,29 @@ struct FullDelivery: Sendable {
 extension Reader {
     /// What the leases of these grants need from the file; an item that is no longer waiting has none.
     func leases(_ grants: [Board.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
-        var leases: [DeliveryKey: Lease] = [:]
-        let find = statements.leasedDelivery
-        for grant in grants where grant.planned == nil {
-            find.bind(Int64(grant.key.event), at: 1)
-            find.bind(grant.key.endpoint, at: 2)
-            defer { find.reset() }
-            guard try find.step() else { continue }
-            leases[grant.key] = Lease(
-                delivery: try find.delivery(names), fence: grant.fence,
-                body: find.isNull(Statement.deliveryEnd) ? nil : find.bytes(Statement.deliveryEnd),
-                isManual: find.integer(7) != 0, batch: grant.batch)
+        // One view for all: each on its own would lock the file anew.
+        try inSnapshot { () throws(SQLiteFailure) in
+            var leases: [DeliveryKey: Lease] = [:]
+            for grant in grants where grant.planned == nil { leases[grant.key] = try lease(grant) }
+            return leases
         }
-        return leases
+    }
+
+    private func lease(_ grant: Board.Grant) throws(SQLiteFailure) -> Lease? {
+        let find = statements.leasedDelivery
+        find.bind(Int64(grant.key.event), at: 1)
+        find.bind(grant.key.endpoint, at: 2)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        let (tries, isManual) = (Int(find.integer(1)), find.integer(2) != 0)
+        let delivery = Delivery(
+            id: find.text(0), endpoint: grant.endpoint, event: Timetoken(grant.key.event),
+            type: try names.type(find.integer(4)), channel: find.text(5),
+            status: tries == 0 || isManual ? .pending : .failed, attempts: tries,
+            due: find.integer(3) != Writer.inLine ? Timetoken(UInt64(find.integer(3))) : nil)
+        return Lease(
+            delivery: delivery, fence: grant.fence, body: find.isNull(6) ? nil : find.bytes(6), isManual: isManual,
+            batch: grant.batch)
     }
 
     func delivery(_ id: String, in space: SpaceID) throws(SQLiteFailure) -> FullDelivery? {

@@ -95,7 +95,7 @@ struct ReaderStatements {
         let deliveries = "FROM delivery d JOIN endpoint e ON e.id = d.ep"
         leasedDelivery = try prepare(
             """
-            SELECT \(Statement.deliveryColumns), d.body \(deliveries) WHERE d.tt=? AND d.ep=? AND d.state = 0
+            SELECT id, tries, manual, due, type, channel, body FROM delivery WHERE tt=? AND ep=? AND state = 0
             """)
         fullDelivery = try prepare(
             """
