@@ -88,6 +88,45 @@ import Testing
         Self.fail(&breaker, isSlow: true)
         #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 1, notBefore: nil))
         breaker.recordAnswer()
+        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 2, notBefore: nil))
+    }
+
+    @Test("gives a receiver that was overwhelmed its pace back step by step, and half of it when it was too much")
+    func recovers() {
+        var breaker = CircuitBreaker()
+        Self.fail(&breaker, 3, isSlow: true)
+        var paces: [Int?] = []
+        for _ in 0..<15 {
+            breaker.recordAnswer()
+            if breaker.pace.concurrency != paces.last { paces.append(breaker.pace.concurrency) }
+        }
+        #expect(paces == [2, 4, 8, 16])
+        Self.fail(&breaker, 3, isSlow: true)
+        #expect(breaker.pace.concurrency == 8)
+        for _ in 0..<(8 + 16 + 32) { breaker.recordAnswer() }
         #expect(breaker.isUntroubled && breaker.pace == CircuitBreaker.Pace())
+    }
+
+    @Test("notices a receiver that refuses some of many, though it takes the others")
+    func mixed() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<6 {
+            breaker.recordAnswer()
+            Self.fail(&breaker, 2, isSlow: true)
+        }
+        #expect(breaker.pace.concurrency == 1)
+    }
+
+    @Test("lets a receiver alone at once that is overwhelmed and says for how long, and no other")
+    func asksForTime() {
+        var breaker = CircuitBreaker()
+        Self.fail(&breaker, retryAfter: .seconds(30))
+        #expect(breaker.openUntil == nil)
+        Self.fail(&breaker, retryAfter: .seconds(30), isSlow: true)
+        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 1, notBefore: Self.after(30)))
+        Self.fail(&breaker, at: Self.after(1), retryAfter: .seconds(86_400), isSlow: true)
+        #expect(breaker.openUntil == Self.after(301), "a single answer is no reason to wait for a day")
+        breaker.recordAnswer()
+        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 2, notBefore: nil))
     }
 }

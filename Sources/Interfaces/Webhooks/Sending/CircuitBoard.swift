@@ -34,7 +34,7 @@ final class CircuitBoard: Sendable {
         _ draw: () -> Double
     ) async {
         switch decision.receiver {
-        case .present: await reset(endpoint)
+        case .present: await recordAnswer(of: endpoint)
         case .unknown: break
         case .absent(let retryAfter):
             await change(endpoint) { breaker in
@@ -51,9 +51,16 @@ final class CircuitBoard: Sendable {
 
     /// As though nothing had failed: its owner has done something about it, or wants to see at once.
     func reset(_ endpoint: EndpointID) async {
-        // Most often all are well, and this is asked for each delivery.
-        guard entries.withLock({ !$0.isEmpty && $0[endpoint] != nil }) else { return }
-        await change(endpoint) { $0.recordAnswer() }
+        if isTroubled(endpoint) { await change(endpoint) { $0 = CircuitBreaker() } }
+    }
+
+    private func recordAnswer(of endpoint: EndpointID) async {
+        if isTroubled(endpoint) { await change(endpoint) { $0.recordAnswer() } }
+    }
+
+    /// Most often all are well, and this is asked for each delivery.
+    private func isTroubled(_ endpoint: EndpointID) -> Bool {
+        entries.withLock { !$0.isEmpty && $0[endpoint] != nil }
     }
 
     /// Tells the queue until it knows. One at a time: two could reach it in the other order, so whoever comes while another
