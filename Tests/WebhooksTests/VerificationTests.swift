@@ -73,6 +73,35 @@ import Testing
         }
     }
 
+    @Test("is asked by one request at a time, and few of an app at once: deliveries need the connections")
+    func bounded() async throws {
+        let gate = Gate()
+        let receiver = try Receiver { _ in .held(gate, then: .status(204)) }
+        try await House.with { house in
+            var ids: [String] = []
+            for _ in 0...TrialGate.most { ids.append(try await Self.create(house, receiver, .none).id) }
+            func test(_ id: String) async -> ChatError.Code? {
+                do throws(ChatError) {
+                    _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            await withTaskGroup(of: ChatError.Code?.self) { group in
+                for (index, id) in ids.dropLast().enumerated() {
+                    group.addTask { await test(id) }
+                    await receiver.requests.wait(count: index + 1)
+                    #expect(await test(id) == .tooMany, "one to a webhook")
+                }
+                #expect(await test(ids[TrialGate.most]) == .tooMany, "so many of an app")
+                gate.open()
+                for await code in group { #expect(code == nil) }
+            }
+            #expect(await test(ids[TrialGate.most]) == nil)
+        }
+    }
+
     @Test("is asked again when the webhook gets another address, and only then")
     func newAddress() async throws {
         let receiver = try Receiver(Self.echo)

@@ -1801,6 +1801,7 @@ enum OpenAPIText {
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
                 '409': {$ref: '#/components/responses/Conflict'}
+                '429': {$ref: '#/components/responses/TooMany'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/webhooks/{id}/preview:
@@ -1857,6 +1858,7 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/NotFound'}
                 '409': {$ref: '#/components/responses/Conflict'}
                 '422': {$ref: '#/components/responses/Unprocessable'}
+                '429': {$ref: '#/components/responses/TooMany'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /.well-known/jwks.json:

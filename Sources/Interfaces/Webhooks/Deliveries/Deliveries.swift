@@ -78,17 +78,23 @@ public struct Deliveries: Sendable {
 
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the answer. Not queued, not
     /// repeated, not in the list; what it shows is the way a delivery takes.
-    /// - Throws: `.notFound`; `.conflict` before a receiver that must consent has.
+    /// - Throws: `.notFound`; `.conflict` before a receiver that must consent has; `.tooMany` while others are under way.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
         guard webhook.status == .enabled || registry.hasConsent(webhook) else {
             throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
         }
+        return try await registry.trials.pass(webhook.endpoint) { () async throws(ChatError) in
+            try await test(webhook, by: caller)
+        }
+    }
+
+    private func test(_ webhook: Webhook, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let start = registry.service.clock.now
         let data = JSONText { writer in
             writer.beginObject()
-            writer.member("webhook", id)
+            writer.member("webhook", webhook.id)
             writer.member("message", "This is a test. Nothing has happened.")
             writer.endObject()
         }

@@ -23,6 +23,7 @@ public final class WebhookRegistry: Sendable {
     let figures = FigureBoard()
     let logger: Logger
     let plans: PostPlans
+    let trials = TrialGate()
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
     /// Endpoints whose lanes are to be brought in line by ``settleUnsettled()``.

@@ -12,15 +12,18 @@ public struct EndpointVerification: Sendable {
     /// Asks once, and enables the webhook when its receiver consents. One that is disabled stays so, and need not be asked
     /// again when it is enabled.
     /// - Throws: `.notFound`, `.forbidden`; `.invalid` with the slug `verification_failed` when it does not consent;
-    ///   `.conflict` when nobody demands consent, or the webhook has changed meanwhile.
+    ///   `.conflict` when nobody demands consent, or the webhook has changed meanwhile; `.tooMany` while others are asked.
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
-        var allowed: Int?
-        switch registry.options.demands(of: webhook.settings) {
-        case .none: throw ChatError(.conflict, "this webhook needs no verification")
-        case .echo: try await demandEcho(from: webhook)
-        case .cloudevents: allowed = try await demandConsent(from: webhook)
+        let allowed = try await registry.trials.pass(webhook.endpoint) { () async throws(ChatError) -> Int? in
+            switch registry.options.demands(of: webhook.settings) {
+            case .none: throw ChatError(.conflict, "this webhook needs no verification")
+            case .echo:
+                try await demandEcho(from: webhook)
+                return nil
+            case .cloudevents: return try await demandConsent(from: webhook)
+            }
         }
         return try await registry.change(webhook.endpoint, ifMatch: nil) { (now) throws(ChatError) in
             guard now.settings.url == webhook.settings.url else {
