@@ -47,7 +47,11 @@ struct Assembly: Sendable {
         }
         guarding = AddressGuard(allowing: try configuration.allowedNetworks())
         let userAgent = "Parley/\(GatewayServer.version)"
-        client = try Client(options: ClientOptions(userAgent: userAgent, addressGuard: guarding))
+        let outbound = configuration.outboundConnections
+        client = try Client(
+            options: ClientOptions(
+                maxConnections: outbound, perHostConnections: max(16, outbound / 4), userAgent: userAgent,
+                addressGuard: guarding))
         var options = WebhookOptions(addressGuard: guarding, userAgent: userAgent)
         options.publicURL = configuration.publicURL
         options.verification = WebhookVerification(rawValue: configuration.webhookVerification) ?? .none

@@ -14,6 +14,8 @@ public struct Configuration: Sendable {
     public var publicURL = ""
     /// Networks in CIDR form that webhooks may reach although they are private.
     public var webhookAllow: [String] = []
+    /// Connections to receivers of webhooks; see `Configuration.outboundConnections`.
+    public var webhookConnections = 1024
     /// What receivers of webhooks must do before anything is sent to them: `none`, `echo` or `cloudevents`.
     public var webhookVerification = "none"
     public var corsOrigins: [String] = []

@@ -30,6 +30,10 @@ public enum Settings {
         .text("secrets_key_file", \.secretsKeyFile, "file with what secrets_key would hold, in its place"),
         .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private")
             .reloadable,
+        .integer(
+            "webhook.connections", \.webhookConnections, in: 16...65_536, unit: "connections",
+            "requests to receivers of webhooks at a time, a quarter of them to one host; at most a quarter of the open files allowed"
+        ),
         webhookVerification,
         .list(
             "cors.origins", \.corsOrigins,
