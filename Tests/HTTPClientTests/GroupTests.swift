@@ -68,6 +68,30 @@ import Testing
         }
     }
 
+    @Test("are announced once for all that are handed over together, and so are those that cannot be sent")
+    func announced() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        try await withClient { client in
+            let inbox = Inbox()
+            let counts = Lock<(received: Int, announced: [Int])>((0, []))
+            let announced = Tally()
+            let group = client.group(linger: .seconds(3600)) {
+                counts.withLock { $0.announced.append($0.received) }
+                announced.addFromThread()
+            }
+            func receive(_ index: Int, _ result: OutboundResult) {
+                counts.withLock { $0.received += 1 }
+                inbox.receive(index, result)
+            }
+            group.send((0..<20).map { OutboundRequest(url: server.url("/\($0)")) }) { receive($0, $1) }
+            await announced.reach(1)
+            #expect(counts.withLock { $0.announced } == [20])
+            group.send([OutboundRequest(method: "NO METHOD", url: server.url("/"))]) { receive($0, $1) }
+            await announced.reach(2)
+            #expect(counts.withLock { $0.announced } == [20, 21])
+        }
+    }
+
     @Test("end together, on the wire and waiting, and nothing is sent after; other requests go on")
     func cancelled() async throws {
         let started = Tally()

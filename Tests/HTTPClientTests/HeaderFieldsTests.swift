@@ -23,6 +23,16 @@ import Testing
         #expect(Array(HeaderFields()).isEmpty)
     }
 
+    @Test("are visited as bytes, until it is enough")
+    func visit() {
+        var seen: [String] = []
+        fields.visit { name, value in
+            seen.append("\(String(decoding: name, as: UTF8.self))=\(String(decoding: value, as: UTF8.self))")
+            return seen.count < 5
+        }
+        #expect(seen == ["Content-Type=text/plain", "Retry-After=120", "X-A=1", "x-a=2", "Empty="])
+    }
+
     @Test("pass over lines that are none")
     func malformed() {
         let fields = HeaderFields(lines: Array("no colon\r\n folded: line\r\n\r\nA: b".utf8) + [0xff, 0x0a])

@@ -192,6 +192,31 @@ import Testing
             text.description == #"{"s":"a\"\\\b\f\n\r\t\u001fé\u0000","n":-5,"t":true,"z":null,"list":[1,{},1.50]}"#)
         #expect(try JSONDocument(text).root["s"]?.string == "a\"\\\u{8}\u{c}\n\r\t\u{1f}é\0")
     }
+
+    @Test("prints bytes as the text they are, and replaces what is none")
+    func bytes() {
+        let text = JSONText { writer in
+            writer.beginArray()
+            for bytes in [Array("a\"b".utf8), Array("é".utf8), [0x61, 0xff], []] {
+                bytes.withUnsafeBufferPointer { writer.string(bytes: $0) }
+            }
+            writer.endArray()
+        }
+        #expect(text.description == "[\"a\\\"b\",\"é\",\"a\u{fffd}\",\"\"]")
+    }
+
+    @Test("prints integers of every width alike", arguments: [Int64.min, -1, 0, 1, .max])
+    func integers(value: Int64) {
+        let text = JSONText { writer in
+            writer.beginObject()
+            writer.member("a", value)
+            writer.member("b", Int(value))
+            writer.key("c")
+            writer.integer(value)
+            writer.endObject()
+        }
+        #expect(text.description == #"{"a":\#(value),"b":\#(value),"c":\#(value)}"#)
+    }
 }
 
 /// SplitMix64: small, seedable, good enough to vary inputs.
