@@ -62,7 +62,7 @@ public struct StandardSigner: Sendable {
             var code = keyed
             code.update(data: head)
             code.update(data: body)
-            return "v1," + Base64.encode(Array(code.finalize()))
+            return "v1," + Base64.encode(code.finalize().withUnsafeBytes { Array($0) })
         case .ed25519(let key):
             do { return "v1a," + Base64.encode(try key.signature(of: head + body)) } catch { throw .failed }
         }
