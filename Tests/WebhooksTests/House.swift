@@ -42,6 +42,9 @@ struct House: Sendable {
         var registrationGuard = House.loopback
         var clientGuard = House.loopback
         var connections = 64
+        var connectionsOfHost = Int.max
+        var waiting = 4096
+        var batchBytes = 256 * 1024 * 1024
         var draw = 0.5
         var verification = WebhookVerification.none
     }
@@ -88,7 +91,9 @@ struct House: Sendable {
             behind: RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals),
             limits: settings.limits, clock: clock.wall)
         client = try Client(
-            options: ClientOptions(maxConnections: settings.connections, addressGuard: settings.clientGuard))
+            options: ClientOptions(
+                maxConnections: settings.connections, perHostConnections: settings.connectionsOfHost,
+                waitingLimit: settings.waiting, addressGuard: settings.clientGuard))
         attempts = Ledger()
         webhooks = Self.outbound(house.service, client, settings, attempts)
     }
@@ -101,6 +106,8 @@ struct House: Sendable {
             addressGuard: settings.registrationGuard, userAgent: "Parley/test", draw: { settings.draw })
         options.verification = settings.verification
         options.takeWait = .milliseconds(50)
+        options.shortagePause = .milliseconds(20)
+        options.batchBytes = settings.batchBytes
         options.observe = { attempts.append(($0, $1)) }
         return WebhookService(service: service, client: client, options: options, logger: ChatHouse.quiet)
     }

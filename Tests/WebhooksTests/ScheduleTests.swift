@@ -151,6 +151,51 @@ import Testing
         }
     }
 
+    @Test("that could not be sent for want of room with us rests for a moment, and no attempt was made")
+    func shortage() async throws {
+        let gate = Gate()
+        let receiver = try Receiver { _ in .held(gate, then: .status(204)) }
+        var settings = House.Settings()
+        (settings.connectionsOfHost, settings.waiting) = (1, 0)
+        try await House.with(settings) { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            await receiver.requests.wait(count: 1)
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
+            func refusals() -> UInt64 { house.webhooks.metrics.attempts["overloaded"] ?? 0 }
+            try await until { refusals() > 2 * UInt64(CircuitBreaker.failuresTolerated) }
+            #expect(house.webhooks.metrics.openCircuits == 0)
+            #expect(try await house.deliveries().allSatisfy { $0.status == .pending && $0.attempts == 0 })
+            gate.open()
+            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            #expect(try await house.deliveries().allSatisfy { $0.attempts == 1 })
+        }
+    }
+
+    @Test("of many events at once waits where such posts hold all the bytes they may, and goes out behind them")
+    func batchBytes() async throws {
+        let (bytes, app, other) = (1024 * 1024, SpaceID("app"), SpaceID("other"))
+        let budget = BatchBudget(bytes: 16 * bytes)
+        #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 14)
+        #expect(budget.take(bytes, for: other))
+        for _ in 0..<14 { budget.giveBack(bytes, for: app) }
+        #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 13)
+
+        let receiver = try Receiver { _ in .status(200) }
+        var settings = House.Settings()
+        settings.batchBytes = 5 * bytes / 4
+        try await House.with(settings) { house in
+            for _ in 0..<3 {
+                var settings = WebhookSettings(url: receiver.url())
+                settings.batch = WebhookBatch(events: 3)
+                _ = try await house.registry.create(settings, by: House.owner)
+            }
+            for _ in 0..<30 { try await house.emit() }
+            await house.recorded(90)
+            #expect(try await house.deliveries().allSatisfy { $0.status == .delivered && $0.attempts == 1 })
+        }
+    }
+
     @Test("leaves no event without a fate, whatever receivers do")
     func fates() async throws {
         let answers: [Receiver.Answer] = [

@@ -24,6 +24,10 @@ public struct WebhookOptions: Sendable {
     var settlePause: Duration = .seconds(1)
     /// How long jobs rest when none may go on. Tests that move the clock shorten it.
     var jobPause: Duration = .milliseconds(200)
+    /// How long a delivery rests that could not be sent for want of something of the gateway's. Tests shorten it.
+    var shortagePause: Duration = .seconds(2)
+    /// Bytes of posts of several events under way at once. Tests lower it.
+    var batchBytes = 256 * 1024 * 1024
     /// Told of each attempt once everything that follows from it is done. For tests.
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 

@@ -5,10 +5,21 @@ import Signing
 
 /// Attempts that are begun together.
 struct PostBatch {
+    /// A request without its body, which the client has by then and which may be large.
+    struct Post: Sendable {
+        /// What it carries.
+        let deliveries: [Sent]
+        /// What it was made by.
+        let plan: PostPlan
+        let headers: [OutboundRequest.Field]
+        /// What it holds of the ``BatchBudget``.
+        let reserved: Int
+    }
+
     let start: Timetoken
     private(set) var requests: [OutboundRequest] = []
-    /// What the requests carry and what they were made by, one element for each.
-    private(set) var sent: [(deliveries: [Sent], plan: PostPlan)] = []
+    /// What is remembered of the requests, one element for each.
+    private(set) var sent: [Post] = []
     /// Those that could not be made: over before they began.
     private(set) var unsent: [Answered] = []
 
@@ -40,13 +51,14 @@ struct PostBatch {
         let (composed, plan) = (composition.composed, composition.plan)
         // One event in binary mode from before the webhook had batches: nothing to put into an array.
         if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
-            post([sent], content, plan)
+            post([sent], content, plan, reserved: composition.reserved)
         } else if !composed.isEmpty {
-            post(composed.map(\.sent), PostContent(batch: composed.map(\.content)), plan)
+            post(
+                composed.map(\.sent), PostContent(batch: composed.map(\.content)), plan, reserved: composition.reserved)
         }
     }
 
-    private mutating func post(_ batch: [Sent], _ content: PostContent, _ plan: PostPlan) {
+    private mutating func post(_ batch: [Sent], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0) {
         guard let first = batch.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
             let request = try plan.request(
@@ -55,7 +67,7 @@ struct PostBatch {
                 // An attempt is a span of its own. One that carries several events stands in the first one's trace.
                 trace: batch.lazy.compactMap(\.context).first?.child(Tracer.spanID()))
             requests.append(request)
-            sent.append((batch, plan))
+            sent.append(Post(deliveries: batch, plan: plan, headers: request.headers, reserved: reserved))
         } catch {
             fail(batch, "not signed: \(error)", plan)
         }

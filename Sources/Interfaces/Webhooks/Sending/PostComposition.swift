@@ -8,7 +8,9 @@ struct PostComposition {
     private(set) var composed: [(sent: Sent, content: PostContent)] = []
     /// Those that have no form in the webhook's format, with the reason.
     private(set) var failed: [(sent: Sent, detail: String)] = []
-    private var bytes = 0
+    private(set) var bytes = 0
+    /// What it holds of the ``BatchBudget``.
+    var reserved = 0
 
     init(_ plan: PostPlan) { self.plan = plan }
 

@@ -48,7 +48,29 @@ struct Recorder: Sendable {
         }
     }
 
-    private func settle(_ answered: [Answered]) async {
+    private func settle(_ all: [Answered]) async {
+        let short = all.filter(\.result.isOurShortage)
+        if !short.isEmpty { await rest(short) }
+        let answered = short.isEmpty ? all : all.filter { !$0.result.isOurShortage }
+        if !answered.isEmpty { await conclude(answered) }
+    }
+
+    /// Nothing was sent, and the receiver has no part in it: no attempt was made. Their leases run out in a moment.
+    private func rest(_ short: [Answered]) async {
+        let leases = short.flatMap { $0.sent.map(\.lease) }
+        logger.warning(
+            "attempts not made for want of room or descriptors, trying again",
+            metadata: ["count": "\(leases.count)", "detail": "\(short[0].result.failure?.detail ?? "-")"])
+        meters.addAttempts(leases.lazy.map { _ in OutboundFailure.Reason.overloaded.rawValue })
+        do throws(ChatError) {
+            _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
+        } catch {
+            // They run out as they would have, later.
+            logger.warning("leases not shortened", metadata: ["error": "\(error.message)"])
+        }
+    }
+
+    private func conclude(_ answered: [Answered]) async {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
         // Before the attempts are over for the queue, which would begin the next ones at once.
@@ -189,4 +211,9 @@ struct Recorder: Sendable {
                 "detail": "\(result.failure?.detail ?? "-")",
             ])
     }
+}
+
+extension OutboundResult {
+    /// Whether nothing was sent because the gateway lacked something: connections to wait for, descriptors, memory.
+    fileprivate var isOurShortage: Bool { status == nil && failure?.reason == .overloaded }
 }

@@ -24,6 +24,7 @@ final class Sender: Sendable {
     private let recorder: Recorder
     private let answers = Answers()
     private let leases = LeaseTable()
+    private let budget: BatchBudget
     let slots = Slots()
 
     init(
@@ -37,6 +38,7 @@ final class Sender: Sendable {
         self.recent = recent
         self.meters = meters
         self.logger = logger
+        budget = BatchBudget(bytes: registry.options.batchBytes)
         recorder = Recorder(service: service, registry: registry, meters: meters, logger: logger)
     }
 
@@ -143,6 +145,10 @@ final class Sender: Sendable {
         let webhook = known.webhook
         let start = service.clock.now
         var post = PostComposition(known.plan(at: start, registry.plans))
+        post.reserved = post.plan.isArray ? webhook.settings.batch?.bytes ?? 0 : 0
+        guard budget.take(post.reserved, for: webhook.space) else {
+            return await giveBack(leases, after: registry.options.shortagePause)
+        }
         for index in leases.indices {
             if let one = await look(up: leases[index]) {
                 guard post.add(one) else {
@@ -159,8 +165,11 @@ final class Sender: Sendable {
             // Others' turn.
             await Task.yield()
         }
+        budget.giveBack(post.reserved - min(post.bytes, post.reserved), for: webhook.space)
+        post.reserved = min(post.bytes, post.reserved)
         var batch = PostBatch(at: start)
         batch.add(post)
+        if batch.sent.isEmpty { budget.giveBack(post.reserved, for: webhook.space) }
         if webhook.settings.needsToken {
             await send(batch, withTokenOf: webhook)
         } else {
@@ -169,9 +178,9 @@ final class Sender: Sendable {
     }
 
     /// Makes them due for another attempt.
-    private func giveBack(_ leases: ArraySlice<Lease>) async {
+    private func giveBack(_ leases: ArraySlice<Lease>, after pause: Duration = .zero) async {
         do throws(ChatError) {
-            _ = try await queue.renew(Array(leases), for: .zero)
+            _ = try await queue.renew(Array(leases), for: pause)
         } catch {
             // They run out.
             logger.warning("leases not given back", metadata: ["error": "\(error.message)"])
@@ -181,13 +190,15 @@ final class Sender: Sendable {
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
         answer(batch.unsent)
-        outbound.send(batch.requests) { [batch] index, result in self.end(index, of: batch, result) }
+        outbound.send(batch.requests) { [posts = batch.sent, start = batch.start] index, result in
+            self.end(posts[index], begun: start, result)
+        }
     }
 
     private func send(_ batch: PostBatch, withTokenOf webhook: Webhook) async {
         answer(batch.unsent)
         for (index, request) in batch.requests.enumerated() {
-            end(index, of: batch, await tokens.send(request, to: webhook))
+            end(batch.sent[index], begun: batch.start, await tokens.send(request, to: webhook))
             answers.announce()
         }
     }
@@ -198,13 +209,14 @@ final class Sender: Sendable {
         answers.announce()
     }
 
-    private func end(_ index: Int, of batch: PostBatch, _ result: OutboundResult) {
-        let (sent, plan) = batch.sent[index]
+    private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
+        if post.reserved > 0 { budget.giveBack(post.reserved, for: post.plan.endpoint.space) }
         // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
-        if result.status == nil, result.failure?.reason == .cancelled { return end(sent.map(\.lease)) }
+        if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
         // A failure with a sentence of its own came before anything was sent.
-        let headers = result.failure?.sentence == nil ? batch.requests[index].headers : []
-        answers.append(Answered(sent: sent, plan, start: batch.start, requestHeaders: headers, result: result))
+        let headers = result.failure?.sentence == nil ? post.headers : []
+        answers.append(
+            Answered(sent: post.deliveries, post.plan, start: start, requestHeaders: headers, result: result))
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.

@@ -1,0 +1,34 @@
+import ChatModel
+import Locking
+
+/// The bytes that posts of several events may have under way. Each is in memory twice until its answer comes, and a thousand
+/// connections would bound that by gigabytes.
+final class BatchBudget: Sendable {
+    private struct State {
+        var free: Int
+        var held: [SpaceID: Int] = [:]
+    }
+
+    private let state: Lock<State>
+
+    init(bytes: Int) { state = Lock(State(free: bytes)) }
+
+    /// Takes bytes out, if that leaves enough for other apps: who is alone gets seven eighths, as of attempts.
+    func take(_ bytes: Int, for space: SpaceID) -> Bool {
+        state.withLock { state in
+            let held = state.held[space, default: 0] + bytes
+            guard held / 7 <= state.free - bytes else { return false }
+            state.free -= bytes
+            state.held[space] = held
+            return true
+        }
+    }
+
+    func giveBack(_ bytes: Int, for space: SpaceID) {
+        state.withLock { state in
+            state.free += bytes
+            let held = state.held[space, default: 0] - bytes
+            state.held[space] = held == 0 ? nil : held
+        }
+    }
+}
