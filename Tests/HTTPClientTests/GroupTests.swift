@@ -79,7 +79,7 @@ import Testing
                 counts.withLock { $0.announced.append($0.received) }
                 announced.addFromThread()
             }
-            func receive(_ index: Int, _ result: OutboundResult) {
+            @Sendable func receive(_ index: Int, _ result: OutboundResult) {
                 counts.withLock { $0.received += 1 }
                 inbox.receive(index, result)
             }
