@@ -178,6 +178,7 @@ import Testing
         let budget = BatchBudget(bytes: 16 * bytes)
         #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 14)
         #expect(budget.take(bytes, for: other))
+        #expect(!budget.take(1, for: app) && budget.take(0, for: app), "single events need no room")
         for _ in 0..<14 { budget.giveBack(bytes, for: app) }
         #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 13)
 

@@ -15,7 +15,9 @@ final class BatchBudget: Sendable {
 
     /// Takes bytes out, if that leaves enough for other apps: who is alone gets seven eighths, as of attempts.
     func take(_ bytes: Int, for space: SpaceID) -> Bool {
-        state.withLock { state in
+        // Posts of one event are not counted, and need no room.
+        guard bytes > 0 else { return true }
+        return state.withLock { state in
             let held = state.held[space, default: 0] + bytes
             guard held / 7 <= state.free - bytes else { return false }
             state.free -= bytes
@@ -25,6 +27,7 @@ final class BatchBudget: Sendable {
     }
 
     func giveBack(_ bytes: Int, for space: SpaceID) {
+        guard bytes > 0 else { return }
         state.withLock { state in
             state.free += bytes
             let held = state.held[space, default: 0] - bytes

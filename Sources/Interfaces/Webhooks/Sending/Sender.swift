@@ -210,7 +210,7 @@ final class Sender: Sendable {
     }
 
     private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
-        if post.reserved > 0 { budget.giveBack(post.reserved, for: post.plan.endpoint.space) }
+        budget.giveBack(post.reserved, for: post.plan.endpoint.space)
         // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
         // A failure with a sentence of its own came before anything was sent.
