@@ -145,7 +145,8 @@ import Testing
                 guard peer.write(answer) else { return }
                 var missing = head.size + head.contentLength - begin.count
                 if missing > 0, !readsOn { return peer.waitForEndUnread() }
-                while missing > 0, let more = peer.read() { missing -= more.count }
+                // No more than that: the next request may be there already.
+                while missing > 0, let more = peer.read(most: missing) { missing -= more.count }
             }
         }
         // Whoever stops reading keeps the body from being sent, unless the answer says that it is not wanted.

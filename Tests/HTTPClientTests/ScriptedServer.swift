@@ -87,8 +87,8 @@ struct Peer: Sendable {
     }
 
     /// What comes next, `nil` when the client has gone or nothing comes.
-    func read() -> [UInt8]? {
-        var buffer = [UInt8](repeating: 0, count: 65536)
+    func read(most: Int = 65536) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: min(most, 65536))
         let count = recv(descriptor, &buffer, buffer.count, 0)
         return count > 0 ? Array(buffer.prefix(count)) : nil
     }
