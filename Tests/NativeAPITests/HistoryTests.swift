@@ -251,6 +251,45 @@ import Testing
         }
     }
 
+    @Test("is explained as older than a webhook that was made after it")
+    func explainedOfItsTime() async throws {
+        try await APIFixture.run { api in
+            let event = await api.call(.post, "/v1/channels/a/events", #"{"type":"t","data":1}"#)
+            _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
+            let answer = await api.call(.get, "/v1/events/\(event["id"]?.string ?? "")/explain")
+            #expect(answer["kept"]?.boolean == true)
+            for fate in [answer["webhooks"]?[0], answer["would_reach"]?["webhooks"]?[0]] {
+                #expect(fate?["match"]?.boolean == false)
+                #expect(fate?["why"]?.string == "the event is older than the webhook")
+            }
+        }
+    }
+
+    @Test("is explained by its deliveries when it is kept no more")
+    func explainedWhenGone() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
+            let webhook = try #require(made["id"]?.string)
+            _ = await api.call(.post, "/v1/webhooks/\(webhook)/disable")
+            let event = await api.call(.post, "/v1/channels/a/events", #"{"type":"t","data":1}"#)
+            let id = try #require(event["id"]?.string)
+            _ = await api.firstDelivery(of: webhook)
+            #expect(await api.call(.delete, "/v1/channels/a/events").status == 200)
+            #expect(await api.call(.get, "/v1/events/\(id)").status == 404)
+            let answer = await api.call(.get, "/v1/events/\(id)/explain")
+            #expect(answer.status == 200)
+            #expect(answer["event"]?.string == id && answer["type"]?.string == "t")
+            #expect(answer["kept"]?.boolean == false)
+            #expect(answer["webhooks"]?[0]?["webhook"]?.string == webhook)
+            #expect(answer["webhooks"]?[0]?["match"]?.boolean == true)
+            #expect(answer["webhooks"]?[0]?["delivery"]?["status"]?.string == "held")
+            #expect(answer["deliveries"]?.count == 1)
+            #expect(await api.call(.get, "/v1/events/evt_17000000000000000/explain").status == 404)
+            let narrow = try await api.key([.read, .manage], channels: ["b"])
+            #expect(await api.call(.get, "/v1/events/\(id)/explain", key: narrow).status == 404)
+        }
+    }
+
     @Test("has the published tag formula")
     func formula() {
         let representation = #"{"id":"ep_1","url":"https://example.com/hook","version":3}"#

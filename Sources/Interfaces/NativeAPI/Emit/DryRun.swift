@@ -149,10 +149,14 @@ extension NativeAPI {
         return try? await chat.validate(draft.data, as: draft.type)
     }
 
-    /// Who would be told of the event now. Webhooks are named only to those who may list them: patterns and filters of
-    /// others are none of a mere sender's business.
+    /// Who would be told of the event if it came now.
     func reach(of draft: EventDraft, for caller: Caller) async -> Reach {
-        let event = Event(timetoken: service.clock.now, draft: draft)
+        await reach(of: Event(timetoken: service.clock.now, draft: draft), for: caller)
+    }
+
+    /// Who is told of an event of its time. Webhooks are named only to those who may list them: patterns and filters of
+    /// others are none of a mere sender's business.
+    func reach(of event: Event, for caller: Caller) async -> Reach {
         let sinks = await service.hub.reach(of: event)
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
         return Reach(

@@ -6,18 +6,33 @@ import JSON
 import Webhooks
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}/explain`: what the gateway made of an event, and who is told of one like it now.
+    /// `GET /v1/events/{id}/explain`: what the gateway made of an event, and who is told of it.
+    ///
+    /// Deliveries outlive events that pass, expire or are deleted: of such a one they say what they still know.
     func getExplanation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         // Before the event is looked for: it shows other people's webhooks.
         try caller.demand(.manage)
-        let event = try await event(named: request.name("id"), caller)
-        let deliveries = try await deliveries(of: event, caller)
-        let reach = await reach(of: event.draft, for: caller)
+        guard let timetoken = Timetoken(eventID: request.name("id")) else { throw Self.noEvent }
+        do throws(ChatError) {
+            let event = try await service.chat(for: caller).event(timetoken)
+            let deliveries = try await deliveries(of: timetoken, caller)
+            return await explanation(of: event, deliveries, caller)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            let deliveries = try await deliveries(of: timetoken, caller)
+            guard let first = deliveries.first else { throw error }
+            return Self.explanation(of: first, deliveries)
+        }
+    }
+
+    private func explanation(of event: Event, _ deliveries: [Delivery], _ caller: Caller) async -> Response {
+        let reach = await reach(of: event, for: caller)
         let validation = await validation(of: event, caller)
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
         writer.member("event", event.id)
+        writer.member("kept", true)
         writer.member("type", event.type)
         if let schema = event.draft.schema {
             writer.key("schema")
@@ -40,22 +55,50 @@ extension NativeAPI {
         }
         writer.member("validation", validation)
         reach.print(to: &writer)
-        writer.key("deliveries")
-        writer.beginArray()
-        for delivery in deliveries { delivery.print(to: &writer) }
-        writer.endArray()
+        Self.print(deliveries, to: &writer)
         Self.printFates(reach.webhooks ?? [], deliveries, to: &writer)
         writer.endObject()
         return .json(writer.bytes)
     }
 
+    /// What is left of an event that is not kept any more: nobody can be told of it now.
+    private static func explanation(of first: Delivery, _ deliveries: [Delivery]) -> Response {
+        var writer = JSONWriter(capacity: 1024)
+        writer.beginObject()
+        writer.member("event", first.event.eventID)
+        writer.member("kept", false)
+        writer.member("type", first.type)
+        writer.nullMember("schema")
+        writer.nullMember("origin")
+        writer.nullMember("validation")
+        Reach(webhooks: []).print(to: &writer)
+        print(deliveries, to: &writer)
+        writer.key("webhooks")
+        writer.beginArray()
+        for delivery in deliveries {
+            print(
+                delivery.endpoint.name, isMatch: true, "it was told of the event, which is kept no more",
+                delivery, to: &writer)
+        }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    private static func print(_ deliveries: [Delivery], to writer: inout JSONWriter) {
+        writer.key("deliveries")
+        writer.beginArray()
+        for delivery in deliveries { delivery.print(to: &writer) }
+        writer.endArray()
+    }
+
     /// All of them: a webhook that a page left out would seem to have been told nothing.
-    private func deliveries(of event: Event, _ caller: Caller) async throws -> [Delivery] {
+    private func deliveries(of event: Timetoken, _ caller: Caller) async throws(ChatError) -> [Delivery] {
         var deliveries: [Delivery] = []
         var cursor: String?
         repeat {
             let page = try await webhooks.deliveries.list(
-                event: event.timetoken, limit: limits.pageMost, cursor: cursor, by: caller)
+                event: event, limit: limits.pageMost, cursor: cursor, by: caller)
             deliveries += page.items
             cursor = page.cursor
         } while cursor != nil
@@ -72,19 +115,22 @@ extension NativeAPI {
         writer.key("webhooks")
         writer.beginArray()
         for match in matches {
-            print(match.webhook, match, rest.removeValue(forKey: match.webhook), to: &writer)
+            let delivery = rest.removeValue(forKey: match.webhook)
+            print(match.webhook, isMatch: match.matches, match.why, delivery, to: &writer)
         }
-        for (webhook, delivery) in rest.sorted(by: { $0.key < $1.key }) { print(webhook, nil, delivery, to: &writer) }
+        for (webhook, delivery) in rest.sorted(by: { $0.key < $1.key }) {
+            print(webhook, isMatch: false, "it is no more", delivery, to: &writer)
+        }
         writer.endArray()
     }
 
     private static func print(
-        _ webhook: String, _ match: WebhookMatch?, _ delivery: Delivery?, to writer: inout JSONWriter
+        _ webhook: String, isMatch: Bool, _ why: String, _ delivery: Delivery?, to writer: inout JSONWriter
     ) {
         writer.beginObject()
         writer.member("webhook", webhook)
-        writer.member("match", match?.matches ?? false)
-        writer.member("why", match?.why ?? "it is no more")
+        writer.member("match", isMatch)
+        writer.member("why", why)
         writer.key("delivery")
         if let delivery { delivery.print(to: &writer) } else { writer.null() }
         writer.endObject()
@@ -103,9 +149,11 @@ extension NativeAPI {
         }
     }
 
+    private static let noEvent = ChatError(.notFound, "no such event")
+
     /// - Throws: `.notFound` for what is no event id as well: there is no such event either.
     func event(named id: String, _ caller: Caller) async throws(ChatError) -> Event {
-        guard let timetoken = Timetoken(eventID: id) else { throw ChatError(.notFound, "no such event") }
+        guard let timetoken = Timetoken(eventID: id) else { throw Self.noEvent }
         return try await service.chat(for: caller).event(timetoken)
     }
 }
