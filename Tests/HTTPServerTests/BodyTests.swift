@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import Locking
 import Testing
 
 @Suite("A request body") struct BodyTests {
@@ -75,6 +76,29 @@ import Testing
                 #expect(answer["Connection"] == "close")
             }
         }
+    }
+
+    @Test("that is too large is told of, with what came before it") func toldOfTooLarge() async throws {
+        let told = Lock<[String]>([])
+        var manners = RouteManners()
+        manners.noteTooLarge = { request in
+            let (id, header) = (request.parameters["id"] ?? "", request.headers["X-Name"] ?? "")
+            told.withLock { $0.append("\(id) \(request.path) \(header) \(request.body.bytes.count)") }
+        }
+        let routes = { [manners] (router: inout Router, _: Loop) in
+            router.add(.post, "/in/{id}", body: .collected(limit: 1000), manners: manners) { _ in .text("taken") }
+        }
+        try await withServer(routes: routes) { server in
+            let announced = try server.wire()
+            announced.send("POST /in/a HTTP/1.1\r\nHost: x\r\nX-Name: n\r\nContent-Length: 1001\r\n\r\n")
+            #expect(try announced.answer().status == 413)
+            let wire = try server.wire()
+            chunked(wire, "/in/b", [[UInt8]](repeating: [UInt8](repeating: 1, count: 600), count: 2), end: false)
+            #expect(try wire.answer().status == 413)
+            let whole = try server.wire()
+            #expect(try whole.ask("POST", "/in/c", body: [UInt8](repeating: 1, count: 1000)).text == "taken")
+        }
+        #expect(told.withLock { $0 } == ["a /in/a n 0", "b /in/b  0"])
     }
 
     @Test("nobody wants is refused, and a small one costs no connection") func unwanted() async throws {

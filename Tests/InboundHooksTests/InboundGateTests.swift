@@ -1,11 +1,22 @@
 import ChatCore
 import ChatModel
+import Dispatch
 import InboundHooks
 import JSON
 import Locking
 import SQLiteEngine
 import Signing
 import Testing
+
+/// Runs what it is given one after the other, as the loop of a gateway does.
+private final class OneThread: TaskExecutor {
+    let queue = DispatchQueue(label: "one-thread")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
 
 @Suite("A post to a source") struct InboundGateTests {
     /// The shared body of the vectors in `conventions.md`.
@@ -22,6 +33,24 @@ import Testing
         ]
         if let delivery { headers.append(("X-GitHub-Delivery", delivery)) }
         return InboundPost(headers, text: text)
+    }
+
+    @Test("is mapped away from the executor of its request, which others share")
+    func awayFromTheLoop() async throws {
+        try await House.with { house in
+            try await house.put(
+                "s", #"{"scheme":"none","mapping":{"channel":"in","type":"t","data":{"$":"body/a"}}}"#)
+            let loop = OneThread()
+            // A mapping that fails is over before anything else is waited for.
+            let post = InboundPost(text: "nonsense")
+            loop.queue.suspend()
+            let accepted = Task(executorPreference: loop) { try? await house.gate.accept(post, for: "s") }
+            let seen = Task(executorPreference: loop) { house.gate.metrics }
+            loop.queue.resume()
+            #expect(await seen.value.isEmpty, "the next in line need not wait for the mapping")
+            _ = await accepted.value
+            #expect(house.gate.metrics == ["rejected": 1])
+        }
     }
 
     @Test("with GitHub's own vector is accepted")

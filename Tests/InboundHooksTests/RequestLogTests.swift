@@ -69,6 +69,73 @@ import Testing
         }
     }
 
+    @Test("keeps the whole of a long post that was verified and turned away, until it can be taken in")
+    func whole() async throws {
+        try await Self.with { house in
+            let text = #"{"b":"\#(String(repeating: "x", count: 40_000))"}"#
+            _ = try? await house.gate.accept(InboundGateTests.github(text), for: "s")
+            // What is taken does not push it out.
+            for number in 0..<200 {
+                _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#, delivery: "n-\(number)"), for: "s")
+            }
+            let refused = try await house.gate.requests(of: "s", by: House.owner).filter { $0.outcome == .rejected }
+            let request = try #require(refused.first)
+            #expect(request.body == Array(text.utf8) && !request.isTruncated)
+            let mended = #"{"channel":"in","type":"t","data":{"$":"body/b"}}"#
+            try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
+            let receipt = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
+            #expect(receipt.events.count == 1)
+        }
+    }
+
+    @Test("does not try the beginning of a body out as if it were the whole")
+    func cutTrial() async throws {
+        try await Self.with { house in
+            let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
+            _ = try await house.gate.accept(InboundGateTests.github(text), for: "s")
+            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            let error = try await failure {
+                _ = try await house.gate.test(request: request, for: "s", mapping: nil, by: House.owner)
+            }
+            #expect(error.slug == "not_replayable")
+        }
+    }
+
+    @Test("gives no mapping the stars of what is covered, nor the beginning of what is cut")
+    func coveredIsAbsent() async throws {
+        try await Self.with { house in
+            var post = InboundGateTests.github(#"{"a":1}"#)
+            post.headers += [("X-Api-Token", "t"), ("X-Long", String(repeating: "l", count: 2000)), ("X-Short", "s")]
+            post.query = [("secret", "q"), ("page", "2")]
+            _ = try await house.gate.accept(post, for: "s")
+            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            func data(_ references: String) async throws -> String? {
+                let mapping = #"{"channel":"in","type":"t","data":"\#(references)"}"#
+                return try await house.gate.test(
+                    request: request, for: "s", mapping: JSONText(trusted: Array(mapping.utf8)), by: House.owner
+                ).outcomes.first?.emission.data.description
+            }
+            #expect(try await data("{header/X-Short} {query/page}") == #""s 2""#)
+            for reference in ["{header/X-Api-Token}", "{header/X-Long}", "{query/secret}"] {
+                #expect(try await data(reference) == nil, "\(reference)")
+            }
+        }
+    }
+
+    @Test("has what was larger than any post may be, without its body")
+    func tooLarge() async throws {
+        var limits = Limits()
+        limits.inboundBodyBytes = 1000
+        try await House.with(limits: limits) { house in
+            try await house.put("s", scheme: "github", secret: "topsecret")
+            let post = InboundGateTests.github(String(repeating: "x", count: 1001))
+            #expect(try await failure { _ = try await house.gate.accept(post, for: "s") }.code == .tooLarge)
+            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            #expect(request.outcome == .rejected && request.body.isEmpty && request.bodyBytes == 1001)
+            #expect(house.gate.metrics == ["rejected": 1])
+        }
+    }
+
     @Test("lets a request be replayed once its mapping is mended, and finds again what it became")
     func replay() async throws {
         try await Self.with { house in
@@ -145,12 +212,17 @@ import Testing
 
     @Test("is bounded for each source, and strangers cannot push the sender's out of it")
     func bounded() {
-        let log = RequestLog(.init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000))
-        func request(_ number: UInt64, isKnown: Bool, bytes: Int = 10) -> InboundRequest {
+        let log = RequestLog(
+            .init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000),
+            whole: .init(requests: 2, strangers: 0, bytesPerSource: 20_000, bytesInAll: 30_000))
+        func request(
+            _ number: UInt64, isKnown: Bool, bytes: Int = 10, _ outcome: InboundRequest.Outcome = .accepted
+        ) -> InboundRequest {
             var request = InboundRequest(
-                id: "\(number)", at: Timetoken(number), method: "POST", headers: [], query: [],
+                id: "\(number)", at: Timetoken(number), method: "POST", headers: ([], []), query: ([], []),
                 body: Array(repeating: 0, count: bytes), bodyBytes: bytes, mappingVersion: 1)
             request.identity = isKnown ? DeliveryIdentity.none : nil
+            request.outcome = outcome
             return request
         }
         let one = RecordKey(.source, "one", in: House.space)
@@ -165,6 +237,13 @@ import Testing
         for number in 54...55 { log.add(request(UInt64(number), isKnown: true, bytes: 8000), of: two) }
         #expect(log.requests(of: one).map(\.id) == ["53"])
         #expect(log.requests(of: two).map(\.id) == ["55", "54"])
+        // What was turned away has its own room, with bounds of its own.
+        for number in 56...59 { log.add(request(UInt64(number), isKnown: true, .rejected), of: two) }
+        #expect(log.requests(of: two).map(\.id) == ["59", "58", "55", "54"])
+        for number in 60...61 { log.add(request(UInt64(number), isKnown: true, bytes: 12_000, .failed), of: two) }
+        #expect(log.requests(of: two).map(\.id) == ["61", "55", "54"])
+        log.forget { $0 == two }
+        #expect(log.requests(of: two).isEmpty)
     }
 }
 

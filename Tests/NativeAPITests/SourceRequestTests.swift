@@ -1,3 +1,4 @@
+import ChatModel
 import HTTPServer
 import JSON
 import Testing
@@ -39,6 +40,25 @@ import Testing
             #expect(replay.status == 202)
             #expect(replay["accepted"]?.integer == 1)
             #expect(await api.call(.get, "/v1/sources/s/requests/req_x").status == 404)
+        }
+    }
+
+    @Test("tell of posts that were larger than any may be")
+    func tooLarge() async throws {
+        var limits = Limits()
+        limits.inboundBodyBytes = 1000
+        try await APIFixture.run(limits: limits) { api in
+            try await Self.put(api)
+            let long = String(repeating: "x", count: 1001)
+            #expect(await api.call(.post, "/in/s", long, key: nil, headers: [("X-Kind", "k")]).status == 413)
+            #expect(await api.call(.post, "/in/unknown", long, key: nil).status == 413)
+            let logged = await api.call(.get, "/v1/sources/s/requests?outcome=rejected")["data"]
+            #expect(logged?.count == 1)
+            #expect(logged?[0]?["reason"]?.string == "a post may have at most 1000 bytes")
+            #expect(logged?[0]?["body"]?.string == "" && logged?[0]?["truncated"]?.boolean == true)
+            #expect(logged?[0]?["headers"]?[0]?["name"]?.string == "X-Kind")
+            #expect(
+                await api.call(.get, "/metrics").text.contains(#"parley_inbound_posts_total{outcome="rejected"} 1"#))
         }
     }
 

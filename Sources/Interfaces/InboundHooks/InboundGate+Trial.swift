@@ -26,10 +26,13 @@ extension InboundGate {
     }
 
     /// The same with a request of the log, whose signature was looked at when it came; for who may read that.
+    ///
+    /// - Throws: also `.invalid` with the slug `not_replayable` where the body was too long to be kept whole.
     public func test(
         request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
     ) async throws(ChatError) -> InboundTrial {
         let source = try await reached(id, by: caller)
+        try Self.demandWhole(request)
         let mapping = try draft.map { text throws(ChatError) in try Mapping(text) } ?? source.settings.mapping
         var trial = InboundTrial(isVerified: request.identity != nil)
         trial.secretIndex = request.secretIndex

@@ -36,7 +36,12 @@ public final class InboundGate: Sendable {
     ///   with the slug `mapping_failed` and a fault for each reference without a value; what `ChatAccess.emit` throws.
     public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
         guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
-        try checkSize(post)
+        do throws(ChatError) {
+            try checkSize(post)
+        } catch {
+            noteTooLarge(post, bytes: post.body.count, for: source)
+            throw error
+        }
         var request = begin(post, receiver.source)
         do throws(SignatureRejection) {
             let proof = try Proof(post.message, receiver.verifiers, at: seconds)
@@ -53,10 +58,22 @@ public final class InboundGate: Sendable {
         do throws(ChatError) {
             try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
         } catch {
-            finish(request, receiver.source) { $0.note(error) }
+            finish(request, receiver.source) { $0.note(error, of: post) }
             throw error
         }
         return try await take(post, receiver.source, request)
+    }
+
+    /// Notes a post that was not even read, as it is larger than ``bodyLimitBytes``: nothing of its body is kept.
+    /// - Parameter bytes: how large it is; nil when its sender has not said.
+    public func noteTooLarge(_ post: InboundPost, bytes: Int?, for source: String) {
+        guard let source = registry.receiver(source)?.source else { return }
+        var post = post
+        post.body = []
+        finish(begin(post, source), source) { request in
+            request.bodyBytes = max(bytes ?? 0, bodyLimitBytes + 1)
+            request.note(tooLarge)
+        }
     }
 
     /// Answers a provider's question that comes as a `GET` or `OPTIONS`; nil when the source has no such handshake, or
@@ -103,10 +120,8 @@ public final class InboundGate: Sendable {
         guard let identity = logged.identity else {
             throw ChatError(.invalid, "its signature was not accepted, so it is not replayed", slug: "not_verified")
         }
-        guard !logged.isTruncated, logged.outcome != .handshake else {
-            throw ChatError(
-                .invalid, "only posts whose whole body was kept can be replayed", slug: "not_replayable")
-        }
+        guard logged.outcome != .handshake else { throw Self.notReplayable }
+        try Self.demandWhole(logged)
         let post = logged.post(url: url)
         var request = begin(post, source)
         request.identity = identity
@@ -127,9 +142,17 @@ extension InboundGate {
     }
 
     func checkSize(_ post: InboundPost) throws(ChatError) {
-        guard post.body.count <= bodyLimitBytes else {
-            throw ChatError(.tooLarge, "a post may have at most \(bodyLimitBytes) bytes")
-        }
+        guard post.body.count <= bodyLimitBytes else { throw tooLarge }
+    }
+
+    private var tooLarge: ChatError { ChatError(.tooLarge, "a post may have at most \(bodyLimitBytes) bytes") }
+
+    static let notReplayable = ChatError(
+        .invalid, "only posts whose whole body was kept can be replayed or tried", slug: "not_replayable")
+
+    /// The beginning of a body is another body.
+    static func demandWhole(_ request: InboundRequest) throws(ChatError) {
+        guard !request.isTruncated else { throw notReplayable }
     }
 
     private func begin(_ post: InboundPost, _ source: Source) -> InboundRequest {
@@ -153,7 +176,11 @@ extension InboundGate {
             if let answer = Greeting(source.settings).answerVerified(post) {
                 receipt = InboundReceipt(handshake: answer)
             } else {
-                var emissions = try emissions(of: post, source, request.identity ?? .none)
+                // Away from the loop that all requests share: a small post may be long work for a mapping.
+                var emissions = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                    () async throws(ChatError) -> [Emission] in
+                    try self.emissions(of: post, source, request.identity ?? .none)
+                }
                 let cause = InboundOrigin(source: source.id, request: request.id).cause
                 for index in emissions.indices { emissions[index].cause = cause }
                 receipt = try await emit(emissions, source.caller)
@@ -161,7 +188,7 @@ extension InboundGate {
             finish(request, source) { $0.note(receipt) }
             return receipt
         } catch {
-            finish(request, source) { $0.note(error) }
+            finish(request, source) { $0.note(error, of: post) }
             await report(error, source)
             throw error
         }

@@ -199,7 +199,9 @@ public struct NativeAPI: Sendable {
         router.add(
             .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
             handler: asAdministrator("source.replay", replaySourceRequest))
-        router.add(.post, "/in/{source}", body: inboundBody, handler: asAnybody(postInbound))
+        var manners = RouteManners()
+        manners.noteTooLarge = noteTooLargePost
+        router.add(.post, "/in/{source}", body: inboundBody, manners: manners, handler: asAnybody(postInbound))
         router.add(.get, "/in/{source}", handler: asAnybody(greetInbound))
         router.add(.options, "/in/{source}", handler: asAnybody(greetInbound))
     }

@@ -216,7 +216,9 @@ enum ProblemCatalogue {
             meaning: "Only a post whose signature was accepted can be sent through its source again."),
         Entry(
             code: "not_replayable", status: 422, title: "The request was not kept whole",
-            meaning: "Long bodies are cut off in the log of requests. Have the sender post it again."),
+            meaning:
+                "Long bodies of posts that were taken are cut off in the log of requests. Have the sender post it again."
+        ),
         Entry(
             code: "not_composed", status: 422, title: "The event has no form in the webhook's format",
             meaning: "The detail says why: a template points at something the event does not have, or gives too much."),

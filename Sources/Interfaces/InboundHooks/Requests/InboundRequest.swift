@@ -25,7 +25,7 @@ public struct InboundRequest: Sendable {
     public var method: String
     public var headers: [InboundPost.Field]
     public var query: [InboundPost.Field]
-    /// The beginning of the body.
+    /// The body; of a post that was verified and not refused, and of one that was not verified, the beginning.
     public var body: [UInt8]
     /// The length of the whole body.
     public var bodyBytes: Int
@@ -43,6 +43,13 @@ public struct InboundRequest: Sendable {
     public var replayOf: String?
     /// How its sender names the delivery, for replays; nil when it was not verified.
     var identity: DeliveryIdentity?
+    /// Names, in lower case, of headers and parameters whose values are not as they came: covered, or cut.
+    private let alteredHeaders: Set<String>
+    private let alteredQuery: Set<String>
+
+    /// Verified, and turned away all the same: its sender may never send it again, so it is kept whole until its owner has
+    /// mended what stood against it.
+    var isKeptWhole: Bool { identity != nil && (outcome == .rejected || outcome == .failed) }
 
     /// Bytes of it that are kept, about.
     var cost: Int {
@@ -53,7 +60,7 @@ public struct InboundRequest: Sendable {
 }
 
 extension InboundRequest {
-    /// The first bytes of a body that are kept; a longer one cannot be replayed.
+    /// The first bytes of a body that are kept of a post that was taken, or not verified; a longer one cannot be replayed.
     static let bodyLimitBytes = 16 * 1024
     private static let mostFields = 64
     private static let valueLimitBytes = 1024
@@ -67,17 +74,23 @@ extension InboundRequest {
     }
 
     init(
-        id: String, at: Timetoken, method: String, headers: [InboundPost.Field], query: [InboundPost.Field],
-        body: [UInt8], bodyBytes: Int, mappingVersion: Int
+        id: String, at: Timetoken, method: String, headers: KeptFields, query: KeptFields, body: [UInt8],
+        bodyBytes: Int, mappingVersion: Int
     ) {
         self.id = id
         self.at = at
         self.method = method
-        self.headers = headers
-        self.query = query
+        (self.headers, alteredHeaders) = headers
+        (self.query, alteredQuery) = query
         self.body = body
         self.bodyBytes = bodyBytes
         self.mappingVersion = mappingVersion
+    }
+
+    /// - Parameter post: what came.
+    mutating func note(_ error: ChatError, of post: InboundPost) {
+        note(error)
+        if isKeptWhole { body = post.body }
     }
 
     mutating func note(_ error: ChatError) {
@@ -101,22 +114,31 @@ extension InboundRequest {
         }
     }
 
-    /// The post again. Covered values stay covered: a signature is not checked twice.
+    /// The post again: a signature is not checked twice. Fields whose values are covered or cut are not there, as what stands
+    /// in their place was never sent.
     func post(url: String?) -> InboundPost {
-        var post = InboundPost(headers: headers, query: query, body: body, url: url)
+        var post = InboundPost(
+            headers: headers.filter { !alteredHeaders.contains($0.name.lowercased()) },
+            query: query.filter { !alteredQuery.contains($0.name.lowercased()) }, body: body, url: url)
         post.method = method
         return post
     }
 
-    private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> [InboundPost.Field] {
-        fields.prefix(mostFields).map { field in
+    /// Fields as they are kept, and the names, in lower case, of those whose values are not as they came.
+    typealias KeptFields = (fields: [InboundPost.Field], altered: Set<String>)
+
+    private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> KeptFields {
+        var kept: KeptFields = ([], [])
+        for field in fields.prefix(mostFields) {
             let name = field.name.lowercased()
             let isSecret =
                 name == source.settings.options.header?.lowercased() || secretParts.contains { name.contains($0) }
-            return (
-                field.name, isSecret ? "***" : String(decoding: field.value.utf8.prefix(valueLimitBytes), as: UTF8.self)
-            )
+            let isLong = field.value.utf8.count > valueLimitBytes
+            let start = isLong ? String(decoding: field.value.utf8.prefix(valueLimitBytes), as: UTF8.self) : field.value
+            kept.fields.append((field.name, isSecret ? "***" : start))
+            if isSecret || isLong { kept.altered.insert(name) }
         }
+        return kept
     }
 
     /// What names of fields with credentials or signatures have in them.

@@ -22,12 +22,13 @@ public final class SourceRegistry: Sendable {
     private let mirror: RecordMirror
     private let receivers = Lock<[ExactText: Receiver]>([:])
     /// The latest requests of each source.
-    let requests = RequestLog()
+    let requests: RequestLog
 
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
         mirror = RecordMirror([.app, .source], of: service.engine.directory)
+        requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes))
     }
 
     var directory: any Directory { service.engine.directory }

@@ -11,6 +11,12 @@ extension NativeAPI {
         try await inbound.gate.accept(post(request), for: request.name("source")).response
     }
 
+    /// One that is larger than any post may be: the server refuses it, and the source's owner finds it in the log.
+    @Sendable func noteTooLargePost(_ request: Request) {
+        inbound.gate.noteTooLarge(
+            post(request), bytes: request.headers["Content-Length"].flatMap { Int($0) }, for: request.name("source"))
+    }
+
     /// `GET /in/{source}` and `OPTIONS /in/{source}`: a provider asks whether it may post here.
     func greetInbound(_ request: Request) async throws -> Response {
         if let answer = try inbound.gate.greet(post(request), for: request.name("source")) { return answer.response }

@@ -97,6 +97,7 @@ extension Exchange {
             return .YES
         case .refuse(let problem):
             pump?.fail(problem)
+            if problem.status == 413, let plan, let head { plan.noteTooLarge(head, query) }
             return refuse(problem)
         }
     }
@@ -148,6 +149,7 @@ extension Exchange {
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
+            plan.noteTooLarge(head, query)
             // Before anything of it is read: a client that asks first (Expect) need not send it at all.
             return refuse(.contentTooLarge(limit: limit))
         }

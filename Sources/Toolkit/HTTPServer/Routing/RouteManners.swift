@@ -11,6 +11,9 @@ public struct RouteManners: Sendable {
     /// How a refusal is said that the handler has not made: a wrong method, a body that is too large, an error nobody
     /// foresaw. Nil: as problem+json.
     public var refusal: (@Sendable (Problem) -> Response)?
+    /// Told of a request whose body is larger than the route takes: its handler never sees it. Without the body; on the loop,
+    /// so it must not wait.
+    public var noteTooLarge: (@Sendable (Request) -> Void)?
 
     public init(
         cors: CORSPolicy? = nil, decodesPath: Bool = true, refusal: (@Sendable (Problem) -> Response)? = nil

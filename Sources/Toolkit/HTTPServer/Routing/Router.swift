@@ -80,6 +80,7 @@ public struct Router: Sendable {
         request.parameters = plan.parameters
         do {
             guard request.body.bytes.count <= plan.bodyPolicy.limit else {
+                plan.noteTooLarge(request.head, request.query)
                 throw Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
             }
             return try await plan.handler(request)
@@ -107,6 +108,14 @@ final class RoutePlan: Sendable {
         self.bodyPolicy = bodyPolicy
         self.manners = manners
         self.handler = handler
+    }
+
+    /// Tells who wants to know that a body is larger than the route takes.
+    func noteTooLarge(_ head: Request.Head, _ query: Query) {
+        guard let note = manners.noteTooLarge else { return }
+        var request = Request(head: head, query: query, body: RequestBody(bytes: []))
+        request.parameters = parameters
+        note(request)
     }
 
     /// The most of a body that is read for a request whose answer is a refusal anyway, so that small ones keep their
