@@ -162,9 +162,9 @@ struct EmptyDirectory: Directory {
 }
 
 struct NoDeliveries: DeliveryQueue {
-    func plan(_ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken) async throws(ChatError) {
-        throw .unscripted
-    }
+    func plan(
+        _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
+    ) async throws(ChatError) -> [EndpointID: Int] { throw .unscripted }
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { throw .unscripted }
     func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {

@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 import Locking
 import SQLiteEngine
 import TestReceiver
@@ -9,6 +10,34 @@ import Testing
 @Suite("An endpoint's health") struct HealthTests {
     private static let start = ManualClock.start
     private static func after(_ hours: Double) -> Timetoken { start.adding(.seconds(hours * 3600)) }
+
+    @Test("is told of once an hour when it has as many deliveries waiting as it may, and each that is lost is counted")
+    func overflowing() async throws {
+        var settings = House.Settings()
+        settings.limits.deliveriesHeld = 2
+        let receiver = try Receiver()
+        try await House.with(settings) { house in
+            let webhook = try await house.webhook(receiver).webhook
+            _ = try await house.registry.disable(webhook.id, by: House.owner)
+            func emit(_ count: Int, dead: UInt64) async throws {
+                for _ in 0..<count { try await house.emit() }
+                try await until { house.webhooks.metrics.dead == dead }
+            }
+            func told() async throws -> [String] {
+                try await house.notices().filter { $0.type == "webhook.overflowing" }.map(\.data.description)
+            }
+            try await emit(3, dead: 1)
+            try await until { try await told().count == 1 }
+            try await emit(4, dead: 5)
+            #expect(try await told() == [#"{"webhook":"\#(webhook.id)","dead":1}"#])
+            house.clock.advance(by: .seconds(3600))
+            try await emit(1, dead: 6)
+            try await until { try await told().count == 2 }
+            #expect(try await told().last == #"{"webhook":"\#(webhook.id)","dead":5}"#)
+            #expect(try await house.deliveries().count { $0.reason == "held_too_many" } == 6)
+            #expect(house.webhooks.metrics.planned == 2)
+        }
+    }
 
     @Test("is told after half an hour of failures, by each attempt until it is written")
     func told() {

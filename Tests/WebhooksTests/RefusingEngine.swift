@@ -136,7 +136,7 @@ struct RefusingQueue: DeliveryQueue {
 
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError) { try await real.plan(items, cursor: cursor, from: from, to: to) }
+    ) async throws(ChatError) -> [EndpointID: Int] { try await real.plan(items, cursor: cursor, from: from, to: to) }
 
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { try await real.cursor(name) }
 

@@ -22,7 +22,7 @@ final class Meters: Sendable {
         }
     }
 
-    func addDead() { state.withLock { $0.dead += 1 } }
+    func addDead(_ count: Int = 1) { state.withLock { $0.dead += UInt64(count) } }
 
     func planner(of space: SpaceID, heardOf position: Timetoken) {
         state.withLock { $0.heardOf[space] = position }

@@ -6,7 +6,7 @@ public struct WebhookMetrics: Sendable {
     public var inFlight = 0
     /// Deliveries put into the queue since the start.
     public var planned: UInt64 = 0
-    /// Deliveries given up since the start.
+    /// Deliveries given up since the start: at the end of their attempts, or as too many were waiting already.
     public var dead: UInt64 = 0
     /// How far the planner is behind the newest commit it has heard of, in 100 ns ticks; the greatest of all apps.
     public var plannerLagTicks: UInt64 = 0

@@ -25,7 +25,7 @@ private let table = """
     k report.created
     e connection.opened connection.reconnecting connection.reconnected connection.failed connection.canceled
     k webhook.failing webhook.disabled webhook.recovered source.rejected schema.violated key.expiring stream.lagged
-    k schema.unusable system.disk_low
+    k schema.unusable system.disk_low webhook.overflowing
     k custom
     e webhook.test
     """

@@ -220,7 +220,8 @@ extension Behaviour {
             let endpoint = trial.endpoint("wh")
             try await trial.queue.set(.paused, of: endpoint, concurrency: 5)
             let items = (1...5).map { trial.item(Timetoken(UInt64($0)), "wh") }
-            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5)
+            let overflowing = try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5)
+            #expect(overflowing == [endpoint: 2])
             let all = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
             #expect(all.map(\.status) == [.dead, .dead, .held, .held, .held])
             #expect(all[0].reason == "held_too_many")

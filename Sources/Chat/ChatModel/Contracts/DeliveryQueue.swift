@@ -3,10 +3,13 @@ public import JSON
 /// What is owed to webhooks, durable (`engine.md` 1.4). The log is the only source of items.
 public protocol DeliveryQueue: Sendable {
     /// Stores items and moves the named cursor in one step, so a crash neither loses nor doubles one.
+    /// - Returns: how many of them are dead from the start, by the endpoints that have as many waiting as may:
+    ///   their reason is `held_too_many`.
     /// - Throws: `.conflict` if the cursor is not at `from`; then nothing was stored.
+    @discardableResult
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError)
+    ) async throws(ChatError) -> [EndpointID: Int]
 
     /// Where the named cursor stands; zero for a new one. Kept events after the oldest cursor, at most three days
     /// behind, are not expired.

@@ -22,6 +22,7 @@ final class Planner: Sendable {
     private let registry: WebhookRegistry
     private let recent: RecentEvents
     private let meters: Meters
+    private let overflow = OverflowNotices()
     private let logger: Logger
 
     init(
@@ -155,10 +156,30 @@ final class Planner: Sendable {
     private func store(
         _ items: [PlannedDelivery], _ space: SpaceID, upTo end: Timetoken, _ position: inout Position
     ) async throws(ChatError) {
-        try await service.engine.deliveries.plan(
+        let overflowing = try await service.engine.deliveries.plan(
             items, cursor: Self.cursorName(space), from: position.durable, to: end)
         position = Position(durable: end, reached: end)
-        meters.addPlanned(items.count)
+        let dead = overflowing.values.reduce(0, +)
+        meters.addPlanned(items.count - dead)
+        guard dead > 0 else { return }
+        meters.addDead(dead)
+        for (endpoint, count) in overflowing { await tell(endpoint, hasLost: count) }
+    }
+
+    /// Tells the app's operators and the log that what an endpoint should have been told is lost.
+    private func tell(_ endpoint: EndpointID, hasLost count: Int) async {
+        guard let lost = overflow.add(count, of: endpoint, at: service.clock.now) else { return }
+        logger.error(
+            "deliveries lost: too many are waiting",
+            metadata: ["app": "\(endpoint.space)", "webhook": "\(endpoint.name)", "count": "\(lost)"])
+        let data = WebhookRegistry.notice("webhook.overflowing", of: endpoint) { $0.member("dead", lost) }.data
+        do throws(ChatError) {
+            try await service.report("webhook.overflowing", data: data, in: endpoint.space)
+        } catch {
+            // The line above is written, and the next notice will have the count of what comes until then.
+            logger.warning(
+                "webhook.overflowing not reported", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
+        }
     }
 
     static func cursorName(_ space: SpaceID) -> CursorName { CursorName("webhooks/\(space.name)") }

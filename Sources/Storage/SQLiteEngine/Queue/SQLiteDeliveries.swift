@@ -8,9 +8,10 @@ struct SQLiteDeliveries: DeliveryQueue {
     let readers: Readers
     let writing: Writing
 
+    @discardableResult
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError) {
+    ) async throws(ChatError) -> [EndpointID: Int] {
         try await writing.run { [board] (writer) throws(SQLiteFailure) in
             try writer.plan(items, cursor: cursor, from: from, to: to, board: board)
         }

@@ -7,22 +7,27 @@ enum StoredState: Int { case waiting = 0, delivered = 1, dead = 2 }
 extension Writer {
     // MARK: Planning
 
-    /// Moves the cursor and stores the items, or says that the cursor is elsewhere.
+    /// Moves the cursor and stores the items, or says that the cursor is elsewhere. Returns how many found no room.
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, board: Board
-    ) throws(SQLiteFailure) -> Result<Void, ChatError> {
+    ) throws(SQLiteFailure) -> Result<[EndpointID: Int], ChatError> {
         guard try move(cursor, from: from, to: to) else {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
         }
         var planned: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)] = []
         // Rows this call has added to each lane: what memory does not know yet.
         var added: [Int64: Int] = [:]
+        var overflowing: [EndpointID: Int] = [:]
         for item in items {
             let number = try self.number(of: item.endpoint, board: board)
             let lane = board.standing(of: number)
             let refusal = refusal(lane, added: added[number, default: 0])
             let place = try refusal == nil ? place(of: item, number, lane) : Place()
-            guard try insert(item, number, place, deadBecause: refusal), refusal == nil else { continue }
+            guard try insert(item, number, place, deadBecause: refusal) else { continue }
+            if let refusal {
+                if refusal == Self.crowdedReason { overflowing[item.endpoint, default: 0] += 1 }
+                continue
+            }
             added[number, default: 0] += 1
             planned.append((number, item, place.isInLine))
         }
@@ -30,7 +35,7 @@ extension Writer {
             memory.retention.move(cursor, to: to)
             board.add(planned, due: now.rawValue)
         }
-        return .success(())
+        return .success(overflowing)
     }
 
     private func move(_ cursor: CursorName, from: Timetoken, to: Timetoken) throws(SQLiteFailure) -> Bool {
@@ -52,7 +57,7 @@ extension Writer {
     private func refusal(_ lane: Board.Standing?, added: Int) -> String? {
         guard let lane else { return nil }
         if lane.state == .closed { return Self.closedReason }
-        return lane.waiting + added < mostWaiting(lane) ? nil : "held_too_many"
+        return lane.waiting + added < mostWaiting(lane) ? nil : Self.crowdedReason
     }
 
     /// How many may wait at an endpoint, whoever asks for more of it. One that is open may fall further behind than one that
@@ -62,6 +67,7 @@ extension Writer {
     }
 
     static let closedReason = "webhook_deleted"
+    private static let crowdedReason = "held_too_many"
     static let exhaustedReason = "attempts_exhausted"
 
     /// Where an item stands when it is stored.

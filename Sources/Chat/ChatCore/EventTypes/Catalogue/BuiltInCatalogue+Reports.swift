@@ -37,6 +37,16 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1"}"#], refuses: [#"{"webhook":null}"#, "{}"]),
         BuiltInType(
+            "webhook.overflowing", .kept, "More deliveries wait for a webhook than may: what comes for it is lost.",
+            members: """
+                "required": ["webhook", "dead"],
+                "properties": {
+                  "webhook": {"type": "string", "minLength": 1, "description": "The id of the webhook or subscription."},
+                  "dead": {"$ref": "#/$defs/count", "description": "Deliveries lost since the last such report on it."}
+                }
+                """,
+            accepts: [#"{"webhook":"wh_1","dead":17}"#], refuses: [#"{"webhook":"wh_1"}"#, #"{"dead":1}"#]),
+        BuiltInType(
             "webhook.test", .passing, "Somebody tries a webhook out. Only the webhook itself gets it.",
             members: """
                 "required": ["webhook"],
