@@ -19,10 +19,12 @@ import Testing
         return Event(timetoken: ManualClock.start, draft: draft)
     }()
 
-    private static func content(_ name: BuiltInFormat, _ event: Event = event) throws -> PostContent {
+    private static func content(
+        _ name: BuiltInFormat, _ event: Event = event, trace: TraceContext? = nil
+    ) throws -> PostContent {
         let format = try #require(
             FormatTable(publicURL: "https://gw.example").format(of: WebhookSettings(url: "", format: name)))
-        return try format.content(of: event.envelope.bytes, for: endpoint)
+        return try format.content(of: event.envelope.bytes, trace: trace, for: endpoint)
     }
 
     @Test("envelope is the event byte for byte")
@@ -74,13 +76,24 @@ import Testing
         #expect(fields["ce-user"] == "ana")
     }
 
+    @Test("cloudevents carry the trace of an event that stands in one")
+    func traced() throws {
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let trace = try #require(TraceContext(traceparent: parent, state: "v=1"))
+        let root = try JSONDocument(try Self.content(.cloudevents, trace: trace).body).root
+        #expect(root["traceparent"]?.string == parent && root["tracestate"]?.string == "v=1")
+        let fields = try Self.content(.cloudeventsBinary, trace: trace).headers
+        #expect(fields.first { $0.name == "ce-traceparent" }?.value == parent)
+        #expect(try JSONDocument(try Self.content(.cloudevents).body).root["traceparent"] == nil)
+    }
+
     @Test("template makes what its owner declared")
     func template() throws {
         var settings = WebhookSettings(url: "", format: .template)
         settings.template = try WebhookTemplate(
             JSONText(trusted: Array(#"{"text":"{event/type} on {event/channel}","hook":{"$":"webhook/id"}}"#.utf8)))
         let format = try #require(FormatTable(publicURL: "").format(of: settings))
-        let content = try format.content(of: Self.event.envelope.bytes, for: Self.endpoint)
+        let content = try format.content(of: Self.event.envelope.bytes, trace: nil, for: Self.endpoint)
         #expect(
             String(decoding: content.body, as: UTF8.self) == #"{"text":"order.paid on Euro € 😀","hook":"wh_1"}"#)
     }

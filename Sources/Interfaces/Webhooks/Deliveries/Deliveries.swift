@@ -128,7 +128,9 @@ public struct Deliveries: Sendable {
         let delivery = Delivery(
             id: deliveryID(of: event.timetoken, to: webhook.id), endpoint: webhook.endpoint, event: event.timetoken,
             type: event.type, channel: event.channel.name, status: .pending, attempts: 0, due: nil)
-        return Sent(lease: Lease(delivery: delivery, fence: 0, body: nil), body: event.envelope.bytes)
+        return Sent(
+            lease: Lease(delivery: delivery, fence: 0, body: nil), body: event.envelope.bytes,
+            trace: event.draft.trace?.stored)
     }
 }
 

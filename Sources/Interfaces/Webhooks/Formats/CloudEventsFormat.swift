@@ -4,7 +4,8 @@ import JSON
 /// CloudEvents 1.0 over HTTP (`conventions.md` 4).
 ///
 /// Attributes: `id` and `type` of the envelope, `source` from app and channel, `time`, `subject` and `partitionkey` (the
-/// channel), `dataschema` (the address of the exact version) where a schema accepted the event, and `user` as an extension.
+/// channel), `dataschema` (the address of the exact version) where a schema accepted the event; as extensions `user`, and
+/// `traceparent` and `tracestate` of whoever emitted the event, where that is known.
 struct CloudEventsFormat: WebhookFormat {
     enum Mode: Sendable { case structured, binary, batch }
 
@@ -18,9 +19,11 @@ struct CloudEventsFormat: WebhookFormat {
 
     var isBatchable: Bool { mode == .batch }
 
-    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent {
+    func content(
+        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+    ) throws(FormatObstacle) -> PostContent {
         let parts = try EnvelopeParts(envelope)
-        let attributes = attributes(of: parts, in: endpoint.space)
+        let attributes = attributes(of: parts, trace, in: endpoint.space)
         let data = parts["data"] ?? .null
         switch mode {
         case .structured, .batch:
@@ -32,13 +35,16 @@ struct CloudEventsFormat: WebhookFormat {
         }
     }
 
-    private func attributes(of parts: EnvelopeParts, in space: SpaceID) -> [(name: String, value: String)] {
+    private func attributes(
+        of parts: EnvelopeParts, _ trace: TraceContext?, in space: SpaceID
+    ) -> [(name: String, value: String)] {
         let channel = parts.text("channel") ?? ""
         let source = "/apps/\(Percent.segment(space.name))/channels/\(Percent.segment(channel))"
         let attributes: [(String, String?)] = [
             ("specversion", "1.0"), ("id", parts.text("id")), ("source", source), ("type", parts.text("type")),
             ("time", parts.text("timestamp")), ("subject", channel), ("partitionkey", channel),
             ("dataschema", schemaAddress(parts["schema"])), ("user", parts.text("user")),
+            ("traceparent", trace?.traceparent), ("tracestate", trace?.state),
         ]
         // An attribute must not be empty (CloudEvents 1.0, context attributes).
         return attributes.compactMap { name, value in value.flatMap { $0.isEmpty ? nil : (name, $0) } }

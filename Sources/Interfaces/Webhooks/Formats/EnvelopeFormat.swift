@@ -5,7 +5,9 @@ import JSON
 struct EnvelopeFormat: WebhookFormat {
     var isBatchable: Bool { true }
 
-    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent {
+    func content(
+        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+    ) throws(FormatObstacle) -> PostContent {
         PostContent(body: envelope)
     }
 }
@@ -22,7 +24,9 @@ struct FlatFormat: WebhookFormat {
 
     var isBatchable: Bool { true }
 
-    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent {
+    func content(
+        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+    ) throws(FormatObstacle) -> PostContent {
         let parts = try EnvelopeParts(envelope)
         let data = parts["data"] ?? .null
         let members = data.bytes.first == UInt8(ascii: "{") ? data.rawMembers() ?? [] : [("data", data)]

@@ -34,7 +34,9 @@ struct TemplateFormat: WebhookFormat {
 
     var isBatchable: Bool { true }
 
-    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent {
+    func content(
+        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+    ) throws(FormatObstacle) -> PostContent {
         do throws(TemplateObstacle) {
             let context = Context(envelope: JSONText(trusted: envelope), webhook: endpoint.name)
             return PostContent(body: try template.render(context, limitBytes: Self.limitBytes).bytes)

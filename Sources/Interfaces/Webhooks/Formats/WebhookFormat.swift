@@ -9,8 +9,12 @@ public protocol WebhookFormat: Sendable {
     var isBatchable: Bool { get }
 
     /// What an event becomes. The same event must always give the same bytes: a retry that comes after a crash is made anew.
-    /// - Parameter envelope: the event as `Event.envelope` prints it.
-    func content(of envelope: [UInt8], for endpoint: EndpointID) throws(FormatObstacle) -> PostContent
+    /// - Parameters:
+    ///   - envelope: the event as `Event.envelope` prints it.
+    ///   - trace: where the event stands in a trace, which no envelope tells; nil for one that is not traced.
+    func content(
+        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+    ) throws(FormatObstacle) -> PostContent
 }
 
 /// Why an event has no form in a format. The attempt fails with it, and is repeated: the webhook may be mended meanwhile.

@@ -56,7 +56,8 @@ final class PostPlan: Sendable {
             return content
         }
         guard let format else { throw FormatObstacle("the format '\(webhook.settings.format)' is not to be had here") }
-        return try format.content(of: sent.body, for: endpoint)
+        let trace = sent.trace.flatMap { TraceContext(stored: $0) }
+        return try format.content(of: sent.body, trace: trace, for: endpoint)
     }
 
     /// - Parameters:
