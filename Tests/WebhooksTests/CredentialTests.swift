@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import HTTPClient
 import JSON
 import Locking
 import Signing
@@ -93,18 +94,84 @@ import Testing
     @Test("replaces a token the receiver does not take any more, within the attempt")
     func replaced() async throws {
         let tokens = try Self.tokenServer()
-        let receiver = try Receiver { $0["authorization"] == "Bearer t1" ? .status(401) : .status(204) }
+        let isRevoked = Lock(false)
+        let receiver = try Receiver { request in
+            let isRefused = isRevoked.withLock { $0 } && request["authorization"] == "Bearer t1"
+            return isRefused ? .status(401) : .status(204)
+        }
         try await House.with { house in
             _ = try await Self.create(house, receiver, Self.oauth(tokens, #","client_auth":"body""#))
             try await house.emit()
             await house.recorded(1)
-            let delivery = try #require(try await house.deliveries().first)
+            isRevoked.withLock { $0 = true }
+            house.clock.advance(by: .seconds(60))
+            try await house.emit()
+            await house.recorded(2)
+            let delivery = try #require(try await house.deliveries().last)
             #expect(delivery.status == .delivered)
             #expect(delivery.attempts == 1)
-            #expect(receiver.requests.entries.count == 2)
+            #expect(receiver.requests.entries.count == 3)
             #expect(
                 tokens.requests.entries.first?.text
                     == "grant_type=client_credentials&client_id=id%3A1&client_secret=s%26t")
+        }
+    }
+
+    @Test("asks for no other token when the receiver refuses one that is new")
+    func refusedAlways() async throws {
+        let (tokens, receiver) = (try Self.tokenServer(), try Receiver { _ in .status(401) })
+        try await House.with { house in
+            _ = try await Self.create(house, receiver, Self.oauth(tokens))
+            for _ in 0..<3 { try await house.emit() }
+            await house.recorded(3)
+            #expect(receiver.requests.entries.count == 3)
+            #expect(tokens.requests.entries.count == 1)
+            // A minute on it may be the token's fault.
+            house.clock.advance(by: .seconds(60))
+            await house.recorded(6)
+            #expect(tokens.requests.entries.count == 2)
+        }
+    }
+
+    @Test("counts the time it takes to get a token to the attempt's")
+    func oneDeadline() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let tokens = try Receiver { _ in .held(gate, then: .status(200)) }
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await Self.create(house, receiver, Self.oauth(tokens))
+            var request = OutboundRequest(method: "POST", url: receiver.url())
+            request.totalTimeout = .milliseconds(200)
+            let posts = PostTokens(client: house.client, clock: house.clock.wall)
+            let result = await posts.send(request, to: webhook)
+            #expect(result.failure?.reason == .timeout)
+            #expect(result.failure?.sentence?.hasPrefix("The token endpoint") == true)
+            #expect(receiver.requests.entries.isEmpty)
+        }
+    }
+
+    @Test("does not hand what was given for one receiver to another one")
+    func movedReceiver() async throws {
+        let other = "https://other.example/hook"
+        @Sendable func patch(_ settings: WebhookSettings, _ members: String) throws -> WebhookSettings {
+            try settings.merging(try JSONDocument(Array("{\(members)}".utf8)))
+        }
+        let secrets = #""headers":{"X-Key":"k"},"auth":{"type":"basic","username":"u","password":"p"}"#
+        let settings = try patch(WebhookSettings(url: "https://one.example/hook"), secrets)
+        for members in [
+            #""url":"\#(other)""#, #""url":"http://one.example/hook""#, #""url":"https://one.example:8443/hook""#,
+            #""url":"\#(other)","headers":["X-Key"],"auth":{"type":"basic","username":"u"}"#,
+        ] {
+            let refusal = try #require(throws: ChatError.self) { try patch(settings, members) }
+            #expect(refusal.slug == "member_missing")
+            #expect(refusal.faults.map(\.pointer) == ["#/headers/X-Key", "#/auth"], "\(members)")
+        }
+        #expect(try patch(settings, #""url":"\#(other)",\#(secrets)"#).url == other)
+        #expect(try patch(settings, #""url":"\#(other)","headers":{"x-key":null},"auth":null"#).auth == nil)
+        // The same receiver, spelled otherwise or at another path.
+        for url in ["https://one.example/other", "HTTPS://One.Example:443/hook", "https://one.example?a=1"] {
+            #expect(try patch(settings, #""url":"\#(url)""#).headers.count == 1, "\(url)")
         }
     }
 

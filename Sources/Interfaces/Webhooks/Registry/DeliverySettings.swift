@@ -39,10 +39,14 @@ public struct WebhookTLS: Sendable {
     public var privateKey: String?
     public var authorities: String?
     let identity: ClientIdentity
+    /// What trusts its authorities and shows nothing; nil where it has none.
+    let ownAuthorities: ClientIdentity?
 
     init(certificate: String?, privateKey: String?, authorities: String?) throws(ClientIdentityError) {
         identity = try ClientIdentity(
             certificate: certificate, privateKey: privateKey, authorities: authorities)
+        ownAuthorities = try authorities.map { text throws(ClientIdentityError) in try ClientIdentity(authorities: text)
+        }
         self.certificate = certificate
         self.privateKey = privateKey
         self.authorities = authorities

@@ -17,6 +17,29 @@ extension SettingsReader {
         return true
     }
 
+    /// Secrets cannot be read back, so nobody may have them sent to a host of their choice: they go with the origin they were
+    /// given for, and another one is told only what is given together with it.
+    mutating func checkSecrets(movedFrom former: String) {
+        guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
+        let remedy = "the url has another origin; give it again with the url, or remove it by null"
+        for field in settings.headers where !givenHeaders.contains(field.name.lowercased()) {
+            fault("headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)")
+        }
+        if settings.auth != nil, !givesAuth {
+            fault("auth", "required", "the secret was given for another receiver: \(remedy), all of it")
+        }
+    }
+
+    /// Scheme, host and port as they are written, without a port that goes without saying.
+    private static func origin(of url: String) -> String {
+        let lower = url.lowercased()
+        guard let mark = lower.firstRange(of: "://") else { return lower }
+        let scheme = lower[..<mark.lowerBound]
+        let authority = lower[mark.upperBound...].prefix { !"/?#\\".contains($0) }
+        let port = scheme == "https" ? ":443" : ":80"
+        return scheme + "://" + (authority.hasSuffix(port) ? authority.dropLast(port.count) : authority)
+    }
+
     // MARK: Headers
 
     /// `{"X-Name": "value"}`, where null removes one and what is not named stays; or, as it is printed, the names of those
@@ -53,6 +76,7 @@ extension SettingsReader {
         guard let text = value.string else { return fault(pointer, "type", "expected a text or null") }
         if let obstacle = FieldRules.obstacle(value: text) { return fault(pointer, "value", obstacle) }
         settings.headers.append(HeaderField(name, text))
+        givenHeaders.insert(name.lowercased())
     }
 
     // MARK: Auth
@@ -62,6 +86,7 @@ extension SettingsReader {
             settings.auth = nil
             return
         }
+        givesAuth = true
         switch value["type"]?.string {
         case "basic": readBasic(value)
         case "bearer": readBearer(value)
@@ -120,6 +145,7 @@ extension SettingsReader {
     /// A text that may have been left out. Nil after a fault.
     private mutating func secret(_ value: JSONValue?, _ pointer: String, or known: String?) -> String? {
         guard let value, !value.isNull else {
+            givesAuth = false
             if known == nil { fault(pointer, "required", "missing \(pointer.split(separator: "/").last ?? "")") }
             return known
         }

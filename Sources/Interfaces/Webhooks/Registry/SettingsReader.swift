@@ -22,10 +22,16 @@ struct SettingsReader {
     var settings: WebhookSettings
     /// Whether the document itself has a template.
     var givesTemplate = false
+    /// Whether it gives every secret of `auth` itself, and the headers, in lower case, whose values it gives.
+    var givesAuth = false
+    var givenHeaders: Set<String> = []
+    /// The address before the document was read.
+    private let formerURL: String
     private(set) var faults: [ChatError.Fault] = []
 
     init(over settings: WebhookSettings, limits: Limits, readOnly: ReadOnlyMembers) {
         self.settings = settings
+        formerURL = settings.url
         self.limits = limits
         readOnlyMembers = readOnly
     }
@@ -37,6 +43,7 @@ struct SettingsReader {
         }
         for member in members { read(member.name, member.value, document.text) }
         if faults.isEmpty { checkTogether() }
+        if faults.isEmpty, !formerURL.isEmpty { checkSecrets(movedFrom: formerURL) }
         if settings.url.isEmpty, faults.isEmpty { fault(nil, "required", "missing member 'url'") }
         guard faults.isEmpty else { throw refusal }
         return settings

@@ -18,8 +18,14 @@ final class PostTokens: Sendable {
         let credentials: Credentials
     }
 
+    private struct Token {
+        let text: String
+        let got: Timetoken
+        let until: Timetoken
+    }
+
     private struct Entry {
-        var token: (text: String, until: Timetoken)?
+        var token: Token?
         var isFetching = false
         var waiting: [CheckedContinuation<Outcome?, Never>] = []
     }
@@ -28,6 +34,9 @@ final class PostTokens: Sendable {
     private static let leeway: Duration = .seconds(30)
     /// For servers that do not say how long a token lasts (RFC 6749, 5.1 only recommends it).
     private static let unsaidLifeSeconds = 300.0
+    /// A token that is younger is not replaced when the receiver refuses it: a receiver that refuses every token would have
+    /// the token endpoint asked for one with each post.
+    private static let replacedAfter: Duration = .seconds(60)
     /// Beyond it those that are not in use are forgotten.
     private static let most = 4096
 
@@ -41,37 +50,51 @@ final class PostTokens: Sendable {
     }
 
     /// Sends a request with the token its webhook needs, if it needs one. A token that the receiver does not take any more is
-    /// replaced, once, within the attempt.
+    /// replaced, once, within the attempt. Getting it is part of the attempt, and of the time that one may take.
     func send(_ request: OutboundRequest, to webhook: Webhook) async -> OutboundResult {
         guard case .oauth2(let credentials) = webhook.settings.auth else { return await client.send(request) }
         let owner = Owner(endpoint: webhook.endpoint, credentials: credentials)
+        let end = ContinuousClock.now + (request.totalTimeout ?? WebhookSettings.defaultTimeout)
         var result = OutboundResult()
         for _ in 0..<2 {
             let token: String
-            switch await self.token(of: owner) {
+            switch await self.token(of: owner, webhook.settings.tls, until: end) {
             case .success(let text): token = text
             case .failure(let failure): return OutboundResult(failure: failure)
             }
+            let timeLeft = end - .now
+            guard timeLeft > .zero else { return OutboundResult(failure: Self.tooLate) }
             var authorized = request
+            authorized.totalTimeout = timeLeft
             authorized.headers.append(("authorization", "Bearer " + token))
             result = await client.send(authorized)
-            guard result.status == 401 else { return result }
-            drop(token, of: owner)
+            guard result.status == 401, drop(token, of: owner) else { return result }
         }
         return result
     }
 
-    private func drop(_ token: String, of owner: Owner) {
-        entries.withLock { entries in
-            if entries[owner]?.token?.text == token { entries[owner]?.token = nil }
+    private static let tooLate = OutboundFailure(
+        .timeout, detail: "token endpoint: no time is left for the post",
+        sentence: "The token endpoint took all the time of the attempt. Nothing was sent to the receiver.")
+
+    /// Whether another token is to be tried: this one is forgotten, or was by somebody else.
+    private func drop(_ token: String, of owner: Owner) -> Bool {
+        let now = clock.now
+        return entries.withLock { entries in
+            guard let known = entries[owner]?.token, known.text == token else { return true }
+            guard known.got.adding(Self.replacedAfter) <= now else { return false }
+            entries[owner]?.token = nil
+            return true
         }
     }
 
-    private func token(of owner: Owner) async -> Outcome {
+    private func token(
+        of owner: Owner, _ tls: WebhookTLS?, until end: ContinuousClock.Instant
+    ) async -> Outcome {
         let known = await withCheckedContinuation { join(owner, $0) }
         if let known { return known }
-        let (outcome, life) = await fetch(owner.credentials)
-        end(owner, outcome, life)
+        let (outcome, life) = await fetch(owner.credentials, tls, until: end)
+        self.end(owner, outcome, life)
         return outcome
     }
 
@@ -92,12 +115,14 @@ final class PostTokens: Sendable {
     }
 
     private func end(_ owner: Owner, _ outcome: Outcome, _ life: Duration) {
-        let until = clock.now.adding(life)
+        let now = clock.now
         let waiting = entries.withLock { entries in
             defer {
                 entries[owner]?.waiting = []
                 entries[owner]?.isFetching = false
-                if case .success(let token) = outcome { entries[owner]?.token = (token, until) }
+                if case .success(let text) = outcome {
+                    entries[owner]?.token = Token(text: text, got: now, until: now.adding(life))
+                }
             }
             return entries[owner]?.waiting ?? []
         }
@@ -106,8 +131,18 @@ final class PostTokens: Sendable {
 
     // MARK: The token endpoint
 
-    private func fetch(_ credentials: Credentials) async -> (Outcome, life: Duration) {
-        let result = await client.send(Self.request(credentials))
+    private func fetch(
+        _ credentials: Credentials, _ tls: WebhookTLS?, until end: ContinuousClock.Instant
+    ) async -> (Outcome, life: Duration) {
+        var request = Self.request(credentials)
+        request.totalTimeout = max(end - .now, .milliseconds(1))
+        var result = await client.send(request)
+        // The endpoint may be the world's or one's own. What neither vouches for is told nothing.
+        if result.failure?.reason == .tls, let identity = tls?.ownAuthorities {
+            request.tls = identity
+            request.totalTimeout = max(end - .now, .milliseconds(1))
+            result = await client.send(request)
+        }
         guard let status = result.status else {
             let failure = result.failure ?? OutboundFailure(.reset, detail: "no answer")
             return (Self.failure(failure.reason, "gave no answer: \(failure.reason.rawValue)", failure.detail), .zero)
@@ -122,8 +157,8 @@ final class PostTokens: Sendable {
             return (Self.failure(.responseInvalid, answer), .zero)
         }
         let seconds = root?["expires_in"]?.double ?? Self.unsaidLifeSeconds
-        let life = max(.seconds(min(max(seconds, 0), 30 * 24 * 3600)) - Self.leeway, .zero)
-        return (.success(token), life)
+        let life = Duration.seconds(min(max(seconds, 0), 30 * 24 * 3600))
+        return (.success(token), life - min(Self.leeway, life / 2))
     }
 
     /// The receiver is not to blame, so whoever reads of the attempt must learn who is.
@@ -151,7 +186,6 @@ final class PostTokens: Sendable {
         }
         let body = form.map { "\($0.0)=\(Percent.form($0.1))" }.joined(separator: "&")
         return OutboundRequest(
-            method: "POST", url: credentials.tokenURL, headers: headers, body: Array(body.utf8),
-            totalTimeout: WebhookSettings.defaultTimeout)
+            method: "POST", url: credentials.tokenURL, headers: headers, body: Array(body.utf8))
     }
 }
