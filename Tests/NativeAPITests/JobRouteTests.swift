@@ -37,6 +37,21 @@ import Testing
         }
     }
 
+    @Test("since the last success of a webhook that never had one begins where the webhook does")
+    func sinceNever() async throws {
+        try await APIFixture.run { api in
+            for _ in 0..<3 {
+                _ = await api.call(.post, "/v1/channels/a/events", #"{"type":"order.paid","data":1}"#)
+            }
+            let id = try await Self.webhook(api)
+            _ = await api.call(.post, "/v1/channels/a/events", #"{"type":"order.paid","data":1}"#)
+            _ = await api.firstDelivery(of: id)
+            let counted = await api.call(
+                .post, "/v1/webhooks/\(id)/replay", #"{"since":"last_success","only":"all","dry_run":true}"#)
+            #expect(counted["count"]?.integer == 1)
+        }
+    }
+
     @Test(
         "is refused where it is not said what is meant",
         arguments: [

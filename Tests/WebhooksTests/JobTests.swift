@@ -168,6 +168,43 @@ import Testing
         }
     }
 
+    @Test("reaches its rate, however often it has to look")
+    func rate() async throws {
+        let receiver = try Receiver { _ in .status(500) }
+        try await House.with(Self.settings()) { house in
+            let webhook = try await Self.deadLetters(house, receiver, count: 9)
+            let jobs = house.webhooks.jobs
+            let scope = DeliveryScope(webhook: webhook.id, only: .dead)
+            let job = try await jobs.begin(.redrive, scope, rate: 3, by: House.owner)
+            // The clock stands nearly still: the first step, and no more.
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 3 }
+            // A step that came a little late, and the next one when it would have been due all the same.
+            house.clock.advance(by: .milliseconds(1900))
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 6 }
+            house.clock.advance(by: .milliseconds(100))
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 9 }
+            #expect(try await jobs.job(job.id, by: House.owner).examined == 9)
+        }
+    }
+
+    @Test("of a webhook whose record cannot be read fails, and is not tried for ever")
+    func unreadable() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver).webhook
+            for _ in 0..<3 { try await house.emit() }
+            let jobs = house.webhooks.jobs
+            let job = try await jobs.begin(
+                .replay, DeliveryScope(webhook: webhook.id, only: .all), rate: 1, by: House.owner)
+            try await until { try await jobs.job(job.id, by: House.owner).examined == 1 }
+            try await house.spoil(webhook)
+            house.clock.advance(by: .seconds(2))
+            let ended = try await Self.ended(job.id, in: house)
+            #expect(ended.state == .failed)
+            #expect(ended.reason?.contains("cannot be read") == true)
+        }
+    }
+
     @Test("goes on when it is resumed while a step still holds it for paused")
     func resumedMeanwhile() async throws {
         let receiver = try Receiver { _ in .status(500) }

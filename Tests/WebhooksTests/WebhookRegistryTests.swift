@@ -189,6 +189,25 @@ import Testing
         }
     }
 
+    @Test("lists one whose record cannot be read, with what can be")
+    func unreadable() async throws {
+        let receiver = try Receiver()
+        try await House.with { house in
+            let webhook = try await house.webhook(receiver, types: [.exact("order.paid")]).webhook
+            let sealed = webhook.body(house.service.vault).description.replacing(
+                #""secrets":[{"key":""#, with: #""secrets":[{"key":"damaged"#)
+            let key = Webhook.recordKey(of: webhook.endpoint)
+            for (body, url) in [(sealed, webhook.settings.url), ("{}", "")] {
+                _ = try await house.engine.directory.write([
+                    RecordChange(key, body: JSONText(trusted: Array(body.utf8)), demand: .present)
+                ])
+                let listed = try #require(try await house.registry.list(limit: 10, by: House.owner).items.first)
+                #expect(listed.id == webhook.id && listed.status == .unreadable && listed.settings.url == url)
+                #expect(listed.statusReason?.contains("cannot be read") == true)
+            }
+        }
+    }
+
     @Test("holds no more than the limit")
     func limit() async throws {
         var settings = House.Settings()

@@ -23,7 +23,7 @@ extension NativeAPI {
         if let since = try fields.string("since") {
             guard since == "last_success" else { throw fields.fault("since", "enum", "must be 'last_success'") }
             guard !fields.has("after") else { throw fields.fault("since", "not", "excludes 'after'") }
-            scope.after = try await webhooks.deliveries.lastSuccess(of: id, by: caller) ?? .zero
+            scope.after = try await webhooks.deliveries.lastSuccess(of: id, by: caller)
         }
         return try await begin(.replay, scope, fields, caller)
     }

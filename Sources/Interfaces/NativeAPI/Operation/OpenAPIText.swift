@@ -920,8 +920,8 @@ enum OpenAPIText {
               tags: [read]
               summary: Say what became of an event
               description: |
-                Its schema, what is owed to webhooks for it, and who would be told of such an event now. Needs the scopes
-                `read` and `manage`.
+                Its schema, what is owed to webhooks for it, and who is told of it. Of an event that is kept no more (passed, expired
+                or deleted) it says what its deliveries know: `kept` is false then. Needs the scopes `read` and `manage`.
               responses:
                 '200':
                   description: The explanation
@@ -1672,7 +1672,9 @@ enum OpenAPIText {
               operationId: patchWebhook
               tags: [webhooks]
               summary: Change a webhook
-              description: A merge patch (RFC 7396). A member left out stays as it was. Needs the scope `manage`.
+              description: |
+                A merge patch (RFC 7396). A member left out stays as it was; but where `url` gets another scheme, host or port, the
+                values of `headers` and `auth` have to be given again, or removed with null. Needs the scope `manage`.
               parameters: [{$ref: '#/components/parameters/ifMatch'}]
               requestBody:
                 required: true
@@ -2451,6 +2453,7 @@ enum OpenAPIText {
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
                 '413': {$ref: '#/components/responses/TooLarge'}
+                '422': {$ref: '#/components/responses/Unprocessable'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
           /v1/sources/{id}/mappings:
@@ -2483,7 +2486,8 @@ enum OpenAPIText {
               summary: List the latest requests to a source
               description: |
                 The newest first, rejected ones too. They are kept in memory: at most 100 that were verified and 20 that were not,
-                fewer where bodies are large, none after a restart. Needs the scope `manage`, and a key that reaches all the source
+                fewer where bodies are large; beside them 500 that were verified and turned away (`rejected`, `failed`), whole. None
+                after a restart. Needs the scope `manage`, and a key that reaches all the source
                 may emit.
               parameters:
                 - name: outcome
@@ -5052,9 +5056,10 @@ enum OpenAPIText {
 
             Explanation:
               type: object
-              required: [event, type, schema, origin, validation, would_reach, deliveries, webhooks]
+              required: [event, kept, type, schema, origin, validation, would_reach, deliveries, webhooks]
               properties:
                 event: {$ref: '#/components/schemas/EventID'}
+                kept: {type: boolean, description: Whether the event itself is still there.}
                 type: {type: string}
                 origin:
                   type: [object, 'null']
@@ -5075,7 +5080,9 @@ enum OpenAPIText {
                 would_reach: {$ref: '#/components/schemas/Reach'}
                 deliveries: {type: array, items: {$ref: '#/components/schemas/Delivery'}}
                 webhooks:
-                  description: For every webhook whether it is told of such an event, why or why not, and what became of this one.
+                  description: |
+                    For every webhook whether it is told of the event, as it is now, why or why not, and what became of it. Of an event
+                    that is kept no more only those that were told.
                   type: array
                   items:
                     type: object
@@ -5608,8 +5615,13 @@ enum OpenAPIText {
                 ordering: {$ref: '#/components/schemas/WebhookSettings/properties/ordering'}
                 batch: {$ref: '#/components/schemas/WebhookSettings/properties/batch'}
                 verification: {$ref: '#/components/schemas/WebhookSettings/properties/verification'}
-                status: {type: string, enum: [enabled, disabled, pending_verification]}
-                status_reason: {type: [string, 'null'], description: Why it is disabled.}
+                status:
+                  type: string
+                  enum: [enabled, disabled, pending_verification, unreadable]
+                  description: |
+                    `unreadable`: its stored record cannot be read, by this version or without a key it was sealed with. The list says
+                    of it what can be read; its deliveries are held.
+                status_reason: {type: [string, 'null'], description: Why it is disabled or unreadable.}
                 failing_since: {type: [string, 'null'], format: date-time}
                 circuit: {$ref: '#/components/schemas/Circuit'}
                 open_until: {type: [string, 'null'], format: date-time, description: No attempt is made before.}
@@ -5751,14 +5763,20 @@ enum OpenAPIText {
                 status: {$ref: '#/components/schemas/DeliveryStatus'}
                 attempts: {type: integer}
                 next_attempt_at: {type: [string, 'null'], format: date-time}
-                reason: {type: [string, 'null'], description: Why it is dead.}
+                reason:
+                  type: [string, 'null']
+                  description: |
+                    Why it is dead; null otherwise. `attempts_exhausted`: every attempt failed. `held_too_many`: too many were waiting
+                    for the webhook when the event came (`limits.deliveries_held`, ten times as many while it is enabled).
+                    `held_too_long`: it waited for longer than deliveries are kept. `event_not_kept`: the event was gone before the
+                    first attempt. `webhook_deleted`. `skipped`: given up by hand.
 
             ReplayOrder:
               type: object
               additionalProperties: false
               properties:
                 only: {type: string, enum: [failed, dead, all], default: failed}
-                since: {type: string, enum: [last_success], description: After the newest event that was delivered; excludes `after`.}
+                since: {type: string, enum: [last_success], description: 'After the newest event that was delivered, or from where the webhook begins; excludes `after`.'}
                 after: {$ref: '#/components/schemas/Timetoken'}
                 before: {$ref: '#/components/schemas/Timetoken'}
                 types: {type: array, minItems: 1, items: {$ref: '#/components/schemas/Pattern'}}
@@ -6029,7 +6047,7 @@ enum OpenAPIText {
                 method: {type: string}
                 headers: {type: array, items: {$ref: '#/components/schemas/Field'}}
                 query: {type: array, items: {$ref: '#/components/schemas/Field'}}
-                body: {type: string, description: The first 16 KiB.}
+                body: {type: string, description: 'The first 16 KiB; the whole of what was verified and turned away.'}
                 body_base64: {type: string, description: 'The same, where it is no text.'}
                 body_bytes: {type: integer}
                 truncated: {type: boolean}

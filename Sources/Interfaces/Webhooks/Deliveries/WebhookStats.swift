@@ -87,14 +87,15 @@ extension Deliveries {
             figures: registry.figures.figures(of: webhook.endpoint), now: now)
     }
 
-    /// The newest event that was delivered to a webhook, as long as deliveries are kept; nil without one.
+    /// The newest event that was delivered to a webhook, as long as deliveries are kept. Without one where the webhook
+    /// begins: what happened before was never meant for it.
     /// - Throws: `.notFound`; `.forbidden`.
-    public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken? {
+    public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
         var query = DeliveryQuery(space: caller.space, limit: 1)
         query.endpoint = id
         query.statuses = [.delivered]
-        return try await queue.list(query).items.first?.event
+        return try await queue.list(query).items.first?.event ?? webhook.since
     }
 }

@@ -13,6 +13,8 @@ final class JobRunner: Sendable {
     /// When each job's next step is due; ``stepping`` while one is made.
     private let alive = Lock<[RecordKey: Timetoken]>([:])
     private static let stepping = Timetoken.distantFuture
+    /// A step that comes later than this after it was due is not made up for: what follows would be a burst.
+    private static let mostLate: Duration = .seconds(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
@@ -37,12 +39,20 @@ final class JobRunner: Sendable {
         await loadUnfinished()
         for await _ in wakes {
             while !Task.isCancelled, alive.withLock({ !$0.isEmpty }) {
-                let due = alive.withLock { [now = clock.now] in $0.filter { $0.value <= now }.map(\.key) }
+                let now = clock.now
+                let due = alive.withLock { $0.filter { $0.value <= now }.map(\.key) }
                 for key in due { await step(key) }
                 // Cancellation shows at the loop's head; the pause carries no other news.
-                if due.isEmpty { try? await Task.sleep(for: registry.options.jobPause) }
+                if due.isEmpty { try? await Task.sleep(for: pause(at: now)) }
             }
         }
+    }
+
+    /// Until the next step is due, but no longer than it takes to see a job that was woken.
+    private func pause(at now: Timetoken) -> Duration {
+        let next = alive.withLock { $0.values.min() } ?? .distantFuture
+        guard next < now.adding(registry.options.jobPause) else { return registry.options.jobPause }
+        return max(.nanoseconds(100 * Int64(next.rawValue - min(now, next).rawValue)), .milliseconds(1))
     }
 
     private func loadUnfinished() async {
@@ -64,16 +74,17 @@ final class JobRunner: Sendable {
 
     /// Does the next part of a job, or forgets one that is not to run.
     private func step(_ key: RecordKey) async {
-        alive.withLock { $0[key] = Self.stepping }
+        let begun = clock.now
+        let wasDue = alive.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
         var due = Timetoken.zero
         do throws(ChatError) {
             guard let job = try await read(key), job.state == .running else { return end(key, due: nil) }
             let part = try await selection.part(
                 of: job.scope, in: job.space, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
-            // Next round, or when the rate allows.
+            // Next round, or when the rate allows: counted from when this step was due, or its own time would be missing.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
-            due = clock.now.adding(pause)
+            due = (wasDue.adding(Self.mostLate) < begun ? begun : wasDue).adding(pause)
             try await note(part, done, key)
         } catch {
             await recover(from: error, key)
@@ -111,7 +122,8 @@ final class JobRunner: Sendable {
     private func recover(from error: ChatError, _ key: RecordKey) async {
         logger.warning("job's step failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
         let now = clock.now
-        if error.code == .notFound || error.code == .malformed {
+        // A conflict is a webhook whose record cannot be read: that takes another version of the gateway.
+        if [.notFound, .malformed, .conflict].contains(error.code) {
             // Not written down: the next step fails the same way.
             _ = try? await change(key) { if !$0.state.isOver { $0.end(.failed, reason: error.message, at: now) } }
         }

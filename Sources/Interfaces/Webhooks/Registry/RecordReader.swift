@@ -29,10 +29,14 @@ struct RecordReader {
     func selection() -> Webhook? {
         // The caller says that the webhook cannot be read; there is no more to be said.
         guard let root = try? JSONDocument(record.body).root, let settings = try? selection(root) else { return nil }
-        return Webhook(
-            id: record.key.id, space: record.key.space, settings: settings, status: .disabled, secrets: [],
-            since: Self.time(root["since"]), created: Self.time(root["created"]), updated: record.updated,
-            etag: record.etag)
+        return unreadable(settings, root)
+    }
+
+    fileprivate func unreadable(_ settings: WebhookSettings, _ root: JSONValue?) -> Webhook {
+        Webhook(
+            id: record.key.id, space: record.key.space, settings: settings, status: .unreadable,
+            statusReason: WebhookRegistry.unreadable.message, secrets: [], since: Self.time(root?["since"]),
+            created: Self.time(root?["created"]), updated: record.updated, etag: record.etag)
     }
 
     private struct Unreadable: Error {}
@@ -137,5 +141,14 @@ struct RecordReader {
 
     private static func time(_ value: JSONValue?) -> Timetoken {
         value?.string.flatMap { Timetoken(text: $0) } ?? .zero
+    }
+}
+
+extension Webhook {
+    /// What is to be seen of a webhook whose record cannot be read; where not even its selection can be, it has no types, no
+    /// channels and no address.
+    static func unreadable(_ record: Record, _ vault: Vault) -> Webhook {
+        let reader = RecordReader(record, vault)
+        return reader.selection() ?? reader.unreadable(WebhookSettings(url: "", types: [], channels: []), nil)
     }
 }

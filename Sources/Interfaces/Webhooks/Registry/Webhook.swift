@@ -9,6 +9,8 @@ public struct Webhook: Sendable {
         case enabled, disabled
         /// Its receiver has not consented yet (``WebhookVerification``).
         case pendingVerification = "pending_verification"
+        /// Its record is there and cannot be understood: by this version, or without a key it was sealed with. Never stored.
+        case unreadable
     }
 
     /// `wh_…`, never used again.

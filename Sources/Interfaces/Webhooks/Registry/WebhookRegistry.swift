@@ -78,7 +78,7 @@ public final class WebhookRegistry: Sendable {
         return try await current(EndpointID(id, in: caller.space))
     }
 
-    /// The app's webhooks in the order of their ids.
+    /// The app's webhooks in the order of their ids; of one that cannot be read as much as can be.
     /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
         limit: Int, cursor: String? = nil, by caller: Caller
@@ -87,7 +87,7 @@ public final class WebhookRegistry: Sendable {
         var query = RecordQuery(.webhook, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        let webhooks = page.items.compactMap { Webhook($0, service.vault) }.map(withHealth)
+        let webhooks = page.items.map { Webhook($0, service.vault) ?? .unreadable($0, service.vault) }.map(withHealth)
         return Page(items: webhooks, hasMore: page.hasMore, cursor: page.cursor)
     }
 
