@@ -117,7 +117,7 @@ import Testing
         .webhook: """
         {"description":"sealed:v1:0:A","secrets":[{"key":"HUSH","until":"17"}],"headers":{"x":"HUSH"},\
         "auth":{"client_id":"sealed:v1:0:A","client_secret":"HUSH","password":"HUSH","token":"HUSH"},\
-        "tls":{"ca":"sealed:v1:0:A","private_key":"HUSH"},"app_key":"HUSH"}
+        "tls":{"ca":"sealed:v1:0:A","private_key":"HUSH"},"app_key":"HUSH","previous_app_key":"HUSH"}
         """,
         .source: #"{"secrets":["HUSH","HUSH"],"verify_token":"HUSH","mapping":"sealed:v1:0:A"}"#,
         .setting: #"{"key":"HUSH"}"#,

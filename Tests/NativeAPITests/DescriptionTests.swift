@@ -142,6 +142,7 @@ import Yams
         Exchange(.patch, "/v1/webhooks/WEBHOOK", #"{"description":"x"}"#, as: "/v1/webhooks/{id}"),
         Exchange(.post, "/v1/webhooks/WEBHOOK/disable", as: "/v1/webhooks/{id}/disable"),
         Exchange(.post, "/v1/webhooks/WEBHOOK/enable", as: "/v1/webhooks/{id}/enable"),
+        Exchange(.post, "/v1/signing-key/rotate", #"{"overlap_seconds":60}"#, as: "/v1/signing-key/rotate"),
         Exchange(.post, "/v1/webhooks/WEBHOOK/rotate-secret", as: "/v1/webhooks/{id}/rotate-secret"),
         Exchange(.get, "/v1/webhooks/WEBHOOK", as: "/v1/webhooks/{id}"),
         Exchange(.get, "/v1/webhooks/WEBHOOK/stats", as: "/v1/webhooks/{id}/stats"),

@@ -40,6 +40,7 @@ import Testing
                 ["rotate-secret", "wh_1", "--overlap", "60"], "POST /v1/webhooks/wh_1/rotate-secret",
                 #"{"overlap_seconds":60}"#
             ),
+            (["rotate-signing-key", "--overlap", "0"], "POST /v1/signing-key/rotate", #"{"overlap_seconds":0}"#),
             (
                 ["update", "wh_1", "--retry", "5, 60", "--timeout", "9", "--concurrency", "3"],
                 "PATCH /v1/webhooks/wh_1",

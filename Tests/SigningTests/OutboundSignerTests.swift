@@ -10,7 +10,7 @@ import Testing
     private func fields(
         _ signatures: [OutboundSigner.Signature], keys: [StandardSigningKey] = [current], url: String = url
     ) throws -> [SignedMessage.Field] {
-        try OutboundSigner(signatures, keys: keys, ed25519: Self.app).fields(
+        try OutboundSigner(signatures, keys: keys, ed25519: [Self.app]).fields(
             id: "msg_2YtVJk0aQ9dWc7", timestamp: vectorTime, url: url, body: vectorBody)
     }
 

@@ -3,6 +3,7 @@ import ChatModel
 import JSON
 import SQLiteEngine
 import Signing
+import TestReceiver
 import Testing
 
 @testable import Webhooks
@@ -29,6 +30,67 @@ import Testing
             house.clock.advance(by: PublishedKeys.life)
             #expect(try await house.registry.publishedKeys() == [key.key.publicKey.jwk])
             #expect(try await house.registry.publishedKeys(of: other) == [])
+        }
+    }
+
+    @Test("are two while a rotation lasts, and both sign; then the new one alone")
+    func rotated() async throws {
+        let receiver = try Receiver()
+        let clock = ManualClock()
+        let folder = try TemporaryFolder()
+        var settings = House.Settings()
+        settings.path = folder.path + "/chat.db"
+        let kept = Ledger<Webhook>()
+        try await House.with(settings, clock: clock) { house in
+            let body = #"{"url":"\#(receiver.url())","signatures":["standard_ed25519"]}"#
+            let webhook = try await house.registry.create(
+                try WebhookSettings(try JSONDocument(Array(body.utf8))), by: House.owner
+            ).webhook
+            let old = try #require(webhook.appKey)
+            let rotated = try await house.registry.rotateSigningKey(overlap: .seconds(60), by: House.owner)
+            #expect(rotated.id != old.id && rotated.previous?.id == old.id)
+            #expect(try await house.registry.publishedKeys().count == 2)
+            try await house.emit()
+            let both = try #require(await receiver.requests.wait(count: 1).last)
+            #expect(try Self.accepts(rotated.publicText, both, at: clock))
+            #expect(try Self.accepts(old.publicText, both, at: clock))
+
+            clock.advance(by: .seconds(61))
+            #expect(try await house.registry.publishedKeys().count == 1)
+            try await house.emit()
+            let one = try #require(await receiver.requests.wait(count: 2).last)
+            #expect(try Self.accepts(rotated.publicText, one, at: clock))
+            #expect(try !Self.accepts(old.publicText, one, at: clock))
+
+            let last = try await house.registry.rotateSigningKey(overlap: .zero, by: House.owner)
+            #expect(last.previous == nil)
+            let narrow = Caller(
+                space: House.space, credential: "key_n", scopes: [.manage], channels: [.exact("a")], types: [.all])
+            await #expect(throws: ChatError.self) { _ = try await house.registry.rotateSigningKey(by: narrow) }
+            // As a crash between the key and its holders leaves them.
+            var stale = try await house.registry.webhook(webhook.id, by: House.owner)
+            stale.appKey = old
+            kept.append(try await house.registry.write(stale, demand: .present))
+            await house.recorded(2)
+        }
+        try await House.with(settings, clock: clock) { house in
+            let webhook = try await house.registry.webhook(kept.entries[0].id, by: House.owner)
+            #expect(webhook.appKey == (try await house.registry.signingKey(of: House.space)))
+        }
+    }
+
+    private static func accepts(
+        _ publicText: String, _ request: Receiver.Request, at clock: ManualClock
+    ) throws -> Bool {
+        let verifier = StandardVerifier([try StandardVerificationKey(publicText)])
+        do {
+            try verifier.verify(
+                id: request["webhook-id"] ?? "", timestamp: request["webhook-timestamp"] ?? "",
+                signature: request["webhook-signature"] ?? "", body: request.body,
+                at: Int64(clock.now.rawValue / Timetoken.ticksPerSecond))
+            return true
+        } catch {
+            return false
         }
     }
 

@@ -137,6 +137,9 @@ public struct NativeAPI: Sendable {
             .post, "/v1/webhooks/{id}/disable", body: smallBody,
             handler: asAdministrator("webhook.disable", disableWebhook))
         router.add(
+            .post, "/v1/signing-key/rotate", body: smallBody,
+            handler: asAdministrator("signing_key.rotate", rotateSigningKey))
+        router.add(
             .post, "/v1/webhooks/{id}/rotate-secret", body: smallBody,
             handler: asAdministrator("webhook.rotate_secret", rotateSecret))
         router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))

@@ -86,6 +86,27 @@ extension WebhooksCommand {
         }
     }
 
+    struct RotateSigningKey: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rotate-signing-key",
+            abstract: "Make a new key for signatures of standard_ed25519; the present one signs beside it for a while.")
+
+        @Option(help: ArgumentHelp("How long both sign; a day unless said.", valueName: "seconds")) var overlap: Int?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = JSONText { writer in
+                writer.beginObject()
+                if let overlap { writer.member("overlap_seconds", overlap) }
+                writer.endObject()
+            }
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "signing-key", "rotate")
+                output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+            }
+        }
+    }
+
     struct Preview: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the request a webhook would get for an event, without sending it.",

@@ -7,7 +7,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         commandName: "webhooks", abstract: "Register webhooks and see what became of their deliveries.",
         subcommands: [
             List.self, Create.self, Update.self, Show.self, Delete.self, Enable.self, Disable.self, Verify.self,
-            RotateSecret.self, Preview.self, Test.self, Replay.self, Stats.self,
+            RotateSecret.self, RotateSigningKey.self, Preview.self, Test.self, Replay.self, Stats.self,
         ])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "webhooks", id) }

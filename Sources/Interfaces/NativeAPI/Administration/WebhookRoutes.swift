@@ -86,6 +86,15 @@ extension NativeAPI {
         return Self.shown(issued.webhook, secret: issued.secret)
     }
 
+    /// `POST /v1/signing-key/rotate`: an empty body, or `{"overlap_seconds": …}`.
+    func rotateSigningKey(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try optionalFields(request, known: ["overlap_seconds"])
+        let seconds = try fields?.integer("overlap_seconds", in: Self.overlapSeconds) ?? 86_400
+        let key = try await webhooks.registry.rotateSigningKey(overlap: .seconds(seconds), by: caller)
+        return .json(JSONText { key.print(to: &$0) }.bytes)
+    }
+
     /// `POST /v1/webhooks/{id}/test`: waits for the receiver's answer.
     func testWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])

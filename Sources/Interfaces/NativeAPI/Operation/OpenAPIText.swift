@@ -1750,6 +1750,43 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/NotFound'}
                 '503': {$ref: '#/components/responses/Unavailable'}
 
+          /v1/signing-key/rotate:
+            post:
+              operationId: rotateSigningKey
+              tags: [webhooks]
+              summary: Change to another Ed25519 key
+              description: |
+                The app's key for the signatures `standard_ed25519`. The present one signs beside it for a while, and is in the
+                published set for as long; one from before that ends. Needs the scope `manage`, and a key that reaches all channels and
+                types.
+              requestBody:
+                required: false
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      properties:
+                        overlap_seconds: {type: integer, minimum: 0, maximum: 604800, default: 86400}
+              responses:
+                '200':
+                  description: What is public of the key
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [key_id, public_key, previous_key_id, previous_until]
+                        properties:
+                          key_id: {type: string, description: Its `kid`.}
+                          public_key: {type: string, description: '`whpk_…`'}
+                          previous_key_id: {type: [string, 'null']}
+                          previous_until: {type: [string, 'null'], format: date-time, description: Until when that signs too.}
+                '400': {$ref: '#/components/responses/BadRequest'}
+                '401': {$ref: '#/components/responses/Unauthorized'}
+                '403': {$ref: '#/components/responses/Forbidden'}
+                '409': {$ref: '#/components/responses/Conflict'}
+                '413': {$ref: '#/components/responses/TooLarge'}
+                '503': {$ref: '#/components/responses/Unavailable'}
+
           /v1/webhooks/{id}/rotate-secret:
             parameters: [{$ref: '#/components/parameters/id'}]
             post:
@@ -5628,6 +5665,7 @@ enum OpenAPIText {
                 allowed_per_minute: {type: integer, description: As many posts as its receiver has allowed.}
                 ed25519_key_id: {type: string, description: The key's `kid`.}
                 ed25519_public_key: {type: string, description: '`whpk_…`'}
+                previous_ed25519_key_until: {type: string, format: date-time, description: While a rotation of the app's key lasts.}
                 previous_secret_until: {type: string, format: date-time, description: While a rotation lasts.}
                 created_at: {$ref: '#/components/schemas/Timestamp'}
                 updated_at: {$ref: '#/components/schemas/Timestamp'}

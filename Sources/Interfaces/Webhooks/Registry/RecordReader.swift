@@ -52,7 +52,11 @@ struct RecordReader {
             etag: record.etag)
         webhook.verifiedURL = root["verified_url"]?.string
         webhook.allowedPerMinute = root["allowed_per_minute"]?.integer.flatMap { Int(exactly: $0) }
-        if let sealed = root["app_key"]?.string { webhook.appKey = AppSigningKey(try open(sealed)) }
+        if let sealed = root["app_key"]?.string {
+            let previous = try root["previous_app_key"]?.string.map { try open($0) }
+            let until = Self.time(root["previous_app_key_until"])
+            webhook.appKey = AppSigningKey(try open(sealed), previous: previous.map { ($0, until) })
+        }
         webhook.seals = seals
         return webhook
     }

@@ -14,7 +14,8 @@ struct SettingsReader {
     static let concurrencyRange = 1...100
     private static let readOnly: Set<String> = [
         "id", "status", "status_reason", "failing_since", "secret", "previous_secret_until", "created_at", "updated_at",
-        "allowed_per_minute", "ed25519_key_id", "ed25519_public_key", "circuit", "open_until",
+        "allowed_per_minute", "ed25519_key_id", "ed25519_public_key", "previous_ed25519_key_until", "circuit",
+        "open_until",
     ]
 
     private let limits: Limits

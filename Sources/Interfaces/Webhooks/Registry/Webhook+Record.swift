@@ -28,6 +28,10 @@ extension Webhook {
             }
             writer.endArray()
             if let appKey { writer.member("app_key", seal(appKey.text)) }
+            if let previous = appKey?.previous {
+                writer.member("previous_app_key", seal(previous.text))
+                writer.member("previous_app_key_until", previous.until.description)
+            }
             writer.member("since", since.description)
             writer.member("created", created.description)
             writer.endObject()

@@ -13,6 +13,13 @@ extension WebhookRegistry {
         for app in service.keyring.apps {
             try await health.load(app.space)
             try await mirror.load(.webhook, in: app.space, take)
+            do throws(ChatError) {
+                try await handOutSigningKey(of: app.space)
+            } catch {
+                // They sign as before, and the others are not to wait for it.
+                logger.error(
+                    "signing key not handed out", metadata: ["app": "\(app.space)", "error": "\(error.message)"])
+            }
             // All at once: the store commits together what waits together.
             try await withThrowingDiscardingTaskGroup { group in
                 for endpoint in snapshot.withLock({ $0.endpoints(in: app.space) }) {

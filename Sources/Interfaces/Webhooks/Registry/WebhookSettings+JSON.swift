@@ -51,6 +51,9 @@ extension Webhook {
         if let appKey {
             writer.member("ed25519_key_id", appKey.id)
             writer.member("ed25519_public_key", appKey.publicText)
+            if let previous = appKey.previous {
+                writer.member("previous_ed25519_key_until", previous.until.timestamp)
+            }
         }
         writer.member("circuit", circuit.condition.rawValue)
         if let until = circuit.until {

@@ -17,7 +17,7 @@ final class PostPlan: Sendable {
     private let format: (any WebhookFormat)?
     private let signer: OutboundSigner
     private let fixed: [Field]
-    /// When the first of its secrets ends.
+    /// When the first of its secrets and keys ends.
     private let end: Timetoken?
 
     init(_ webhook: Webhook, at now: Timetoken, _ options: WebhookOptions, _ formats: FormatTable) {
@@ -31,8 +31,10 @@ final class PostPlan: Sendable {
             settings.format == BuiltInFormat.cloudeventsBatch.rawValue
             || (settings.batch.map { $0.events > 1 } ?? false) && format?.isBatchable == true
         let secrets = webhook.secrets.filter { $0.isActive(at: now) }
-        signer = OutboundSigner(settings.signatures, keys: secrets.map(\.key), ed25519: webhook.appKey?.key)
-        end = secrets.compactMap(\.until).min()
+        signer = OutboundSigner(
+            settings.signatures, keys: secrets.map(\.key), ed25519: webhook.appKey?.active(at: now) ?? [])
+        let appKeyEnd = webhook.appKey?.previous.map(\.until).flatMap { now < $0 ? $0 : nil }
+        end = (secrets.compactMap(\.until) + [appKeyEnd].compactMap(\.self)).min()
         var fixed: [Field] = [("user-agent", options.userAgent)]
         if options.demands(of: settings) == .cloudevents { fixed.append(("webhook-request-origin", options.origin)) }
         switch settings.auth {

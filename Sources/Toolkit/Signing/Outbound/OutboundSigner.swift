@@ -35,11 +35,11 @@ public struct OutboundSigner: Sendable {
 
     /// - Parameters:
     ///   - keys: the secrets of the webhook, the current one first; each of them signs.
-    ///   - ed25519: the app's key, for `.standardEd25519`. Message signatures are then made with it too.
-    public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: Ed25519PrivateKey? = nil) {
+    ///   - ed25519: the app's keys, for `.standardEd25519`, the present one first; each of them signs. Message signatures
+    ///     are then made with them too.
+    public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: [Ed25519PrivateKey] = []) {
         let wanted = Set(signatures)
-        let appKeys =
-            wanted.contains(.standardEd25519) ? ed25519.map { [StandardSigningKey.ed25519($0)] } ?? [] : []
+        let appKeys = wanted.contains(.standardEd25519) ? ed25519.map { StandardSigningKey.ed25519($0) } : []
         let standardKeys = (wanted.contains(.standard) ? keys : []) + appKeys
         standard = wanted.isDisjoint(with: [.standard, .standardEd25519]) ? nil : StandardSigner(standardKeys)
         // As the receiver has it: the text with its prefix.
@@ -48,7 +48,7 @@ public struct OutboundSigner: Sendable {
         stripe = wanted.contains(.stripe) ? texts : nil
         message = wanted.contains(.rfc9421) ? MessageSigner(keys + appKeys) : nil
         lacksKey =
-            (wanted.contains(.standard) && keys.isEmpty) || (wanted.contains(.standardEd25519) && ed25519 == nil)
+            (wanted.contains(.standard) && keys.isEmpty) || (wanted.contains(.standardEd25519) && ed25519.isEmpty)
             || (texts.isEmpty && !wanted.isDisjoint(with: [.hub, .stripe])) || message?.isEmpty == true
     }
 
