@@ -166,7 +166,7 @@ private struct Chance {
         let filter = below(6) == 0 ? nil : try? Filter(condition(3), dialect: dialect)
         return Selection(
             channels: ChannelSet(space: demo, patterns: patterns), types: below(3) == 0 ? pick(Self.types) : [],
-            filter: filter)
+            filter: filter, isOfUser: below(3) == 0)
     }
 
     private mutating func pick(_ names: [String]) -> [NamePattern] {
@@ -223,6 +223,7 @@ private struct Chance {
         if below(3) == 0 { draft.customType = one(of: Self.texts) }
         if below(3) > 0 { draft.meta = JSONText(trusted: Array(#"{"k":\#(value())}"#.utf8)) }
         if below(12) == 0 { draft.audience = .webhooks }
+        if below(6) == 0 { draft.audience = below(2) == 0 ? .insiders : .rule(.user, subjects: ["a"]) }
         return Event(timetoken: Timetoken(timetoken), draft: draft)
     }
 

@@ -101,6 +101,10 @@ extension Selection: Hashable {
 }
 
 extension Selection {
+    /// Where the index has it: without what another part covers, so that an event finds it once. What a part that is left
+    /// out brings beyond the others is asked of the selection itself.
+    var indexedChannels: ChannelSet { isOfUser ? channels.normalized : channels }
+
     /// The channels as patterns, in the order of their texts.
     public var channelPatterns: [NamePattern] {
         var patterns = channels.names.map { NamePattern.exact($0.text) } + channels.prefixes.map { .below($0.text) }

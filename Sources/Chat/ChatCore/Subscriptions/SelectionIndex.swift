@@ -17,7 +17,7 @@ public struct SelectionIndex: Sendable {
     /// - Parameter member: a number that is not in use here, below `UInt32.max`.
     public mutating func insert(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
-        let channels = selection.channels
+        let channels = selection.indexedChannels
         for name in channels.names { indexes.insert(member, requirement, into: &named[name, default: Crowd()]) }
         for prefix in channels.prefixes { indexes.insert(member, requirement, into: &below[prefix, default: Crowd()]) }
         if channels.isAll { indexes.insert(member, requirement, into: &everywhere) }
@@ -26,7 +26,7 @@ public struct SelectionIndex: Sendable {
     /// - Parameter selection: the one it was inserted with.
     public mutating func remove(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
-        let channels = selection.channels
+        let channels = selection.indexedChannels
         for name in channels.names { indexes.remove(member, requirement, from: &named[name]) }
         for prefix in channels.prefixes { indexes.remove(member, requirement, from: &below[prefix]) }
         if channels.isAll {
@@ -47,8 +47,8 @@ public struct SelectionIndex: Sendable {
         for name in names { indexes.remove(member, requirement, from: &named[name]) }
     }
 
-    /// Calls `body` with each member that may want the event: once, because a selection holds no channel that another
-    /// part of it covers already.
+    /// Calls `body` with each member that may want the event: once, because of a selection no channel is indexed that
+    /// another part of it covers already.
     public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         let channel = subject.event.channel
         if let crowd = named[ExactText(channel.name)] { indexes.visit(crowd, subject, body) }
