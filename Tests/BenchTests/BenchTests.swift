@@ -25,7 +25,7 @@ import Testing
         #expect(isClean)
         let published = try #require(figures["published"]?.integer)
         #expect(published > 0 && figures["delivered"]?.integer == published * 5)
-        #expect(figures["lost"]?.integer == 0)
+        #expect(figures["lost"]?.integer == 0 && figures["regressions"]?.integer == 0)
     }
 
     @Test("finds that an event was lost")
@@ -45,6 +45,7 @@ import Testing
     func order() async throws {
         let (isClean, figures) = try await result(.swaps, inFlight: 2)
         #expect(!isClean && figures["misordered"]?.integer == 5 && figures["lost"]?.integer == 0)
+        #expect(figures["regressions"]?.integer == 5)
     }
 
     @Test("brings streams that were cut back to where they were, half a frame not counted")

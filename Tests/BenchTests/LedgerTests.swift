@@ -66,6 +66,46 @@ import Testing
         #expect(ledger.misordered == 1 && ledger.duplicates == 1)
     }
 
+    @Test("finds events of several publishers in another order than their ids say")
+    func regression() {
+        takeEverything()
+        for id: UInt64 in [0, 5, 7] { ledger.take(id: id, reader: 0) }
+        for id: UInt64 in [7, 9] { ledger.take(id: id, reader: 1) }
+        #expect(ledger.isClean)
+        ledger.take(id: 6, reader: 0)
+        #expect(ledger.regressions == 1 && ledger.misordered == 0 && !ledger.isClean)
+        ledger.take(id: 9, reader: 1)
+        #expect(ledger.regressions == 2)
+    }
+
+    @Test(
+        "reads the ids that are numbers, wherever frames have them",
+        arguments: [
+            ("id: 17\nevent: a\n", [17, 18, 19] as [UInt64?]), ("event: a\nid:17\r\n", [17, 18, 19]),
+            ("id: 1:17\n", [nil, nil, nil]), ("", [nil, nil, nil]), ("id: x17\n", [nil, nil, nil]),
+            ("id: 99999999999999999917\n", [nil, nil, nil]),
+        ])
+    func ids(head: String, wanted: [UInt64?]) {
+        var found: [UInt64?] = []
+        var ids = FrameIDs()
+        var bytes: [UInt8] = Array("rest of a frame\n\n".utf8)
+        var marks: [Int] = []
+        for number in 17...19 {
+            bytes += Array(head.replacing("17", with: "\(number)").utf8) + Array("data: ".utf8)
+            marks.append(bytes.count)
+            bytes += [UInt8](repeating: Mark.sign, count: Mark.length) + [0x0A, 0x0A]
+        }
+        bytes.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return }
+            var start = base
+            for mark in marks {
+                found.append(ids.number(before: base + mark, from: start))
+                start = base + mark + Mark.length
+            }
+        }
+        #expect(found == wanted)
+    }
+
     @Test("finds an event of another channel")
     func misdirected() {
         let mark = Mark(channel: 7, publisher: 0, sequence: 0, nanoseconds: 0)

@@ -61,6 +61,7 @@ extension Driver {
         result.add("lost", .count(ledger.lost))
         result.add("duplicates", .count(ledger.duplicates))
         result.add("misordered", .count(ledger.misordered))
+        result.add("regressions", .count(ledger.regressions))
         result.add("misdirected", .count(ledger.misdirected))
         result.add("cut", .count(streams.cut))
         result.add("turned_away", .count(streams.turnedAway))

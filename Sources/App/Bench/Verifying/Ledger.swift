@@ -1,7 +1,8 @@
 /// Who has been sent what: finds events that are missing, come twice or out of order, as they are read.
 ///
 /// A publisher sends its next event when the last was answered, so its events have an order on each channel; between two
-/// publishers there is none.
+/// publishers there is only what the server says, by ids that are numbers and grow on every stream. Other ids are not
+/// compared.
 final class Ledger {
     let publishers: Int
     let latency = Histogram()
@@ -13,6 +14,8 @@ final class Ledger {
     private(set) var delivered = 0
     private(set) var duplicates = 0
     private(set) var misordered = 0
+    /// Events whose id is not above the one before it on the same stream.
+    private(set) var regressions = 0
     /// Events of another channel than the reader's.
     private(set) var misdirected = 0
     /// Deliveries that published events lead to.
@@ -24,6 +27,8 @@ final class Ledger {
     private let expected: UnsafeMutablePointer<UInt32>
     private let published: UnsafeMutablePointer<UInt32>
     private let readersOfChannel: UnsafeMutablePointer<UInt32>
+    /// The least id that each reader may have next.
+    private let nextIDs: UnsafeMutablePointer<UInt64>
     /// Skipped sequences, which may still come, too late.
     private var missing: Set<Skipped> = []
 
@@ -44,12 +49,15 @@ final class Ledger {
         published.initialize(repeating: 0, count: channels * publishers)
         readersOfChannel = .allocate(capacity: channels)
         readersOfChannel.initialize(repeating: 0, count: channels)
+        nextIDs = .allocate(capacity: max(1, readers))
+        nextIDs.initialize(repeating: 0, count: readers)
     }
 
     deinit {
         expected.deallocate()
         published.deallocate()
         readersOfChannel.deallocate()
+        nextIDs.deallocate()
     }
 
     /// What is still to come: published, and not read.
@@ -98,6 +106,13 @@ final class Ledger {
         return true
     }
 
+    /// An event with a number for its id was read.
+    @inline(__always)
+    func take(id: UInt64, reader: Int) {
+        if id < nextIDs[reader] { regressions &+= 1 }
+        nextIDs[reader] = id &+ 1
+    }
+
     @inline(__always)
     private func count(_ mark: Mark, _ reader: Int, _ now: UInt64) {
         delivered &+= 1
@@ -125,6 +140,6 @@ final class Ledger {
     var lost: Int { max(0, outstanding) }
     /// Whether every event came to those it was for: once and in order, where that is promised.
     var isClean: Bool {
-        lost == 0 && misdirected == 0 && (!isOrdered || (duplicates == 0 && misordered == 0))
+        lost == 0 && misdirected == 0 && (!isOrdered || (duplicates == 0 && misordered == 0 && regressions == 0))
     }
 }

@@ -7,6 +7,7 @@ struct StreamSlot {
     var phase = Phase.idle
     var isChunked = false
     var chunks = ChunkDecoder()
+    var ids = FrameIDs()
     /// Bytes of what the last piece cut: of a head, of a frame, of a mark.
     var rest: UnsafeMutableRawPointer?
     var restCount = 0

@@ -264,6 +264,7 @@ extension Streams {
             if ledger.take(mark, reader: index, channel: slot.pointee.channel, at: now) {
                 slot.pointee.received &+= 1
             }
+            if let id = slot.pointee.ids.number(before: found, from: place) { ledger.take(id: id, reader: index) }
             place = found + Mark.length
         }
         if slot.pointee.goal > 0, slot.pointee.received >= slot.pointee.goal {

@@ -1,0 +1,64 @@
+/// Finds the id of each event of a stream, where it is a number.
+///
+/// The id stands before the mark, in a stream of one channel always as far: it is looked for once, and read where it was
+/// from then on.
+struct FrameIDs {
+    /// Where it stands before the mark; 0 when it has not been found yet.
+    private var distance: UInt16 = 0
+    /// How often on end it was looked for in vain: after some, frames have none.
+    private var misses: UInt8 = 0
+
+    /// - Parameters:
+    ///   - mark: where an event's mark begins.
+    ///   - start: where to look from: the end of the mark before it, or the first byte there is.
+    /// - Returns: nil where the id is none, is no number, or came in a piece that is gone.
+    @inline(__always)
+    mutating func number(
+        before mark: UnsafeMutableRawPointer, from start: UnsafeMutableRawPointer
+    ) -> UInt64? {
+        guard misses < 8 else { return nil }
+        if mark - start < Int(distance) { return nil }
+        if distance == 0 || !Self.isID(mark - Int(distance)) { find(before: mark, from: start) }
+        guard distance > 0 else { return nil }
+        return Self.number(mark - Int(distance) + 3, mark)
+    }
+
+    private mutating func find(before mark: UnsafeMutableRawPointer, from start: UnsafeMutableRawPointer) {
+        distance = 0
+        var place = mark - min(mark - start, Int(UInt16.max))
+        while mark - place > 3 {
+            let isLine = place == start || place.load(fromByteOffset: -1, as: UInt8.self) == 0x0A
+            if isLine, Self.isID(place) {
+                (distance, misses) = (UInt16(mark - place), 0)
+                return
+            }
+            place += 1
+        }
+        misses += 1
+    }
+
+    /// `id:`, at the beginning of a line.
+    @inline(__always)
+    private static func isID(_ place: UnsafeMutableRawPointer) -> Bool {
+        place.load(as: UInt8.self) == 0x69 && place.load(fromByteOffset: 1, as: UInt8.self) == 0x64
+            && place.load(fromByteOffset: 2, as: UInt8.self) == 0x3A
+    }
+
+    @inline(__always)
+    private static func number(_ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer) -> UInt64? {
+        var place = start.load(as: UInt8.self) == 0x20 ? start + 1 : start
+        var (value, digits): (UInt64, Int) = (0, 0)
+        while place < end {
+            let digit = place.load(as: UInt8.self) &- 0x30
+            if digit > 9 {
+                // What ends the line ends the number; anything else makes it none.
+                return digits > 0 && (digit == 0xDA || digit == 0xDD) ? value : nil
+            }
+            guard digits < 19 else { return nil }
+            value = value &* 10 &+ UInt64(digit)
+            digits += 1
+            place += 1
+        }
+        return nil
+    }
+}
