@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What follows the header of an answer.
 public enum ResponseBody: Sendable {
     case empty
@@ -34,17 +36,34 @@ public enum ResponseBody: Sendable {
 ///
 /// The answer is `200` without `Content-Length`: chunked, one chunk per block, or for HTTP/1.0 ended by its connection.
 /// The connection carries no second request.
-public struct StreamOpening: Sendable {
+public final class StreamOpening: Sendable {
     /// Header fields after those the server adds by itself.
-    public var headers: [(name: String, value: String)]
-    /// Runs on the loop once the header is on its way, before anything else can happen to the connection.
-    public var onOpen: @Sendable (StreamConnection) -> Void
+    public let headers: [(name: String, value: String)]
+    private let onOpen: @Sendable (StreamConnection) -> Void
+    private let onDrop: @Sendable () -> Void
+    private let isOpen = Atomic(false)
 
+    /// Exactly one of both is called.
+    ///
+    /// - Parameters:
+    ///   - onOpen: runs on the loop once the header is on its way, before anything else can happen to the connection.
+    ///   - onDrop: no stream came of it, because the server refused it or its client went before; from any thread.
     public init(
-        headers: [(name: String, value: String)] = [], onOpen: @escaping @Sendable (StreamConnection) -> Void
+        headers: [(name: String, value: String)] = [], onOpen: @escaping @Sendable (StreamConnection) -> Void,
+        onDrop: @escaping @Sendable () -> Void = {}
     ) {
         self.headers = headers
         self.onOpen = onOpen
+        self.onDrop = onDrop
+    }
+
+    deinit {
+        if !isOpen.load(ordering: .relaxed) { onDrop() }
+    }
+
+    func open(_ connection: StreamConnection) {
+        isOpen.store(true, ordering: .relaxed)
+        onOpen(connection)
     }
 
     /// The fields of a Server-Sent Events answer (WHATWG HTML, 9.2; `no-transform` and `X-Accel-Buffering` keep

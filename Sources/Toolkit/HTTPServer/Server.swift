@@ -50,10 +50,4 @@ public final class Server: Sendable {
 
     /// The counters now.
     public var metrics: ServerMetrics { get async { await engine.metrics() } }
-
-    /// Whether one more stream may be opened from this address, for handlers that want to refuse before they do
-    /// anything costly; the server itself refuses at the opening. Runs on the loop.
-    public func checkStreamLimits(for address: RemoteAddress) throws(Problem) {
-        try engine.checkStreamLimits(for: address)
-    }
 }

@@ -53,10 +53,14 @@ public struct ServerOptions: Sendable {
         public var bodyGrace: Duration = .seconds(20)
         /// From one piece of an answer taken by the client to the next.
         public var replyIdle: Duration = .seconds(30)
-        /// How long a stream may take nothing while something waits for it.
-        public var streamStall: Duration = .seconds(30)
+        /// How long a stream that catches up or is being ended may take nothing while something waits for it. Four
+        /// fifths of the time after which the system ends such a connection (``silence``) at most: so its end is ours
+        /// to say and to count.
+        public var streamStall: Duration = .seconds(20)
         /// A client of a stream, or one that waits for a late answer, whose machine has not been heard of for this long is gone,
         /// though its connection never ended; a stream's within this of the next byte it is sent. Whole seconds, 5 or more.
+        ///
+        /// So is one that has taken nothing for so long though its socket was full: the system makes no difference.
         ///
         /// Asked by the system (TCP's keepalive), which wakes no program at either end. It does wake a phone's radio: the
         /// default asks as often as a quiet stream is written to.

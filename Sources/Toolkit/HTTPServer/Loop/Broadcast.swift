@@ -22,6 +22,8 @@ public final class Broadcast: @unchecked Sendable {
         public var frameEnd: [UInt8] = [0x0A, 0x0A]
         /// Whether frames are chunks; read by streams with the same ``StreamConnection/isChunked`` only.
         public var isChunked = false
+        /// What the log shares with others when it grows for those who lag; `nil` grows to its maximum.
+        public var budget: LogBudget?
 
         public init() {}
 
@@ -81,6 +83,8 @@ public final class Broadcast: @unchecked Sendable {
         // Streams hold their broadcast, so none is left here.
         entries.deallocate()
         ring?.deallocate()
+        guard let budget = options.budget, size > 0 else { return }
+        loop.post { [size] in budget.change(from: size, to: 0) }
     }
 
     /// The position behind the last byte appended; positions count bytes and only grow.
@@ -141,7 +145,7 @@ extension Broadcast {
     public func reserve(_ bytes: Int) {
         loop.checkIsolated()
         var wanted = max(size, UInt64(options.initialBytes))
-        while wanted < bytes, wanted < UInt64(options.maximumBytes) { wanted &*= 2 }
+        while wanted < bytes, mayDouble(wanted) { wanted &*= 2 }
         if wanted > size { resize(to: wanted) }
     }
 
@@ -159,20 +163,23 @@ extension Broadcast {
         loop.delivery.add(self)
     }
 
+    /// Whether the log may take twice as much, for those who lag.
+    private func mayDouble(_ wanted: UInt64) -> Bool {
+        wanted < UInt64(options.maximumBytes) && options.budget?.allows(wanted &* 2 &- size) ?? true
+    }
+
     /// Grows the log before anybody's unsent bytes are overwritten; at its largest, lets those who can keep up catch up
     /// first, so that a burst alone never costs a healthy reader its place.
     private func makeRoom(for length: UInt64) {
-        let initial = UInt64(options.initialBytes)
-        let maximum = UInt64(options.maximumBytes)
-        var wanted = max(size, initial)
+        var wanted = max(size, UInt64(options.initialBytes))
         while wanted < length &* 4 { wanted &*= 2 }
         let end = headPosition &+ length
         if isQueued {
-            while wanted < maximum, end &- settled > wanted / 2 { wanted &*= 2 }
+            while end &- settled > wanted / 2, mayDouble(wanted) { wanted &*= 2 }
         }
-        if wanted < maximum, waitingLow != .max, end &- min(waitingLow, end) > wanted / 4 * 3 {
+        if wanted < UInt64(options.maximumBytes), waitingLow != .max, end &- min(waitingLow, end) > wanted / 4 * 3 {
             findWaitingLow()
-            while wanted < maximum, waitingLow != .max, end &- waitingLow > wanted / 4 * 3 { wanted &*= 2 }
+            while waitingLow != .max, end &- waitingLow > wanted / 4 * 3, mayDouble(wanted) { wanted &*= 2 }
         }
         if wanted > size { resize(to: wanted) }
         if isQueued, !isPassing, end &- settled > size / 2 { finishPass() }
@@ -190,6 +197,7 @@ extension Broadcast {
         }
         ring?.deallocate()
         ring = new
+        options.budget?.change(from: size, to: newSize)
         size = newSize
         scheduleRelease()
     }
@@ -210,13 +218,16 @@ extension Broadcast {
     private func releaseIfUnused() {
         isReleaseScheduled = false
         let isBehind = (0..<count).contains { entries[$0].cursor != headPosition }
-        guard !wasUsed, !isBehind, !isQueued else {
+        // Where there is not enough for all, what nobody needs at the moment goes as well.
+        let isUnused = !wasUsed || options.budget?.isScarce ?? false
+        guard isUnused, !isBehind, !isQueued else {
             scheduleRelease()
             wasUsed = false
             return
         }
         ring?.deallocate()
         ring = nil
+        options.budget?.change(from: size, to: 0)
         size = 0
         oldestPosition = headPosition
     }

@@ -31,13 +31,24 @@ enum Socket {
     ///
     /// A machine that answers nothing is asked after half of the time, then again and again; with `TCP_USER_TIMEOUT` that is
     /// over after a time, and not after a number of questions (RFC 5482). The same bounds what was sent and is not acknowledged;
-    /// otherwise the kernel would try for a quarter of an hour.
+    /// otherwise the kernel would try for a quarter of an hour. And it bounds how long a client may leave its window shut,
+    /// though its machine answers every question about it: Linux looks at how long it has been asking alone.
     static func bound(silence: Duration, ofAcceptedBy descriptor: Int32) {
-        let seconds = max(5, Int32(clamping: silence.components.seconds))
-        let interval = max(1, seconds / 6)
+        let (seconds, interval) = questions(within: silence)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds / 2)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, interval)
         set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, (seconds - interval) * 1000)
+    }
+
+    /// After what time the kernel ends a connection that is asked within so long.
+    static func patience(for silence: Duration) -> Duration {
+        let (seconds, interval) = questions(within: silence)
+        return .seconds(seconds - interval)
+    }
+
+    private static func questions(within silence: Duration) -> (seconds: Int32, interval: Int32) {
+        let seconds = max(5, Int32(clamping: silence.components.seconds))
+        return (seconds, max(1, seconds / 6))
     }
 
     /// Has the kernel ask now and then whether the other machine is there, as long as nothing else is said.

@@ -79,6 +79,8 @@ public final class StreamConnection: @unchecked Sendable {
     private var directBytes: UInt64 = 0
     private var pageWaiters: [CheckedContinuation<Void, any Error>] = []
     private var stallTimer: LoopTimer?
+    /// Whether the timer is for an end that does not wait for the client.
+    private var isEndSet = false
 
     init(
         id: UInt64, loop: Loop, outlet: any StreamOutlet, request: Request.Head, isChunked: Bool, limits: Limits,
@@ -184,24 +186,38 @@ extension StreamConnection {
         return true
     }
 
-    /// Sends a last block, if there is one, and closes when everything is out or the stall time has passed.
+    /// Sends a last block, if there is one, and closes when everything is out or the client has taken nothing for the
+    /// stall time.
     ///
     /// In ``Broadcast/onLag`` the block goes out only if it fits into the socket whole and the client has got whole
     /// blocks so far.
-    public func finish(last block: [UInt8] = []) {
+    ///
+    /// - Parameter time: when it is closed at the latest, as too slow, whatever the client has taken by then: for one
+    ///   that must not have the stream any longer. Counts for a stream that is being finished already, too.
+    public func finish(last block: [UInt8] = [], within time: Duration? = nil) {
         loop.checkIsolated()
         switch state {
         case .open:
             guard leave(), enqueue(block, isLast: true) else { return }
             guard hasBacklog else { return close(.finished) }
             state = .finishing
-            watchForStall()
+            if let time { end(within: time) } else { watchForStall() }
         case .lagging:
             if isAtBoundary, !block.isEmpty { _ = outlet.write(coded(block, isLast: true)[...]) }
             close(.tooSlow)
-        case .finishing, .closed:
+        case .finishing:
+            if let time { end(within: time) }
+        case .closed:
             break
         }
+    }
+
+    /// The first to say when it ends is right: who says it again and again must not put the end off.
+    private func end(within time: Duration) {
+        guard !isEndSet else { return }
+        isEndSet = true
+        stallTimer?.cancel()
+        stallTimer = loop.schedule(after: time) { [weak self] in self?.close(.tooSlow) }
     }
 }
 

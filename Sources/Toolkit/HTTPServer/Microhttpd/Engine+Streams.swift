@@ -6,10 +6,6 @@ import Logging
 // MARK: - Streams
 
 extension Engine {
-    func checkStreamLimits(for address: RemoteAddress) throws(Problem) {
-        try streams.check(address)
-    }
-
     /// Ends the request and begins the stream, on a duplicate of the socket or, encrypted, on the library's connection.
     func openStream(
         _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
@@ -50,7 +46,7 @@ extension Engine {
         let header = RawReply.head(
             status: 200, headers: headers + opening.headers + coding, contentLength: nil, requestID: head.id,
             date: date.updated())
-        connection.begin(with: header, opening.onOpen)
+        connection.begin(with: header, opening.open)
         return .NO
     }
 
@@ -67,7 +63,7 @@ extension Engine {
             connection.close(.failed(ENOMEM))
             return .NO
         }
-        opening.onOpen(connection)
+        opening.open(connection)
         return .YES
     }
 
@@ -76,7 +72,7 @@ extension Engine {
     ) -> StreamConnection {
         let limits = StreamConnection.Limits(
             backlogBytes: options.limits.streamBacklogBytes, lowMarkBytes: options.limits.streamLowMarkBytes,
-            stall: options.deadlines.streamStall)
+            stall: min(options.deadlines.streamStall, Socket.patience(for: options.deadlines.silence) * 4 / 5))
         let connection = StreamConnection(
             id: StreamRegistry.nextID(), loop: loop, outlet: outlet, request: head, isChunked: isChunked, limits: limits
         ) { [weak self] in self?.released($0) }
