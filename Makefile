@@ -10,7 +10,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
 .PHONY: run build test check clients crash chaos fuzz format lint bench dependencies clean
-.PHONY: packaging deb tarball sbom check-packages
+.PHONY: sanitize packaging deb tarball sbom check-packages
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, data in ./parley-data.
 run: build
@@ -49,6 +49,19 @@ fuzz: export PARLEY_FUZZ_SECONDS ?= 150
 fuzz: build
 	@scripts/fuzz 300
 	@scripts/client-tests $(BINARY) -s -k test_fuzz
+
+# What is concurrent: the loop and its sockets, streams, polls, and what hands events to them.
+FOLLOWING := NativeAPITests\.(Stream|HeldPoll|GroupStream|DeviceStream|DeviceSession)|ChatCoreTests\.(Hub|Outbox|Roster|CatchUp)
+FOLLOWING := $(FOLLOWING)|PubNubAPITests\.(Subscribe|Presence|ChannelGroup)
+
+## The thread and the address sanitizer over what is concurrent. Each builds everything once more, in a folder of its own.
+sanitize: dependencies
+	@for kind in thread address; do \
+		$(SWIFT) build --build-tests --sanitize=$$kind --scratch-path .build/$$kind || exit 1; \
+		for tests in HTTPServerTests '$(FOLLOWING)'; do \
+			$(SWIFT) test --skip-build --sanitize=$$kind --scratch-path .build/$$kind --filter "$$tests" || exit 1; \
+		done; \
+	done
 
 ## What the continuous build runs.
 check: lint dependencies
