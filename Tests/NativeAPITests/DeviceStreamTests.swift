@@ -288,6 +288,56 @@ import Testing
         }
     }
 
+    @Test("of a credential of a user's own has each event once, however many of its patterns mean the channel")
+    func severalPatterns() async throws {
+        try await StreamHarness.run { gateway in
+            let ticket = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"}"#).json?["ticket"]?
+                .string
+            let (reader, _, _) = try await gateway.openReady(
+                "channel=*&channel=team.*&channel=team.all.*&channel=team.all.now&ticket=\(ticket ?? "")", as: nil)
+            for (n, channel) in ["team.all.now", "team.all.x", "team.x", "x"].enumerated() {
+                try await gateway.emit(channel, n)
+            }
+            // By its name it hears what by a pattern it would not.
+            try await gateway.tell("team.all.now", 4, for: .insiders)
+            try await gateway.tell("team.all.x", 5, for: .insiders)
+            try await gateway.emit("x", 6)
+            #expect(await reader.numbers(6) == [0, 1, 2, 3, 4, 6])
+            #expect(await gateway.streams.metrics.appended == 6)
+        }
+    }
+
+    @Test("is told numbers that were held back once, though it catches up meanwhile")
+    func heldBackAndCaughtUp() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.member("ana", of: "a")
+            let (first, _, cursor) = try await gateway.openReady("user=ana")
+            await gateway.beat()
+            for count in 1...3 {
+                try await gateway.tell(
+                    "a", count, for: .rule(.channelList), type: "channel.member_count.updated",
+                    data: #"{"channels":[{"channel_url":"a","member_count":\#(count)}],"n":\#(count)}"#)
+            }
+            let last = try await gateway.tell("a", 4, for: .rule(.joined))
+            #expect(await gateway.service.hub.reach(last))
+            let (second, _, _) = try await gateway.openReady("user=ana", lastEventID: cursor)
+            let (third, _, _) = try await gateway.openReady("user=ana", lastEventID: "\(last)")
+            await gateway.until { $0.catchingUp.isEmpty }
+            await gateway.beat(2)
+            try await gateway.end(["ana"])
+            var told: [Int] = []
+            for reader in [first, second, third] {
+                var count = 0
+                while let event = await reader.next(), event.number != 999 {
+                    count += event.type.hasSuffix("count.updated") ? 1 : 0
+                }
+                told.append(count)
+            }
+            // The first has the first number, and once what was held back; the second all, from the log.
+            #expect(told == [2, 3, 0])
+        }
+    }
+
     @Test("is refused to a credential of a user's own where the user is banned, and ends there with the ban")
     func bannedWithoutDevice() async throws {
         try await StreamHarness.run { gateway in

@@ -53,6 +53,73 @@ import Testing
         }
     }
 
+    @Test("is looked up once for all streams, however many follow the group")
+    func lookup() async throws {
+        let reads = GroupReads()
+        try await StreamHarness.run(through: { GroupWatchedEngine(real: $0, reads: reads) }) { gateway in
+            try await group("crew", ["a"], gateway)
+            let key = try await gateway.key()
+            var readers: [EventStreamReader] = []
+            for _ in 0..<5 { readers.append(try await gateway.openReady("group=crew").reader) }
+            readers.append(try await gateway.openReady("group=crew", as: key.text).reader)
+            readers.append(try await gateway.openReady("group=crew&channel=x&type=order.*").reader)
+            readers.append(try await gateway.openReady("group=crew&user=ana&device=phone").reader)
+            let before = reads.count
+            try await group("crew", ["b"], gateway)
+            for reader in readers { #expect(await reader.next()?.type == "stream.changed") }
+            #expect(reads.count == before + 1)
+            try await gateway.emit("b", 1)
+            for reader in readers { #expect(await reader.numbers(1) == [1]) }
+        }
+    }
+
+    @Test("leaves a change of the stream that comes while its groups are looked up as it is")
+    func patched() async throws {
+        let reads = GroupReads()
+        try await StreamHarness.run(through: { GroupWatchedEngine(real: $0, reads: reads) }) { gateway in
+            try await group("crew", ["a"], gateway)
+            let (typed, id, _) = try await gateway.openReady("group=crew")
+            let (named, other, _) = try await gateway.openReady("group=crew")
+            reads.hold()
+            try await group("crew", ["a", "b"], gateway)
+            await gateway.until { _ in reads.waitingCount == 1 }
+            for (id, body) in [(id, #"{"types":["said"]}"#), (other, #"{"channels":["c"]}"#)] {
+                #expect(try await gateway.call("PATCH", "/v1/streams/\(id)", body).status == 200)
+            }
+            reads.release()
+            #expect(await typed.next()?.json?["types"]?.strings == ["said"])
+            let changed = try #require(await typed.next()?.json)
+            #expect(changed["channels"]?.strings == ["a", "b"] && changed["types"]?.strings == ["said"])
+            #expect(await named.next()?.json?["channels"]?.strings == ["c"])
+            try await gateway.emit("b", 1)
+            try await gateway.emit("b", 2, type: "said")
+            try await gateway.emit("c", 3)
+            #expect(await typed.numbers(1) == [2])
+            #expect(await named.numbers(1) == [3])
+        }
+    }
+
+    @Test("follows the last of two changes, though what it was before is known later")
+    func overtaken() async throws {
+        let reads = GroupReads()
+        try await StreamHarness.run(through: { GroupWatchedEngine(real: $0, reads: reads) }) { gateway in
+            try await group("crew", ["a"], gateway)
+            let (reader, _, _) = try await gateway.openReady("group=crew")
+            reads.hold()
+            // As a stream does that begins while its group changes: this lookup is not the watch's own.
+            let early = Task { [streams = gateway.streams] in await streams.followAllGroups() }
+            await gateway.until { _ in reads.waitingCount == 1 }
+            let held = reads.takeWaiting()
+            try await group("crew", ["b"], gateway)
+            #expect(await reader.next()?.json?["channels"]?.strings == ["b"])
+            for continuation in held { continuation.resume() }
+            await early.value
+            try await gateway.emit("a", 1)
+            try await gateway.emit("b", 2)
+            #expect(await reader.numbers(1) == [2])
+        }
+    }
+
     @Test("is a poll as well, which is answered when a group changes")
     func polls() async throws {
         try await StreamHarness.run { gateway in
@@ -136,4 +203,8 @@ import Testing
             #expect(try await gateway.call("GET", "/v1/poll?channel=a&presence=true").status == 400)
         }
     }
+}
+
+extension LiveStreams {
+    fileprivate func followAllGroups() async { await followGroups(of: groupStreams.compactMap { roll[$0] }) }
 }

@@ -249,6 +249,73 @@ private struct SilentVoice: PollVoice {
         }
     }
 
+    @Test("are so many of an address, and of the gateway", arguments: [(2, 100, 429), (0, 2, 503)])
+    func places(_ limit: (ofAddress: Int, ofGateway: Int, status: Int)) async throws {
+        var limits = Limits()
+        limits.streamsPerAddress = limit.ofAddress
+        limits.streamsInGateway = limit.ofGateway
+        try await StreamHarness.run(limits: limits) { gateway in
+            let stream = try await gateway.openReady("channel=a").reader
+            let poller = try Poller(gateway)
+            try poller.ask("channel=a&cursor=latest")
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
+            let refused = try await gateway.open("channel=a")
+            #expect(refused.status == limit.status)
+            #expect(refused.header("Retry-After") != nil)
+            let second = try Poller(gateway)
+            try second.ask("channel=a&cursor=latest")
+            #expect(await second.answer().status == limit.status)
+            stream.close()
+            await gateway.until { $0.roll.count == 0 }
+            try second.ask("channel=a&cursor=latest")
+            await gateway.until { $0.polls.assumeIsolated { $0.count } == 2 }
+            #expect(try await gateway.open("channel=a").status == limit.status)
+            try await gateway.emit("a", 1)
+            #expect(await poller.answer().numbers == [1])
+            #expect(await second.answer().numbers == [1])
+            _ = try await gateway.openReady("channel=a")
+        }
+    }
+
+    @Test("are looked at when their own credential ends, and at no other's end of the same key")
+    func ends() async throws {
+        try await StreamHarness.run { gateway in
+            let owners = StreamOwners(limits: gateway.service.liveLimits)
+            let now = gateway.service.clock.now
+            func token(_ n: Int, ends: Int64?) -> Caller {
+                var caller = Caller(space: StreamHarness.space, credential: "k", scopes: [.read])
+                caller.user = "user\(n)"
+                caller.expires = ends.map { now.adding(.seconds($0)) }
+                return caller
+            }
+            func ended(after seconds: Int64) -> [String] {
+                owners.ended(at: now.adding(.seconds(seconds))).compactMap(\.caller.user).sorted()
+            }
+            var chance = SystemRandomNumberGenerator()
+            let lives = (1...200).map { Int64($0) }.shuffled(using: &chance)
+            let all = lives.map { owners.enter(token(Int($0), ends: $0), from: .loopback) }
+            let endless = owners.enter(token(0, ends: nil), from: .loopback)
+            #expect(ended(after: 0) == [])
+            for second: Int64 in 1...3 {
+                #expect(ended(after: second) == (1...second).map { "user\($0)" })
+            }
+            // Who has gone is not among them; who has come again is, and others of the same key are not.
+            for owner in all { owners.leave(owner, from: .loopback) }
+            #expect(ended(after: 3) == [])
+            let again = owners.enter(token(150, ends: 150), from: .loopback)
+            #expect(ended(after: 149) == [])
+            #expect(ended(after: 1000) == ["user150"])
+            // Of many that come and go nothing is left behind.
+            for n in 0..<5000 { owners.leave(owners.enter(token(n, ends: 3600), from: .loopback), from: .loopback) }
+            #expect(owners.expiryCount < 200)
+            #expect(owners.change(again.key, expires: now.adding(.seconds(5))))
+            #expect(ended(after: 5) == ["user0", "user150"])
+            owners.leave(again, from: .loopback)
+            owners.leave(endless, from: .loopback)
+            #expect(ended(after: 4000) == [])
+        }
+    }
+
     @Test("are so many of a user, whose tickets they come from")
     func user() async throws {
         var limits = Limits()

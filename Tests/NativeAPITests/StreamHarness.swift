@@ -37,20 +37,24 @@ struct StreamHarness: Sendable {
     /// Runs `body` against a gateway that is up, and takes it down again.
     static func run(
         limits: Limits = Limits(), adjust: (inout ServerOptions) -> Void = { _ in },
+        routes: (inout Router, LiveStreams) -> Void = { _, _ in },
+        through wrap: (any Engine) -> any Engine = { $0 },
         _ body: (StreamHarness) async throws -> Void
     ) async throws {
         let clock = HandClock()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger))
-        try await run(on: engine, limits: limits, clock: clock, logger: logger, adjust: adjust, body)
+        try await run(
+            on: wrap(engine), limits: limits, clock: clock, logger: logger, adjust: adjust, routes: routes, body)
         await engine.close()
     }
 
     /// The same on an engine that outlives the gateway, for restarts.
     static func run(
         on engine: any Engine, limits: Limits = Limits(), clock: HandClock, logger: Logger,
-        adjust: (inout ServerOptions) -> Void = { _ in }, _ body: (StreamHarness) async throws -> Void
+        adjust: (inout ServerOptions) -> Void = { _ in },
+        routes: (inout Router, LiveStreams) -> Void = { _, _ in }, _ body: (StreamHarness) async throws -> Void
     ) async throws {
         let loop = try Loop(name: "test")
         try loop.start()
@@ -63,6 +67,7 @@ struct StreamHarness: Sendable {
             inbound: InboundService(service: service, logger: logger), streams: streams)
         var router = Router()
         api.addRoutes(to: &router)
+        routes(&router, streams)
         var options = ServerOptions()
         options.deadlines.drain = .seconds(5)
         adjust(&options)

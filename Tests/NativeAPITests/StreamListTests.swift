@@ -1,8 +1,10 @@
 import ChatCore
 import ChatModel
 import EventStreamReader
+import Following
 import HTTPServer
 import JSON
+import Locking
 import Testing
 
 @testable import NativeAPI
@@ -199,17 +201,94 @@ import Testing
         }
     }
 
-    @Test("is looked at again when the stream opens, for what changed since it was shown")
-    func opening() async throws {
+    @Test("ends it within a second, though its client does not read", arguments: [true, false])
+    func unread(isRemoved: Bool) async throws {
         try await StreamHarness.run { gateway in
             let key = try await gateway.key()
+            let (reader, id, _) = try await gateway.openReady("channel=a", as: key.text, receiveBuffer: 4096)
+            let filling = String(repeating: "x", count: 60_000)
+            await gateway.until { $0.roll.count == 1 }
+            while await !gateway.streams.holds({ $0.roll[1].map { $0.connection.lag > 0 } ?? true }) {
+                try await gateway.emit("a", 1, data: #"{"n":1,"x":"\#(filling)"}"#)
+            }
+            let start = ContinuousClock.now
+            if isRemoved {
+                try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
+            } else {
+                #expect(try await gateway.call("DELETE", "/v1/streams/\(id)").status == 204)
+            }
+            await gateway.until { $0.roll.count == 0 }
+            // A machine at work may be late; the stall time would be twenty seconds.
+            #expect(ContinuousClock.now - start < .seconds(10))
+            reader.close()
+        }
+    }
+
+    /// Opens a stream by an order that was accepted before `meanwhile`, as a request whose answer is on its way is.
+    private func opening(
+        limits: Limits = Limits(), meanwhile: (StreamHarness, StreamOrder) async throws -> Void,
+        then check: (StreamHarness, [EventStreamParser.Event]) async throws -> Void
+    ) async throws {
+        let accepted = Lock<StreamOrder?>(nil)
+        let addRoute: (inout Router, LiveStreams) -> Void = { router, streams in
+            router.add(.get, "/accepted") { _ in
+                let order = try #require(accepted.withLock { $0 })
+                return .stream(
+                    StreamOpening { connection in streams.assumeIsolated { $0.open(connection, order) } })
+            }
+        }
+        try await StreamHarness.run(limits: limits, routes: addRoute) { gateway in
+            let key = try await gateway.key()
+            let answer = try await gateway.call("POST", "/v1/stream-tickets", "{}", as: key.text)
+            let (caller, ticket) = try gateway.streams.tickets.caller(of: answer.json?["ticket"]?.string ?? "")
+            _ = try gateway.streams.tickets.use(ticket, isResuming: false)
             let order = StreamOrder(
-                caller: try #require(gateway.service.keyring.caller(key: key.key.id, in: StreamHarness.space)),
-                selection: Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true)),
-                format: .eventStream, resumption: Resumption(requested: "latest", from: .zero, hasGap: false))
-            #expect(await gateway.streams.isInForce(order.caller, order.selection))
-            try await gateway.service.keyring.removeKey(key.key.id, by: gateway.chat.caller)
-            #expect(await !gateway.streams.isInForce(order.caller, order.selection))
+                caller: caller, selection: Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true)),
+                format: .eventStream, resumption: Resumption(requested: "latest", from: .zero, hasGap: false),
+                ticket: ticket.nonce)
+            accepted.withLock { $0 = order }
+            try await meanwhile(gateway, order)
+            let reader = try await EventStreamReader(port: gateway.port, target: "/accepted", headers: [])
+            #expect(reader.status == 200)
+            try await check(gateway, await reader.rest())
+            // It is on the way out, and counts for nobody.
+            await gateway.until { $0.roll.count == 0 }
+            // The ticket has opened nothing.
+            #expect(try gateway.streams.tickets.use(ticket, isResuming: false) == .admitted)
+        }
+    }
+
+    @Test("is looked at again when the stream opens, for what changed since it was shown")
+    func opening() async throws {
+        try await opening { gateway, order in
+            try await gateway.service.keyring.removeKey(order.caller.credential, by: gateway.chat.caller)
+        } then: { _, said in
+            #expect(said.map(\.data) == [#"{"reason":"unauthorized","final":true}"#])
+        }
+    }
+
+    @Test("has room for it no longer when several were let in at once")
+    func crowd() async throws {
+        var limits = Limits()
+        limits.streamsPerKey = 1
+        let taken = Lock<StreamOwner?>(nil)
+        try await opening(limits: limits) { gateway, order in
+            let owner = gateway.streams.owners.enter(order.caller, from: .loopback)
+            taken.withLock { $0 = owner }
+        } then: { gateway, said in
+            #expect(said.map(\.type) == ["stream.closing"])
+            #expect(said.first?["reason"] == "too_many_streams")
+            #expect(said.first?.json?["final"]?.boolean == false)
+            #expect(said.first?.retry != nil)
+        }
+    }
+
+    @Test("does not open a stream on a gateway that has begun to stop")
+    func draining() async throws {
+        try await opening { gateway, _ in
+            await gateway.streams.drain()
+        } then: { _, said in
+            #expect(said.first?["reason"] == "draining")
         }
     }
 }

@@ -37,7 +37,29 @@ import Testing
             let latest = try await gateway.openReady("channel=a&cursor=latest")
             try await gateway.emit("a", 7)
             #expect(await latest.reader.numbers(1) == [7])
-            #expect(try await gateway.open("channel=a", lastEventID: "evt_1").status == 400)
+            #expect(try await gateway.open("channel=a&cursor=evt_1").status == 400)
+        }
+    }
+
+    @Test(
+        "goes on from now, and says a gap, where the id it kept is of no gateway like this",
+        arguments: ["1:7:42", "evt_1", String(repeating: "9", count: 400)])
+    func strangeID(id: String) async throws {
+        try await StreamHarness.run { gateway in
+            let last = try await gateway.emit("a", 1)
+            let reader = try await gateway.open("channel=a", lastEventID: id)
+            #expect(reader.status == 200)
+            #expect(reader.header("Gateway-Cursor") == "\(last)")
+            #expect(await reader.next()?.type == "stream.ready")
+            let gap = try #require(await reader.next())
+            #expect(gap.type == "stream.gap" && gap["resumed_from"] == "\(last)")
+            #expect(gap["requested"] == String(id.prefix(64)))
+            try await gateway.emit("a", 2)
+            #expect(await reader.numbers(1) == [2])
+            let poll = try await HTTPExchange.send(
+                "GET", "/v1/poll?channel=a", port: gateway.port,
+                headers: [("Authorization", "Bearer dev"), ("Last-Event-ID", id)], body: "")
+            #expect(poll.status == 200 && poll.json?["gap"]?["missed"]?.string == "unknown")
         }
     }
 

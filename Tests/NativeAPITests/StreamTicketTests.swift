@@ -105,6 +105,36 @@ import Testing
         }
     }
 
+    @Test("is as good as before when there was no room for its stream", arguments: [true, false])
+    func refusal(byServer: Bool) async throws {
+        var limits = Limits()
+        if !byServer { limits.streamsInGateway = 1 }
+        try await StreamHarness.run(limits: limits, adjust: { if byServer { $0.limits.streams = 1 } }) { gateway in
+            let text = try await ticket(gateway)
+            let other = try await gateway.openReady("channel=a").reader
+            for _ in 0..<2 { #expect(try await gateway.open("ticket=\(text)", as: nil).status == 503) }
+            other.close()
+            await gateway.until { $0.roll.count == 0 }
+            #expect(try await show(text, gateway) == 200)
+            #expect(try await show(text, gateway) == 401)
+        }
+    }
+
+    @Test("that was given back opens a stream no second time, though it was shown twice at once")
+    func shownTwice() async throws {
+        try await StreamHarness.run { gateway in
+            let (_, shown) = try gateway.streams.tickets.caller(of: try await ticket(gateway))
+            let tickets = gateway.streams.tickets
+            _ = try tickets.use(shown, isResuming: false)
+            _ = try tickets.use(shown, isResuming: true)
+            tickets.giveBack(shown.nonce)
+            #expect(tickets.opened(shown.nonce, by: 7) == nil)
+            #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
+            tickets.giveBack(shown.nonce)
+            #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
+        }
+    }
+
     @Test("takes over from a stream whose client went away without a word")
     func takeOver() async throws {
         try await StreamHarness.run { gateway in

@@ -24,6 +24,7 @@ public struct Limits: Sendable {
     public var pageMost = 250
     /// Channels and patterns of one stream or poll.
     public var streamChannels = 500
+    /// Streams and held polls.
     public var streamsInGateway = 100_000
     /// Streams and held polls of one app, key, and user; zero: unlimited.
     public var streamsPerApp = 0
@@ -37,8 +38,9 @@ public struct Limits: Sendable {
     public var pubnubPollHold: Duration = .seconds(280)
     /// How far back a PubNub client can catch up by an old cursor; what is older it reads from history.
     public var pubnubCatchUp: Duration = .seconds(20 * 60)
-    /// The byte log of one stream feed.
+    /// The byte log of one stream feed, and of all of them: past it they grow no more for those who lag.
     public var feedBytes = 1024 * 1024
+    public var allFeedsBytes = 256 * 1024 * 1024
 
     // The log.
     public var passingAge: Duration = .seconds(120)

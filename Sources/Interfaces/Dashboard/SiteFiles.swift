@@ -3114,7 +3114,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("parley-hub.js", tag: "57a59897fa652156", text: #"""
+        SiteFile("parley-hub.js", tag: "bd4ef5a0ff4118f8", text: #"""
             // What holds the stream of all tabs for parley.js; as a SharedWorker, or in a tab.
 
             const PATIENCE = 15000;
@@ -3385,6 +3385,8 @@ extension SiteFile {
                 this.post({ to: "all", say: "place", cursor });
               }
 
+              // Final means: with this credential. What a page renews by asking it (a ticket, a token) is asked for again; if that is
+              // worth no more, its refusal is the end. A cookie is what it is.
               #closing({ reason, final, retry_ms }) {
                 const canRenew = reason === "unauthorized" && this.#scope.credential !== "cookie";
                 if (final && !canRenew) {

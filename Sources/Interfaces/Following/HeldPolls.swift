@@ -9,6 +9,7 @@ public actor HeldPolls {
     struct Entry {
         let poll: HeldPoll
         let owner: StreamOwner
+        let address: RemoteAddress
         /// The beat at which its time is over.
         let due: UInt64
     }
@@ -45,7 +46,7 @@ public actor HeldPolls {
     }
 
     private nonisolated func recheckLater(_ space: SpaceID) {
-        loop.post { self.assumeIsolated { $0.recheck { $0.space == space } } }
+        loop.post { self.assumeIsolated { $0.recheck { $0.key.space == space } } }
     }
 
     /// One second goes by: for tests.
@@ -154,7 +155,7 @@ extension HeldPolls {
 
     /// Hangs a poll on the hub: it is handed everything above the place, and has to read the log itself up to there.
     func attach(_ poll: HeldPoll) throws(ChatError) -> Place {
-        if let refusal = refusal(of: poll.order.caller) { throw refusal }
+        if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
         let version = groups.assumeIsolated { $0.changes }
         let isOutdated = poll.order.groups.map { $0.version != version } ?? false
         let place = service.hub.assumeIsolated { hub -> Place? in
@@ -167,14 +168,15 @@ extension HeldPolls {
         return place
     }
 
-    private func refusal(of caller: Caller) -> ChatError? {
-        isDraining ? ChatError.notListening : owners.refusal(of: caller)
+    private func refusal(of caller: Caller, from address: RemoteAddress?) -> ChatError? {
+        isDraining ? ChatError.notListening : owners.refusal(of: caller, from: address)
     }
 
     /// The poll's client waits from now on; what was asked before may have changed while the log was read.
     private func hold(_ poll: HeldPoll, _ reply: LateReply) {
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
-        if let refusal = refusal(of: poll.order.caller) { return poll.assumeIsolated { $0.fail(refusal) } }
+        let (caller, address) = (poll.order.caller, reply.remoteAddress)
+        if let refusal = refusal(of: caller, from: address) { return poll.assumeIsolated { $0.fail(refusal) } }
         guard poll.order.voice.isInForce(poll.order) else {
             return poll.assumeIsolated { $0.fail(Self.endedCredential) }
         }
@@ -186,7 +188,8 @@ extension HeldPolls {
         let number = heldSinceStart
         let due = pulse.now + UInt64(max(1, poll.order.hold.components.seconds))
         dueAt[due, default: []].insert(number)
-        waiting[number] = Entry(poll: poll, owner: owners.enter(poll.order.caller), due: due)
+        waiting[number] = Entry(
+            poll: poll, owner: owners.enter(caller, from: address), address: address, due: due)
         poll.assumeIsolated { $0.held(as: number) }
         pulse.start()
     }
@@ -196,7 +199,7 @@ extension HeldPolls {
         service.hub.assumeIsolated { $0.detach(poll, from: poll.order.selection) }
         guard let number, let entry = waiting.removeValue(forKey: number) else { return }
         dueAt[entry.due]?.remove(number)
-        owners.leave(entry.owner)
+        owners.leave(entry.owner, from: entry.address)
     }
 
     /// Runs something on the loop; without a wait when that is where the request is handled anyway.
@@ -228,8 +231,8 @@ extension HeldPolls {
 
     /// Answers those whose time is over. Returns whether anybody waits still.
     private func beat(_ beat: UInt64) -> Bool {
-        let ended = owners.ended(at: service.clock.now)
-        if !ended.isEmpty { recheck { ended.contains($0) } }
+        let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
+        if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }
         for number in dueAt.removeValue(forKey: beat) ?? [] {
             waiting[number]?.poll.assumeIsolated { $0.finish() }
         }
@@ -237,8 +240,8 @@ extension HeldPolls {
     }
 
     /// Ends the polls of those whose credential no longer holds.
-    private func recheck(_ isConcerned: (StreamOwner.Key) -> Bool) {
-        for entry in waiting.values where isConcerned(entry.owner.key) {
+    private func recheck(_ isConcerned: (StreamOwner) -> Bool) {
+        for entry in waiting.values where isConcerned(entry.owner) {
             guard !entry.poll.order.voice.isInForce(entry.poll.order) else { continue }
             entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
         }

@@ -1,5 +1,6 @@
 public import ChatCore
 public import ChatModel
+public import HTTPServer
 import Locking
 
 /// Whose streams they are: one object for all streams of one credential, so that a stream carries a reference.
@@ -45,9 +46,14 @@ public final class StreamOwners: Sendable {
 
     private struct Table {
         var entries: [Caller: Entry] = [:]
+        var expiries = Expiries()
+        /// Those whose end has come, until they have left.
+        var ended: [Caller: StreamOwner] = [:]
+        var count = 0
         var perKey: [StreamOwner.Key: Int] = [:]
         var perApp: [SpaceID: Int] = [:]
         var perUser: [User: Int] = [:]
+        var perAddress: [RemoteAddress: Int] = [:]
     }
 
     private let liveLimits: LiveLimits
@@ -57,8 +63,17 @@ public final class StreamOwners: Sendable {
     public init(limits: LiveLimits) { liveLimits = limits }
 
     /// Why the caller may have no stream or held poll more; nil while there is room.
-    public func refusal(of caller: Caller) -> ChatError? {
+    ///
+    /// - Parameter address: where it is, where that is known.
+    public func refusal(of caller: Caller, from address: RemoteAddress?) -> ChatError? {
         table.withLock { table in
+            if Self.isFull(table.count, limits.streamsInGateway) {
+                return ChatError(
+                    .overloaded, "the gateway has as many streams and polls as it can carry", retryAfter: .seconds(10))
+            }
+            if let address, Self.isFull(table.perAddress[address], limits.streamsPerAddress) {
+                return Self.tooMany("address", limits.streamsPerAddress)
+            }
             if Self.isFull(table.perApp[caller.space], limits.streamsPerApp) {
                 return Self.tooMany("app", limits.streamsPerApp)
             }
@@ -81,11 +96,14 @@ public final class StreamOwners: Sendable {
     }
 
     /// One stream or poll more.
-    public func enter(_ caller: Caller) -> StreamOwner {
+    public func enter(_ caller: Caller, from address: RemoteAddress) -> StreamOwner {
         table.withLock { table in
             var entry = table.entries[caller] ?? Entry(owner: StreamOwner(caller), expires: caller.expires)
             entry.count += 1
             table.entries[caller] = entry
+            if entry.count == 1 { Self.note(entry, in: &table) }
+            table.count += 1
+            if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
             table.perKey[entry.owner.key, default: 0] += 1
             // Counted without a limit too: there may be one as soon as the settings are read again.
             table.perApp[caller.space, default: 0] += 1
@@ -95,13 +113,18 @@ public final class StreamOwners: Sendable {
     }
 
     /// One stream or poll less.
-    public func leave(_ owner: StreamOwner) {
+    ///
+    /// - Parameter address: the one it was entered with.
+    public func leave(_ owner: StreamOwner, from address: RemoteAddress) {
         table.withLock { table in
+            table.count -= 1
+            Self.decrease(&table.perAddress, address)
             if let entry = table.entries[owner.caller] {
                 if entry.count > 1 {
                     table.entries[owner.caller]?.count -= 1
                 } else {
                     table.entries[owner.caller] = nil
+                    table.ended[owner.caller] = nil
                 }
             }
             Self.decrease(&table.perKey, owner.key)
@@ -119,23 +142,43 @@ public final class StreamOwners: Sendable {
     public func change(_ key: StreamOwner.Key, expires: Timetoken?) -> Bool {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
-            for (caller, entry) in table.entries where entry.owner.key == key {
+            for (caller, var entry) in table.entries where entry.owner.key == key {
                 // A token or ticket may end before the key it was made with.
-                table.entries[caller]?.expires = [expires, caller.expires].compactMap(\.self).min()
+                entry.expires = [expires, caller.expires].compactMap(\.self).min()
+                table.entries[caller] = entry
+                table.ended[caller] = nil
+                Self.note(entry, in: &table)
             }
             return true
         }
     }
 
-    /// The credentials that have ended by now.
-    public func ended(at now: Timetoken) -> Set<StreamOwner.Key> {
-        table.withLock { table in
-            Set(
-                table.entries.values.compactMap { entry in
-                    entry.expires.flatMap { $0 <= now ? entry.owner.key : nil }
-                })
+    private static func note(_ entry: Entry, in table: inout Table) {
+        guard let expires = entry.expires else { return }
+        table.expiries.insert(entry.owner, expires)
+        // Whoever has left stays among them until its time; of many that come and go these would be nearly all.
+        guard table.expiries.count > 2 * table.entries.count + 64 else { return }
+        table.expiries = Expiries()
+        for entry in table.entries.values {
+            if let expires = entry.expires { table.expiries.insert(entry.owner, expires) }
         }
     }
+
+    /// Those whose credentials have ended by now and who are still there.
+    public func ended(at now: Timetoken) -> [StreamOwner] {
+        table.withLock { table in
+            while let (owner, expires) = table.expiries.removeFirst(upTo: now) {
+                // It may have left since, have come back as another, or end later than it was to.
+                guard let entry = table.entries[owner.caller], entry.owner === owner, entry.expires == expires
+                else { continue }
+                table.ended[owner.caller] = owner
+            }
+            return Array(table.ended.values)
+        }
+    }
+
+    /// How many ends are remembered: for tests.
+    var expiryCount: Int { table.withLock { $0.expiries.count } }
 }
 
 extension StreamOwner.Key {

@@ -106,7 +106,8 @@ public enum Settings {
             "channels and patterns of one stream or poll"
         ).reloadable,
         .integer(
-            "limits.streams", \.limits.streamsInGateway, in: 1...10_000_000, unit: "streams", "live streams in all"),
+            "limits.streams", \.limits.streamsInGateway, in: 1...10_000_000, unit: "streams",
+            "live streams and held polls in all"),
         .integer(
             "limits.streams_per_app", \.limits.streamsPerApp, in: 0...10_000_000, unit: "streams",
             "live streams and held polls of one app; 0: no limit"
@@ -121,7 +122,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",
-            "live streams of one address; 0: no limit"),
+            "live streams and held polls of one address; 0: no limit"),
         .seconds("limits.heartbeat_seconds", \.limits.heartbeat, in: 1...300, "silence before a stream's heartbeat"),
         .seconds("limits.poll_hold_seconds", \.limits.pollHold, in: 1...300, "how long a poll is held while empty")
             .reloadable,
@@ -136,6 +137,10 @@ public enum Settings {
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
             "how far a stream may fall behind its feed"
+        ).reloadable,
+        .integer(
+            "limits.all_feeds_bytes", \.limits.allFeedsBytes, in: 1_048_576...1_099_511_627_776, unit: "bytes",
+            "what streams may lag behind in all; past it slow readers are closed sooner"
         ).reloadable,
         .seconds(
             "limits.passing_seconds", \.limits.passingAge, in: 10...3600, "how long ephemeral events can be caught up"),

@@ -73,8 +73,11 @@ extension ChatAccess {
     ///
     /// A cursor below what retention has left resumes at the oldest position there is; one above the watermark (of
     /// another installation, or of a restored copy) resumes now. Both are gaps, and are said.
-    /// - Throws: `.malformed` for anything else.
-    public func resume(at cursor: String) async throws(ChatError) -> Resumption {
+    /// - Parameter toleratesUnknown: whether anything else is a gap, too, and resumes now.
+    /// - Throws: `.malformed` for anything else otherwise.
+    public func resume(
+        at cursor: String, orFromNow toleratesUnknown: Bool = false
+    ) async throws(ChatError) -> Resumption {
         switch cursor {
         case "earliest":
             return Resumption(requested: cursor, from: try await log.floor(of: space), hasGap: false)
@@ -82,6 +85,11 @@ extension ChatAccess {
             return Resumption(requested: cursor, from: try await log.watermark(of: space), hasGap: false)
         default:
             guard let asked = Timetoken(text: cursor) else {
+                if toleratesUnknown {
+                    // What is said again of it is bounded, whatever was sent.
+                    return Resumption(
+                        requested: String(cursor.prefix(64)), from: try await log.watermark(of: space), hasGap: true)
+                }
                 throw ChatError(
                     .malformed, "the cursor must be one this gateway gave out, 'earliest' or 'latest'",
                     slug: "bad_cursor")

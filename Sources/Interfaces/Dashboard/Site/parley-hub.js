@@ -268,6 +268,8 @@ export class Hub {
     this.post({ to: "all", say: "place", cursor });
   }
 
+  // Final means: with this credential. What a page renews by asking it (a ticket, a token) is asked for again; if that is
+  // worth no more, its refusal is the end. A cookie is what it is.
   #closing({ reason, final, retry_ms }) {
     const canRenew = reason === "unauthorized" && this.#scope.credential !== "cookie";
     if (final && !canRenew) {

@@ -968,6 +968,17 @@ enum OpenAPIText {
                 its cursor as id. `Last-Event-ID`, else `cursor`, says where to continue; `earliest` and `latest` are words for
                 the ends. A position that is no longer kept is told by `stream.gap`. Quiet streams carry heartbeats.
 
+                The blocks about the stream, each with a JSON object as data (a line of NDJSON is
+                `{"event":"stream.…","data":{…}}`):
+
+                | block | data |
+                | --- | --- |
+                | `stream.ready` | `stream`, its id; `cursor`, where it starts; `heartbeat_seconds`, after how much silence at most something comes; for a device its `session` |
+                | `stream.gap` | `requested`; `resumed_from`, the cursor it starts at instead; `missed`, how many events lie between: `unknown` |
+                | `stream.changed` | `stream`, `channels`, `types`: what it follows from `cursor` on |
+                | `stream.lagged` | the last block: `reason` `slow_consumer`. Come back with the last cursor |
+                | `stream.closing` | the last block: `reason`, `final`, and unless that is true `retry_ms`, when to come back. `draining`, `store_unavailable`, `too_many_streams`: later; final are `deleted`, `replaced`, and `unauthorized`, after which only another credential helps |
+
                 A ticket stands for a key: it opens one stream, once, within 60 seconds; with `Last-Event-ID` it resumes that
                 stream until 120 seconds after it broke. Needs the scope `read`.
 
@@ -1009,7 +1020,7 @@ enum OpenAPIText {
               description: |
                 Held while there are none, 25 seconds at most. Without a cursor it answers at once with the one to begin from.
                 A held poll ends with 401 when its key is removed or expires, and empty when the gateway stops. Streams and held
-                polls together are bounded per app, key and user (429). Needs the scope `read`.
+                polls together are bounded per address, app, key and user (429), and in all (503). Needs the scope `read`.
               parameters:
                 - {$ref: '#/components/parameters/channels'}
                 - {$ref: '#/components/parameters/types'}
@@ -4205,7 +4216,9 @@ enum OpenAPIText {
             lastEventID:
               name: Last-Event-ID
               in: header
-              description: The same, as a reconnecting EventSource sends it. Goes before `cursor`.
+              description: |
+                The same, as a reconnecting EventSource sends it. Goes before `cursor`. What is no cursor of this gateway's is a gap,
+                after which the stream goes on from now; as `cursor` it is refused.
               schema: {type: string}
             types:
               name: type

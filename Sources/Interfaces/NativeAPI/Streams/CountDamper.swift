@@ -53,8 +53,12 @@ struct CountDamper {
     }
 
     /// What has been held, to be told in this beat; in the order of the log.
-    mutating func release(at beat: UInt64) -> [Event] {
-        let due = held.filter { told[$0.key] != beat }
+    mutating func release(at beat: UInt64) -> [Event] { release(held.filter { told[$0.key] != beat }, at: beat) }
+
+    /// The same of everything, also of what has been told in this beat.
+    mutating func releaseAll(at beat: UInt64) -> [Event] { release(held, at: beat) }
+
+    private mutating func release(_ due: [String: Held], at beat: UInt64) -> [Event] {
         for type in due.keys {
             held[type] = nil
             told[type] = beat

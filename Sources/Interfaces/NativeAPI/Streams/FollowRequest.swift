@@ -13,6 +13,8 @@ struct FollowRequest {
     let isPresent: Bool
     /// As the client sent it; nil when it starts from now.
     let cursor: String?
+    /// Whether it is what an EventSource kept, and sends again whatever it is told.
+    private let isLastEventID: Bool
 
     /// Whether a credential of a user's own follows as anybody would.
     var isOfUserWithoutDevice: Bool { caller.user != nil && selection.viewer == nil }
@@ -32,6 +34,7 @@ struct FollowRequest {
         self.groups = groups
         let cursor = try parameters.text("cursor")
         self.cursor = request.lastEventID ?? cursor
+        isLastEventID = request.lastEventID != nil
         isPresent = try parameters.flag("presence")
         let device = try parameters.text("device")
         guard let user = try parameters.text("user") ?? device.flatMap({ _ in chat.caller.user }) else {
@@ -46,6 +49,12 @@ struct FollowRequest {
         var caller = chat.caller
         caller.user = user
         self.caller = caller
+    }
+
+    /// Where it really starts. The last id of another gateway, or of no gateway at all, is a gap: a refusal would end an
+    /// EventSource for good, which cannot forget what it has (WHATWG HTML, 9.2.3).
+    func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> Resumption {
+        try await chat.resume(at: cursor, orFromNow: isLastEventID)
     }
 
     private static func groups(

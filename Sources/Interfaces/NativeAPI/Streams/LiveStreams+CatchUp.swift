@@ -65,7 +65,9 @@ extension LiveStreams {
     private func read(
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
     ) async throws(ChatError) -> PageShelf.Entry {
-        // One turn: up to where the log is read, and where in the feed's own log that is.
+        // One turn: up to where the log is read, and where in the feed's own log that is. What the feed holds back is read
+        // as well, and must not come behind the mark again.
+        feed.settle()
         let mark = feed.log.head
         let deletions = service.deletions
         let reading = reading(feed, for: stream)

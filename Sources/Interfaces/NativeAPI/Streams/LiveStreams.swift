@@ -21,6 +21,8 @@ actor LiveStreams {
     /// Part of every stream's id, so that an id of before a restart is nobody's.
     private let idPrefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
     private let presses: [StreamFormat: FramePress]
+    /// What the logs of all feeds share.
+    private let budget: LogBudget
 
     var roll = StreamRoll()
     /// By whose they are, those of no user left out.
@@ -70,6 +72,7 @@ actor LiveStreams {
         tickets = StreamTickets(service: service)
         presses = Dictionary(
             uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: polls.loop, format: $0)) })
+        budget = LogBudget(loop: polls.loop, bytes: service.limits.allFeedsBytes)
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
         beats.observe { [weak self] beat in self?.assumeIsolated { $0.look(at: beat) } ?? false }
         loop.post { [weak self, hub = service.hub] in
@@ -107,12 +110,13 @@ actor LiveStreams {
 // MARK: - Opening
 
 extension LiveStreams {
-    /// Whether one more stream or poll may be opened; the limits of the gateway and of addresses are the server's.
+    /// Whether one more stream may be opened.
     ///
-    /// - Throws: `.tooMany` past a limit of the app, key or user, `.unavailable` while the gateway stops.
-    func admit(_ caller: Caller) throws(ChatError) {
+    /// - Throws: `.tooMany` past a limit of the address, app, key or user, `.overloaded` past the gateway's, `.unavailable`
+    ///   while it stops.
+    func admit(_ caller: Caller, from address: RemoteAddress) throws(ChatError) {
         guard !isDraining else { throw ChatError.notListening }
-        if let refusal = owners.refusal(of: caller) { throw refusal }
+        if let refusal = owners.refusal(of: caller, from: address) { throw refusal }
     }
 
     /// Takes over a connection whose header is on its way.
@@ -120,7 +124,7 @@ extension LiveStreams {
         let refusal: ClosingReason? =
             if isDraining {
                 .draining
-            } else if owners.refusal(of: order.caller) != nil {
+            } else if owners.refusal(of: order.caller, from: connection.remoteAddress) != nil {
                 // Several were let in at once while there was room for one.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {
@@ -133,6 +137,8 @@ extension LiveStreams {
             assumeIsolated { $0.closed(sequence, reason) }
         }
         if let refusal {
+            // Its ticket has opened nothing.
+            if let nonce = order.ticket { tickets.giveBack(nonce) }
             close(stream, refusal)
         } else {
             begin(stream, order.resumption)
@@ -141,7 +147,7 @@ extension LiveStreams {
 
     private func enroll(_ connection: StreamConnection, _ order: StreamOrder) -> LiveStream {
         lastSequence += 1
-        let owner = owners.enter(order.caller)
+        let owner = owners.enter(order.caller, from: connection.remoteAddress)
         let stream = LiveStream(
             sequence: lastSequence, connection: connection, owner: owner, order: order,
             feed: enterFeed(order.selection, order.format, isChunked: connection.isChunked), opened: service.clock.now,
@@ -172,15 +178,18 @@ extension LiveStreams {
         follow(stream)
         askAgain(of: stream)
         // A group may have changed since it was looked up.
-        if let groups = stream.groups, groups.version != polls.groups.assumeIsolated({ $0.changes }) {
-            Task { await self.followGroups(of: stream) }
+        if let groups = stream.groups, groups.version != groupChanges {
+            Task { await self.followGroups(of: [stream]) }
         }
     }
 
     /// Goes on from the stream's position: live when there is nothing between, else through the log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
-        if stream.position >= hubPosition, stream.connection.join(log, at: log.head) { return }
+        if stream.position >= hubPosition {
+            stream.feed.settle()
+            if stream.connection.join(log, at: log.head) { return }
+        }
         guard stream.connection.isOpen else { return }
         startCatchUp(stream)
     }
@@ -212,6 +221,8 @@ extension LiveStreams {
     private func makeFeed(_ key: FeedKey) -> StreamFeed {
         var options = key.format.logOptions(feedBytes: service.limits.feedBytes)
         options.isChunked = key.isChunked
+        options.budget = budget
+        budget.setLimit(service.limits.allFeedsBytes)
         let log = Broadcast(loop: loop, options: options)
         let last = key.format.control(.lagged)
         log.onLag = { $0.finish(last: last) }
@@ -244,17 +255,30 @@ extension LiveStreams {
 // MARK: - Closing
 
 extension LiveStreams {
-    /// Says why and closes once that is out; a client that does not read is cut after the stall time.
-    func close(_ stream: LiveStream, _ reason: ClosingReason) {
-        guard stream.connection.isOpen else { return }
+    /// How long a client that must not have its stream any longer has to take what is on its way, and why it ends.
+    private static let lastWords: Duration = .seconds(1)
+
+    /// Says why and closes once that is out. A client that does not read is cut after the stall time, at once where the
+    /// end is final.
+    ///
+    /// - Parameter count: how many are told to come back at the same time; as many as there are unless given.
+    func close(_ stream: LiveStream, _ reason: ClosingReason, among count: Int? = nil) {
+        let time = reason.isFinal ? Self.lastWords : nil
+        guard stream.connection.isOpen else {
+            // On its way out, but perhaps at its client's pace.
+            if let time { stream.connection.finish(within: time) }
+            return
+        }
         if reason == .deleted { stream.isEnded = true }
         if reason == .deleted, let nonce = stream.ticket { tickets.finish(nonce) }
-        let retry = reason.isFinal ? nil : retryMilliseconds()
-        stream.connection.finish(last: stream.feed.format.control(.closing(reason, retry: retry)))
+        let retry = reason.isFinal ? nil : Self.retryMilliseconds(among: count ?? roll.count)
+        stream.connection.finish(last: stream.feed.format.control(.closing(reason, retry: retry)), within: time)
     }
 
     /// Spreads those who come back: a thousand a second, over half a minute at most.
-    private func retryMilliseconds() -> Int { 500 + Int.random(in: 0..<min(max(2000, roll.count), 30_000)) }
+    private static func retryMilliseconds(among count: Int) -> Int {
+        500 + Int.random(in: 0..<min(max(2000, count), 30_000))
+    }
 
     private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {
         guard let stream = roll.remove(sequence) else { return }
@@ -268,14 +292,16 @@ extension LiveStreams {
         }
         leaveFeed(stream.feed)
         if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
-        owners.leave(stream.owner)
+        owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }
 
     /// Says good-bye on every stream and answers every held poll; refuses new ones from now on.
     func drain() async {
         isDraining = true
         await polls.drain()
-        await forEachStream { $0.close($1, .draining) }
+        // The number at the start: those at the end are few by then, and come back with all the others.
+        let count = roll.count
+        await forEachStream { $0.close($1, .draining, among: count) }
     }
 
     /// Walks over all streams a few at a time, so that the loop looks after everything else in between.
@@ -287,40 +313,6 @@ extension LiveStreams {
             position = part.last
             if position != nil { await Task.yield() }
         }
-    }
-}
-
-// MARK: - Credentials
-
-extension LiveStreams {
-    /// Whether what the caller stands for is still there and still reaches the selection.
-    func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
-        guard let now = service.keyring.caller(key: caller.credential, in: caller.space) else { return false }
-        if let end = caller.expires, end <= service.clock.now { return false }
-        return selection.isPermitted(to: now)
-    }
-
-    private func credentialChanged(_ key: APIKey) {
-        let changed = StreamOwner.Key(space: key.space, id: key.id)
-        let expires = service.keyring.caller(key: key.id, in: key.space)?.expires
-        guard owners.change(changed, expires: expires) else { return }
-        recheck(after: 0) { $0.owner.key == changed }
-    }
-
-    /// Closes the streams of those whose credential no longer holds, a part of the roll at a time.
-    private func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
-        let part = roll.part(after: sequence, limit: 4096)
-        for stream in part.streams where isConcerned(stream) {
-            if !isInForce(stream.owner.caller, stream.feed.selection) { close(stream, .unauthorized) }
-        }
-        guard let next = part.last else { return }
-        loop.post { [weak self] in self?.assumeIsolated { $0.recheck(after: next, isConcerned) } }
-    }
-
-    private func checkExpiries() {
-        let ended = owners.ended(at: service.clock.now)
-        guard !ended.isEmpty else { return }
-        recheck(after: 0) { ended.contains($0.owner.key) }
     }
 }
 

@@ -61,8 +61,18 @@ actor StreamFeed: StreamCounting {
 
     /// Says what was held back. Where later events have gone out meanwhile it must not move a client's cursor back, and
     /// has no id.
-    func release() {
-        for event in damper.release(at: beats.now) {
+    func release() { tell(damper.release(at: beats.now)) }
+
+    /// Says now what is held back, so that the log has everything up to the hub's position: for who leaves the feed there,
+    /// or comes to it with that behind.
+    nonisolated func settle() {
+        assumeIsolated { feed in
+            if !feed.damper.isEmpty { feed.tell(feed.damper.releaseAll(at: feed.beats.now)) }
+        }
+    }
+
+    private func tell(_ events: [Event]) {
+        for event in events {
             log.append(format.frame(event, hasID: event.timetoken > newest))
             newest = max(newest, event.timetoken)
             appended += 1

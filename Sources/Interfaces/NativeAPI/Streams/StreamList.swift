@@ -117,6 +117,7 @@ extension LiveStreams {
         deviceMoves(stream, to: selection)
         stream.feed = enterFeed(selection, old.format, isChunked: old.log.isChunked)
         // One turn: the old feed's log holds exactly what is at or below the hub's position.
+        old.settle()
         if !stream.isCatchingUp { stream.position = hubPosition }
         guard stream.connection.leave() else { return leaveFeed(old) }
         let block = ControlBlock.changed(self.id(of: stream.sequence), selection, cursor: stream.position)

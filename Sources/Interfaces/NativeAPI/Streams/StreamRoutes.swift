@@ -41,11 +41,11 @@ extension NativeAPI {
         let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
-        let resumption = try await chat.resume(at: wanted.cursor ?? "latest")
+        let resumption = try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
-        try await streams.admit(wanted.caller)
+        try await streams.admit(wanted.caller, from: request.remoteAddress)
         if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
@@ -58,6 +58,8 @@ extension NativeAPI {
         return .stream(
             StreamOpening(headers: headers) { [streams, order] connection in
                 streams.assumeIsolated { $0.open(connection, order) }
+            } onDrop: { [streams] in
+                if let ticket { streams.tickets.giveBack(ticket.nonce) }
             })
     }
 
@@ -97,7 +99,7 @@ extension NativeAPI {
         guard let cursor = wanted.cursor else {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
-        let resumption = try await chat.resume(at: cursor)
+        let resumption = try await wanted.resumption(in: chat, at: cursor)
         if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         let voice = NativePollVoice(streams: streams, holder: wanted.isPresent ? .ofPoll() : nil)
         var order = PollOrder(

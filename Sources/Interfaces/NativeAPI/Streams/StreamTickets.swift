@@ -6,7 +6,8 @@ import Signing
 /// Makes tickets, and remembers which were used.
 ///
 /// The rules (`conventions.md` 9), each with its bound:
-/// - A ticket opens one stream, within 60 s of its making. A second use is refused.
+/// - A ticket opens one stream, within 60 s of its making. A second use is refused. Where no stream came of showing it,
+///   because there was no room for one or its client went, it was not used.
 /// - With `Last-Event-ID` it resumes the stream it has opened, while that is open (a client whose network went away
 ///   without a word) and until 120 s after it broke: the browser's own reconnect.
 /// - What was used is remembered in memory. After a restart a ticket from before opens nothing afresh, but with
@@ -23,6 +24,7 @@ final class StreamTickets: Sendable {
         var stream: UInt64?
         /// When the last stream of it broke, or when it was shown, if no stream came of it.
         var broke: Timetoken
+        var hasOpened = false
         /// Its stream was ended for good.
         var isFinished = false
     }
@@ -128,10 +130,21 @@ final class StreamTickets: Sendable {
 
     /// Notes which stream a ticket has opened. Returns the one it had open until now.
     func opened(_ nonce: StreamTicket.Nonce, by stream: UInt64) -> UInt64? {
-        state.withLock { state in
-            let old = state.uses[nonce]?.stream
-            state.uses[nonce]?.stream = stream
+        let now = service.clock.now
+        return state.withLock { state in
+            // Not there when it was shown twice at the same time and the other one was given back.
+            var use = state.uses[nonce] ?? Use(broke: now)
+            let old = use.stream
+            (use.stream, use.hasOpened) = (stream, true)
+            state.uses[nonce] = use
             return old
+        }
+    }
+
+    /// No stream came of a ticket that was shown: unless it had opened one before, it is as if it had not been.
+    func giveBack(_ nonce: StreamTicket.Nonce) {
+        state.withLock { state in
+            if state.uses[nonce]?.hasOpened == false { state.uses[nonce] = nil }
         }
     }
 

@@ -1,0 +1,86 @@
+import ChatModel
+import Locking
+
+/// An engine that counts how often groups are read, and can have who reads them wait.
+struct GroupWatchedEngine: Engine {
+    let real: any Engine
+    let reads: GroupReads
+
+    var log: any EventLog { real.log }
+    var directory: any Directory { WatchedDirectory(real: real.directory, reads: reads) }
+    var presence: any PresenceBoard { real.presence }
+    var deliveries: any DeliveryQueue { real.deliveries }
+    func health() async -> EngineHealth { await real.health() }
+    func figures() async throws(ChatError) -> EngineFigures { try await real.figures() }
+    func close() async { await real.close() }
+}
+
+/// What is known of the reads of groups.
+final class GroupReads: Sendable {
+    private struct State {
+        var count = 0
+        var isHeld = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Lock(State())
+
+    var count: Int { state.withLock { $0.count } }
+    /// How many have read, and wait with what they have found.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// From now on what is found is kept back.
+    func hold() { state.withLock { $0.isHeld = true } }
+
+    /// Hands out what was kept back; later reads wait no more.
+    func release() {
+        for continuation in takeWaiting() { continuation.resume() }
+    }
+
+    /// Those that wait, to be resumed by the caller; later reads wait no more.
+    func takeWaiting() -> [CheckedContinuation<Void, Never>] {
+        state.withLock { state in
+            state.isHeld = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+
+    fileprivate func pass() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                state.count += 1
+                if state.isHeld { state.waiting.append(continuation) }
+                return !state.isHeld
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+}
+
+private struct WatchedDirectory: Directory {
+    let real: any Directory
+    let reads: GroupReads
+
+    func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
+        let found = try await real.read(keys)
+        if keys.contains(where: { $0.kind == .group }) { await reads.pass() }
+        return found
+    }
+
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
+        try await real.write(changes, events: events)
+    }
+
+    func decide<Value: Sendable>(
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        try await real.decide(keys, decide)
+    }
+
+    func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { try await real.list(query) }
+
+    func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
+
+    func revision() async throws(ChatError) -> Revision { try await real.revision() }
+}
