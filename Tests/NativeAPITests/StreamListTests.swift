@@ -206,6 +206,7 @@ import Testing
         try await StreamHarness.run { gateway in
             let key = try await gateway.key()
             let (reader, id, _) = try await gateway.openReady("channel=a", as: key.text, receiveBuffer: 4096)
+            reader.pause()
             let filling = String(repeating: "x", count: 60_000)
             await gateway.until { $0.roll.count == 1 }
             // Several events: one may be waiting for its turn only.
