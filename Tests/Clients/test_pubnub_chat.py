@@ -74,8 +74,8 @@ def test_presence_is_where_subscribers_are(gateway, ana, bob):
     assert (change.event, change.uuid, change.state) == ("state-change", "cy", {"mood": "busy"})
     assert ana.get_state().channels("room").uuid("cy").sync().result.channels == {"room": {"mood": "busy"}}
     other.unsubscribe_all()
-    other.stop()
     gone = listener.presences.get(timeout=20)
+    other.stop()  # not before: what it has not sent by then it never will
     assert (gone.event, gone.uuid, gone.occupancy) == ("leave", "cy", 1)
 
 
