@@ -1,13 +1,9 @@
-import Synchronization
-
 /// How an answer is given later than its handler returns: who is handed the request's ``LateReply``.
 ///
 /// For clients that wait for something to happen, thousands at a time. While one waits it has no task and no connection
 /// of libmicrohttpd's, but a socket and some two hundred bytes; after the answer its connection goes on as any other.
-public final class LateOpening: Sendable {
-    private let onOpen: @Sendable (LateReply) -> Void
-    private let onDrop: @Sendable () -> Void
-    private let isOpen = Atomic(false)
+public struct LateOpening: Sendable {
+    private let handover: Handover<LateReply>
 
     /// Exactly one of both is called.
     ///
@@ -15,18 +11,10 @@ public final class LateOpening: Sendable {
     ///   - onOpen: runs on the loop, once. An answer given in it is as good as one the handler returned.
     ///   - onDrop: the answer never came to be waited for, because the client went before; from any thread.
     public init(onOpen: @escaping @Sendable (LateReply) -> Void, onDrop: @escaping @Sendable () -> Void = {}) {
-        self.onOpen = onOpen
-        self.onDrop = onDrop
+        handover = Handover(onOpen: onOpen, onDrop: onDrop)
     }
 
-    deinit {
-        if !isOpen.load(ordering: .relaxed) { onDrop() }
-    }
-
-    func open(_ reply: LateReply) {
-        isOpen.store(true, ordering: .relaxed)
-        onOpen(reply)
-    }
+    func open(_ reply: LateReply) { handover.open(reply) }
 }
 
 /// A client that waits for its answer.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What follows the header of an answer.
 public enum ResponseBody: Sendable {
     case empty
@@ -36,12 +34,10 @@ public enum ResponseBody: Sendable {
 ///
 /// The answer is `200` without `Content-Length`: chunked, one chunk per block, or for HTTP/1.0 ended by its connection.
 /// The connection carries no second request.
-public final class StreamOpening: Sendable {
+public struct StreamOpening: Sendable {
     /// Header fields after those the server adds by itself.
     public let headers: [(name: String, value: String)]
-    private let onOpen: @Sendable (StreamConnection) -> Void
-    private let onDrop: @Sendable () -> Void
-    private let isOpen = Atomic(false)
+    private let handover: Handover<StreamConnection>
 
     /// Exactly one of both is called.
     ///
@@ -53,18 +49,10 @@ public final class StreamOpening: Sendable {
         onDrop: @escaping @Sendable () -> Void = {}
     ) {
         self.headers = headers
-        self.onOpen = onOpen
-        self.onDrop = onDrop
+        handover = Handover(onOpen: onOpen, onDrop: onDrop)
     }
 
-    deinit {
-        if !isOpen.load(ordering: .relaxed) { onDrop() }
-    }
-
-    func open(_ connection: StreamConnection) {
-        isOpen.store(true, ordering: .relaxed)
-        onOpen(connection)
-    }
+    func open(_ connection: StreamConnection) { handover.open(connection) }
 
     /// The fields of a Server-Sent Events answer (WHATWG HTML, 9.2; `no-transform` and `X-Accel-Buffering` keep
     /// proxies from holding events back).

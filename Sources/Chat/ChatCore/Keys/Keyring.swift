@@ -195,7 +195,6 @@ public final class Keyring: Sendable {
     public func observeApps(_ body: @escaping @Sendable (SpaceID) -> Void) {
         appObservers.withLock { $0.append(body) }
     }
-
 }
 
 extension Caller {
