@@ -49,8 +49,20 @@ import Testing
     }
 
     @Test("of a redirect is a retry", arguments: [300, 301, 302, 307, 308, 399]) func redirect(status: Int) {
-        let expected = DeliveryState.Decision(next: .retry(after: .seconds(5)), errorClass: "redirect")
+        let expected = DeliveryState.Decision(
+            next: .retry(after: .seconds(5)), errorClass: "redirect", receiver: .absent(retryAfter: nil))
         #expect(decide(.answered(status: status, retryAfter: nil)) == expected)
+    }
+
+    @Test(
+        "tells of the receiver, not of one event, where every event would meet it",
+        arguments: [
+            (401, true), (403, true), (404, true), (405, true), (407, true), (500, true), (400, false), (409, false),
+            (413, false), (422, false),
+        ])
+    func absence(status: Int, isAbsent: Bool) {
+        let decision = decide(.answered(status: status, retryAfter: nil))
+        #expect(decision.receiver == (isAbsent ? .absent(retryAfter: nil) : .present))
     }
 
     @Test("of 410 disables the webhook at once") func gone() {

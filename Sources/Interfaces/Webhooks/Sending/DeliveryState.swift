@@ -31,7 +31,8 @@ struct DeliveryState {
     enum Receiver: Sendable, Equatable {
         /// It answered, be it that it does not want this one.
         case present
-        /// It could not be reached, or said that it cannot work now.
+        /// It could not be reached, is not where the URL says, does not let us in, or said that it cannot work now: what this
+        /// delivery met, the next will meet.
         case absent(retryAfter: Duration?)
         /// The attempt ended on our side.
         case unknown
@@ -62,18 +63,24 @@ struct DeliveryState {
             return Decision(
                 next: next(nil, draw()), errorClass: "http_status", disablesWebhook: true)
         case .answered(300..<400, let retryAfter):
-            return Decision(next: next(retryAfter, draw()), errorClass: "redirect")
+            return Decision(
+                next: next(retryAfter, draw()), errorClass: "redirect", receiver: .absent(retryAfter: retryAfter))
         case .answered(let status, let retryAfter):
             return Decision(
                 next: next(retryAfter, draw()), errorClass: "http_status",
                 isSlow: [429, 502, 503, 504].contains(status),
-                receiver: status == 429 || status >= 500 ? .absent(retryAfter: retryAfter) : .present)
+                receiver: Self.isAbsence(status) ? .absent(retryAfter: retryAfter) : .present)
         case .failed(let reason):
             return Decision(
                 next: next(nil, draw()), errorClass: reason.rawValue,
                 isSlow: reason == .timeout || reason == .connectTimeout,
                 receiver: reason.isOurs ? .unknown : .absent(retryAfter: nil))
         }
+    }
+
+    /// Not of one event: whoever answers so to one answers so to all. The other 4xx may be about what was sent.
+    private static func isAbsence(_ status: Int) -> Bool {
+        status >= 500 || [401, 403, 404, 405, 407, 429].contains(status)
     }
 
     /// Never before the schedule, also when the receiver would have us back sooner.

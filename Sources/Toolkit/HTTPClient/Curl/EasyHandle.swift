@@ -194,6 +194,18 @@ final class EasyHandle {
         return engine._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
     }
 
+    /// A receiver that answers without end fills what the kernel holds for us before its connection is closed: megabytes for
+    /// each, unless it is told that no more than an answer may have is wanted. To be said before connecting.
+    private func boundReceiving(on descriptor: Int32, _ options: ClientOptions) {
+        guard options.responseLimitBytes <= Self.smallAnswer else { return }
+        var bytes = Int32(options.responseLimitBytes + options.responseHeaderLimitBytes)
+        // Where it is refused, the kernel's own size serves too.
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Longer answers want the window to grow with the distance.
+    private static let smallAnswer = 128 * 1024
+
     /// Opens the socket for one candidate address, after the name was resolved and before anything is sent: the one place
     /// where the address checked is certainly the address connected to.
     private func openSocket(_ candidate: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
@@ -213,7 +225,10 @@ final class EasyHandle {
             transfer.socketError = errno
             return shim_bad_socket
         }
-        engine._withUnsafeGuaranteedRef { $0.multi.own(descriptor) }
+        engine._withUnsafeGuaranteedRef {
+            boundReceiving(on: descriptor, $0.options)
+            $0.multi.own(descriptor)
+        }
         return descriptor
     }
 }
