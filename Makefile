@@ -55,6 +55,7 @@ FOLLOWING := NativeAPITests\.(Stream|HeldPoll|GroupStream|DeviceStream|DeviceSes
 FOLLOWING := $(FOLLOWING)|PubNubAPITests\.(Subscribe|Presence|ChannelGroup)
 
 ## The thread and the address sanitizer over what is concurrent. Each builds everything once more, in a folder of its own.
+sanitize: export TSAN_OPTIONS ?= suppressions=$(CURDIR)/Tests/thread-sanitizer.supp
 sanitize: dependencies
 	@for kind in thread address; do \
 		$(SWIFT) build --build-tests --sanitize=$$kind --scratch-path .build/$$kind || exit 1; \

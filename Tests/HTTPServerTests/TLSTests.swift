@@ -207,6 +207,8 @@ private final class EncryptedWire: @unchecked Sendable {
         let connections = Shared<[StreamConnection]>([])
         let reasons = Shared<[StreamConnection.CloseReason]>([])
         let broadcasts = Shared<[Broadcast]>([])
+        // The last one stays until the server has said good-bye to it.
+        let held = Shared<[EncryptedWire]>([])
         try await withTLS { router, _ in
             router.add(.get, "/stream") { _ in
                 .stream(
@@ -230,6 +232,7 @@ private final class EncryptedWire: @unchecked Sendable {
                     return client
                 }
             }
+            held.update { $0 = clients }
             for number in 0..<300 {
                 await server.onLoop {
                     broadcast.append(Array("data: \(number) \(String(repeating: "x", count: number))\n\n".utf8))
@@ -249,6 +252,7 @@ private final class EncryptedWire: @unchecked Sendable {
             #expect(await server.server.metrics.streams == 1)
         }
         #expect(reasons.waits { $0 == [.peerGone, .finished, .drained] })
+        held.update { $0 = [] }
     }
 
     @Test("silence is not waited for") func silence() async throws {
