@@ -199,6 +199,38 @@ import Testing
         #expect(events.map(\.isDuplicate) == [false, true, false, true])
     }
 
+    @Test("in a batch shares with the others what one post may become")
+    func shared() async throws {
+        var limits = Limits()
+        limits.batchEvents = 3
+        limits.batchBodyBytes = 100_000
+        let one = #"{"channel":"a","type":"t","data":1}"#
+        let large = #"{"channel":"a","type":"t","data":{"$":"cloudevent/data"}}"#
+        let costly =
+            #"{"channel":"a","type":"t","data":{"$each":"cloudevent/data","as":"e","when":{"e":"x"},"value":1}}"#
+        let cases = [
+            ("[\(one),\(one)]", "1", 3, "more than the 3 events"),
+            (large, #""\#(String(repeating: "x", count: 60_000))""#, 2, "together larger"),
+            (costly, "[\(Array(repeating: "1", count: 30_000).joined(separator: ","))]", 1, "too much work"),
+        ]
+        try await House.with(limits: limits) { house in
+            for (index, (mapping, data, accepted, complaint)) in cases.enumerated() {
+                try await house.put("s\(index)", #"{"scheme":"none","mapping":\#(mapping)}"#)
+                let events = (0..<3).prefix(index == 0 ? 2 : 3).map { number in
+                    #"{"specversion":"1.0","id":"\#(number)","source":"/s","type":"t","data":\#(data)}"#
+                }
+                let post = InboundPost(
+                    [("Content-Type", "application/cloudevents-batch+json")],
+                    text: "[\(events.joined(separator: ","))]")
+                let trial = try await house.gate.test(post, for: "s\(index)", by: House.owner)
+                #expect(trial.outcomes.count == accepted, "\(complaint)")
+                #expect(trial.errors.first?.message.contains(complaint) == true, "\(trial.errors)")
+                let refused = try await failure { _ = try await house.gate.accept(post, for: "s\(index)") }
+                #expect(refused.code == .tooLarge && refused.message.contains(complaint))
+            }
+        }
+    }
+
     @Test("in binary mode has its attributes decoded")
     func decoded() async throws {
         let event = try await Self.receive([InboundPost(Self.binary, text: "{}")])[0].event

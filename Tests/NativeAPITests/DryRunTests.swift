@@ -110,6 +110,19 @@ import Testing
         }
     }
 
+    @Test("shows the beginning of a long filter that does not hold")
+    func longFilter() async throws {
+        try await APIFixture.run { api in
+            let filter = "data.a == '\(String(repeating: "é", count: 2000))'"
+            _ = await api.call(
+                .post, "/v1/webhooks",
+                #"{"url":"https://example.com/hook","types":["t"],"filter":"\#(filter)"}"#)
+            let answer = await api.call(.post, "/v1/events/validate", #"{"channel":"a","type":"t","data":1}"#)
+            let why = answer["would_reach"]?["webhooks"]?[0]?["why"]?.string ?? ""
+            #expect(why == "the filter does not hold: \(filter.prefix(200))…")
+        }
+    }
+
     @Test("does not spend an Idempotency-Key")
     func key() async throws {
         try await APIFixture.run { api in

@@ -94,6 +94,31 @@ import Testing
         }
     }
 
+    @Test("list no more events of a trial than a dry run may explain, and count the others")
+    func manyPairs() async throws {
+        var limits = Limits()
+        limits.dryRunMatches = 4
+        try await APIFixture.run(limits: limits) { api in
+            try await Self.put(api)
+            for _ in 0..<2 {
+                _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["posted"]}"#)
+            }
+            let mapping =
+                #"{"each":"body/a","as":"e","channel":"in","type":"posted","data":{"$":"e"},"user":"{e|}"}"#
+            func trial(_ list: String) async -> Answer {
+                await api.call(
+                    .post, "/v1/sources/s/test", #"{"body":"{\"a\":\#(list)}","mapping":\#(mapping)}"#)
+            }
+            let all = await trial("[1,2]")
+            #expect(all["events"]?.count == 2 && all["left_out"]?.integer == 0)
+            let tooLong = String(repeating: "u", count: 93)
+            let some = await trial(#"[1,2,3,\"\#(tooLong)\"]"#)
+            #expect(some["events"]?.elements?.map { $0["would_reach"]?["webhooks"]?.count } == [2, 2])
+            #expect(some["left_out"]?.integer == 2)
+            #expect(some["errors"]?.count == 1)
+        }
+    }
+
     @Test("say what a type's schema has against an event of a trial")
     func verdict() async throws {
         try await APIFixture.run { api in

@@ -64,9 +64,9 @@ extension InboundGate {
     ) async {
         do throws(ChatError) {
             let chat = service.chat(for: source.caller)
-            for body in try bodies(of: post, mapping, identity) {
-                let mapped = MappedPost(source: source.id, message: post.message, query: post.query, body: body)
-                let rendering = mapping.render(mapped, limits: service.limits)
+            for rendering in mapping.render(
+                try bodies(of: post, source, mapping, identity), limits: service.limits)
+            {
                 trial.dropped += rendering.dropped
                 for result in rendering.events {
                     switch result {

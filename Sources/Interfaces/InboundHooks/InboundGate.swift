@@ -199,23 +199,22 @@ extension InboundGate {
     ) throws(ChatError) -> [Emission] {
         var emissions: [Emission] = []
         let mapping = source.settings.mapping
-        for body in try bodies(of: post, mapping, identity) {
-            let mapped = MappedPost(source: source.id, message: post.message, query: post.query, body: body)
-            let filled = try mapping.render(mapped, limits: service.limits).events.map { result throws(ChatError) in
-                try result.get()
-            }
-            emissions += Self.named(filled, identity, body, source.id)
+        let bodies = try bodies(of: post, source, mapping, identity)
+        for (mapped, rendering) in zip(bodies, mapping.render(bodies, limits: service.limits)) {
+            let filled = try rendering.events.map { result throws(ChatError) in try result.get() }
+            emissions += Self.named(filled, identity, mapped.body, source.id)
         }
         return emissions
     }
 
     /// The bodies to map: more than one only of a batch of CloudEvents.
     func bodies(
-        of post: InboundPost, _ mapping: Mapping, _ identity: DeliveryIdentity
-    ) throws(ChatError) -> [PostBody] {
+        of post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity
+    ) throws(ChatError) -> [MappedPost] {
         var isNeeded = !mapping.needs.isDisjoint(with: [.body, .form, .cloudevent])
         if case .bodyPointer = identity { isNeeded = true }
-        return isNeeded ? try PostBody.read(post, needs: mapping.needs, limits: service.limits) : [.unread]
+        let bodies = isNeeded ? try PostBody.read(post, needs: mapping.needs, limits: service.limits) : [.unread]
+        return bodies.map { MappedPost(source: source.id, message: post.message, query: post.query, body: $0) }
     }
 
     private func emit(_ emissions: [Emission], _ caller: Caller) async throws(ChatError) -> InboundReceipt {

@@ -2,7 +2,7 @@ public import JSON
 
 /// One filling-in of templates with the values of one context, and the work it may still do.
 public struct TemplateRun {
-    private let context: any TemplateContext
+    private var context: any TemplateContext
     private var steps: Int
     /// The elements that the repetitions under way stand at, the outermost first.
     private var elements: [JSONText] = []
@@ -11,6 +11,12 @@ public struct TemplateRun {
     public init(_ context: any TemplateContext, limits: TemplateLimits = TemplateLimits()) {
         self.context = context
         steps = limits.steps
+    }
+
+    /// Goes on in another context, with what work is left and some more.
+    public mutating func turn(to context: any TemplateContext, moreSteps: Int) {
+        self.context = context
+        steps += moreSteps
     }
 
     /// The template as JSON.

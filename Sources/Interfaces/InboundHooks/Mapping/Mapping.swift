@@ -15,7 +15,7 @@ public struct Mapping: Sendable {
     let needs: Set<PostRoot>
     let node: MappingNode
 
-    /// What a post comes to.
+    /// What a body of a post comes to.
     struct Rendering {
         /// In the order of the mapping.
         var events: [Result<Emission, ChatError>] = []
@@ -54,11 +54,15 @@ public struct Mapping: Sendable {
         self.node = node
     }
 
-    /// What each event of the mapping comes to for this post.
-    func render(_ post: MappedPost, limits: Limits) -> Rendering {
-        var renderer = MappingRenderer(post, limits)
-        renderer.visit(node)
-        return renderer.rendering
+    /// What each event of the mapping comes to, for each body of one post.
+    func render(_ bodies: [MappedPost], limits: Limits) -> [Rendering] {
+        guard let first = bodies.first else { return [] }
+        var renderer = MappingRenderer(first, limits)
+        return bodies.indices.map { index in
+            if index > 0 { renderer.turn(to: bodies[index]) }
+            renderer.visit(node)
+            return renderer.rendering
+        }
     }
 }
 

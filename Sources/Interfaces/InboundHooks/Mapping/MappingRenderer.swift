@@ -7,8 +7,12 @@ import Templates
 struct MappingRenderer {
     /// Failures told of one post; the first is what its sender learns.
     private static let mostFailures = 16
+    /// Work that another body of the post may be, beside what those before it have left.
+    private static let stepsPerBody = 1000
 
     private(set) var rendering = Mapping.Rendering()
+    /// Events of the bodies before.
+    private var eventsBefore = 0
     private let limits: Limits
     private var run: TemplateRun
     /// A post may grow, with each of its elements an event; but not beyond what a batch may have.
@@ -19,6 +23,13 @@ struct MappingRenderer {
         self.limits = limits
         run = TemplateRun(post)
         bytesLeft = limits.batchBodyBytes
+    }
+
+    /// Goes on with another body of the same post: what one post may become is shared by all of them.
+    mutating func turn(to body: MappedPost) {
+        eventsBefore += rendering.events.count
+        rendering = Mapping.Rendering()
+        run.turn(to: body, moreSteps: Self.stepsPerBody)
     }
 
     mutating func visit(_ node: MappingNode) {
@@ -61,7 +72,7 @@ struct MappingRenderer {
 
     private mutating func add(_ template: EventTemplate) {
         guard failures < Self.mostFailures else { return }
-        guard rendering.events.count < limits.batchEvents else {
+        guard eventsBefore + rendering.events.count < limits.batchEvents else {
             return fail(
                 ChatError(.tooLarge, "the mapping gives more than the \(limits.batchEvents) events accepted at once"))
         }

@@ -34,7 +34,7 @@ extension NativeAPI {
             trial = try await inbound.gate.test(try post(fields, id), for: id, mapping: mapping, by: caller)
         }
         var writer = JSONWriter(capacity: 1024)
-        await print(trial, for: caller, to: &writer)
+        try await print(trial, for: caller, to: &writer)
         return .json(writer.bytes)
     }
 
@@ -80,7 +80,9 @@ extension NativeAPI {
 
 /// How a trial is answered.
 extension NativeAPI {
-    private func print(_ trial: InboundTrial, for caller: Caller, to writer: inout JSONWriter) async {
+    /// Of its events, which are as many as of a batch at most, those are listed that explain no more pairs of event and webhook
+    /// than a dry run does; of the others there is the number.
+    private func print(_ trial: InboundTrial, for caller: Caller, to writer: inout JSONWriter) async throws {
         writer.beginObject()
         writer.member("verified", trial.isVerified)
         if let index = trial.secretIndex { writer.member("secret", index) } else { writer.nullMember("secret") }
@@ -107,8 +109,17 @@ extension NativeAPI {
         }
         writer.key("events")
         writer.beginArray()
-        for outcome in trial.outcomes { await print(outcome, for: caller, to: &writer) }
+        var (matches, listed) = (0, 0)
+        for outcome in trial.outcomes {
+            let reach = await reach(of: outcome, for: caller)
+            matches += reach.webhooks?.count ?? 0
+            guard matches <= limits.dryRunMatches else { break }
+            try Task.checkCancellation()
+            await print(outcome, reach, for: caller, to: &writer)
+            listed += 1
+        }
         writer.endArray()
+        writer.member("left_out", trial.outcomes.count - listed)
         writer.member("dropped", trial.dropped)
         writer.key("errors")
         writer.beginArray()
@@ -117,14 +128,17 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    private func print(_ outcome: InboundTrial.Outcome, for caller: Caller, to writer: inout JSONWriter) async {
+    private func reach(of outcome: InboundTrial.Outcome, for caller: Caller) async -> Reach {
+        guard let draft = outcome.draft else { return Reach(webhooks: []) }
+        return await reach(of: draft, for: caller)
+    }
+
+    private func print(
+        _ outcome: InboundTrial.Outcome, _ reach: Reach, for caller: Caller, to writer: inout JSONWriter
+    ) async {
         let emission = outcome.emission
-        var reach = Reach(webhooks: [])
         var warning: Validation?
-        if let draft = outcome.draft {
-            reach = await self.reach(of: draft, for: caller)
-            warning = await self.warning(about: draft, service.chat(for: caller))
-        }
+        if let draft = outcome.draft { warning = await self.warning(about: draft, service.chat(for: caller)) }
         writer.beginObject()
         writer.member("channel", emission.channel)
         writer.member("type", emission.type)

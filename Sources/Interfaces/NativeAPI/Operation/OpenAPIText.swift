@@ -6129,7 +6129,7 @@ enum OpenAPIText {
 
             Trial:
               type: object
-              required: [verified, secret, mapping_version, events, dropped, errors]
+              required: [verified, secret, mapping_version, events, left_out, dropped, errors]
               properties:
                 verified: {type: boolean, description: Whether the signature holds.}
                 secret: {type: [integer, 'null'], description: 'Which of the source''s secrets signed it, from 0.'}
@@ -6158,6 +6158,11 @@ enum OpenAPIText {
                       schema_version: {type: [integer, 'null']}
                       errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
                       would_reach: {$ref: '#/components/schemas/Reach'}
+                left_out:
+                  type: integer
+                  description: |
+                    Events that are not listed, as all of them would tell of more pairs of event and webhook than
+                    `limits.dry_run_matches`. What is wrong with them stands in `errors` all the same.
                 dropped: {type: integer, description: Places where the mapping's conditions gave no event.}
                 errors: {type: array, items: {$ref: '#/components/schemas/Fault'}}
 

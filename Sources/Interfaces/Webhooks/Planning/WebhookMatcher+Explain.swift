@@ -2,6 +2,9 @@ import ChatCore
 import ChatModel
 
 extension WebhookMatcher {
+    /// Of a filter that is told of: an answer may name a hundred thousand.
+    private static let shownFilterCharacters = 200
+
     /// Every webhook with the first condition that did not hold, or with the patterns that led to it.
     func explain(_ event: Event) -> [WebhookMatch] {
         let subject = FilterSubject(event)
@@ -28,7 +31,10 @@ extension WebhookMatcher {
                 ? "channel \(event.channel.name) is left out by '*' and must be named"
                 : "channel \(event.channel.name) is not among its channels"
         }
-        if let filter = settings.filter, !filter.accepts(subject) { return "the filter does not hold: \(filter.text)" }
+        if let filter = settings.filter, !filter.accepts(subject) {
+            let shown = filter.text.prefix(shownFilterCharacters)
+            return "the filter does not hold: \(shown)\(shown.endIndex < filter.text.endIndex ? "…" : "")"
+        }
         if event.timetoken <= entry.since { return "the event is older than the webhook" }
         return nil
     }
