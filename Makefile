@@ -104,6 +104,7 @@ bench: build
 	@scripts/fetch-nchan .build/nchan || true
 	@Benchmarks/streaming/run $(BINARY)
 	@Benchmarks/webhooks/run $(BINARY)
+	@Benchmarks/webhooks/letters $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
 	@Benchmarks/chat/run $(BINARY)
 	@Benchmarks/start/run $(BINARY)

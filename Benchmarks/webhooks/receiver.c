@@ -1,4 +1,5 @@
 // Takes posts and answers 200 with an empty body, at any path; one thread, epoll. Prints the port it listens on.
+// At /refuse it answers 400, and counts nothing.
 //
 // GET /reset forgets everything; GET /count answers "POSTS DISTINCT", distinct by path and webhook-id; GET /last answers
 // with the last post as it came.
@@ -72,7 +73,9 @@ static size_t take(int peer, char *text, size_t size) {
     size_t total = head + strtoul(value(text, "\r\ncontent-length:", &length_size), NULL, 10);
     if (total > size) return *end = '\r', 0;
     char number[64];
-    if (strncmp(text, "POST ", 5) == 0) {
+    if (strncmp(text, "POST /refuse ", 13) == 0) {
+        say(peer, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", 47);
+    } else if (strncmp(text, "POST ", 5) == 0) {
         const char *id = value(text, "\r\nwebhook-id:", &id_size);
         note(text + 5, strcspn(text + 5, " "), id, id_size);
         posts++;
