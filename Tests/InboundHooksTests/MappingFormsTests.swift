@@ -204,7 +204,7 @@ import Testing
         var limits = Limits()
         limits.batchEvents = 3
         limits.batchBodyBytes = 100_000
-        let one = #"{"channel":"a","type":"t","data":1}"#
+        let one = #"{"channel":"a","type":"t","data":{"$":"cloudevent/data"}}"#
         let large = #"{"channel":"a","type":"t","data":{"$":"cloudevent/data"}}"#
         let costly =
             #"{"channel":"a","type":"t","data":{"$each":"cloudevent/data","as":"e","when":{"e":"x"},"value":1}}"#

@@ -4,6 +4,7 @@ import JSON
 import Locking
 import SQLiteEngine
 import Signing
+import TestHouse
 import Testing
 
 @testable import InboundHooks
@@ -85,6 +86,92 @@ import Testing
             try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
             let receipt = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
             #expect(receipt.events.count == 1)
+        }
+    }
+
+    /// Waits until so many requests are in the directory.
+    private static func stored(_ count: Int, in house: House) async throws -> [Record] {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(20))
+        while true {
+            let found = try await house.engine.directory.list(RecordQuery(.inboundRequest, in: House.space, limit: 500))
+            if found.items.count == count || ContinuousClock.now > deadline {
+                try #require(found.items.count == count, "\(found.items.map(\.key.id))")
+                return found.items
+            }
+            await Task.yield()
+        }
+    }
+
+    @Test("has what was verified and turned away after a restart too, with what signs and opens covered")
+    func restarted() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/chat.db"
+        let text = #"{"b":"\#(String(repeating: "é", count: 20_000))"}"#
+        try await House.with(path: path) { house in
+            try await house.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(Self.mapping)}"#)
+            var post = InboundGateTests.github(text)
+            post.headers += [("Authorization", "Bearer opens"), ("X-Twice", "1"), ("X-Twice", "2")]
+            post.query = [("token", "opens"), ("page", "1")]
+            _ = try? await house.gate.accept(post, for: "s")
+            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#, delivery: "taken"), for: "s")
+            _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+        }
+        try await House.with(path: path) { house in
+            let records = try await Self.stored(1, in: house)
+            #expect(!records[0].body.description.contains("opens"))
+            let requests = try await house.gate.requests(of: "s", by: House.owner)
+            let request = try #require(requests.first)
+            #expect(requests.count == 1 && request.outcome == .rejected && request.secretIndex == 1)
+            #expect(request.body == Array(text.utf8) && !request.isTruncated)
+            #expect(request.faults.map(\.pointer) == ["#/data"] && request.reason?.isEmpty == false)
+            #expect(request.headers.filter { $0.name == "X-Twice" }.map(\.value) == ["1", "2"])
+            #expect(request.query.map(\.value) == ["***", "1"])
+            let asked = #"{"channel":"in","type":"t","data":"{query/token}"}"#
+            let trial = try await house.gate.test(
+                request: request, for: "s", mapping: JSONText(trusted: Array(asked.utf8)), by: House.owner)
+            #expect(trial.outcomes.isEmpty && trial.isVerified)
+            let mended = #"{"channel":"in","type":"t","data":{"$":"body/b"}}"#
+            try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
+            let receipt = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
+            #expect(receipt.events.map(\.isDuplicate) == [false])
+            // The sender's own repeat is the same delivery.
+            let again = try await house.gate.accept(InboundGateTests.github(text), for: "s")
+            #expect(again.events.map(\.isDuplicate) == [true])
+        }
+    }
+
+    @Test("forgets what was turned away after thirty days, and with its source, whatever came between")
+    func forgotten() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/chat.db"
+        let source = #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(Self.mapping)}"#
+        try await House.with(path: path) { house in
+            for id in ["deleted", "old", "orphaned", "renewed"] {
+                try await house.put(id, source)
+                _ = try? await house.gate.accept(InboundGateTests.github("{}"), for: id)
+            }
+            _ = try await Self.stored(4, in: house)
+            try await house.registry.delete("deleted", by: House.owner)
+            _ = try await Self.stored(3, in: house)
+        }
+        // As a crash leaves it between the removal of a source and that of its posts.
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, logger: ChatHouse.quiet))
+        let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: House.space) }
+        let renewed = try #require(try await engine.directory.read(keys[1])?.body.description)
+            .replacing(#""created":"\#(House.start)""#, with: #""created":"\#(House.start.adding(.seconds(1)))""#)
+        _ = try await engine.directory.write([
+            RecordChange(keys[0], body: nil), RecordChange(keys[1], body: JSONText(trusted: Array(renewed.utf8))),
+        ])
+        await engine.close()
+        try await House.with(path: path) { house in
+            #expect(try await Self.stored(1, in: house)[0].parent == "old")
+            #expect(try await house.gate.requests(of: "renewed", by: House.owner).isEmpty)
+            #expect(try await house.gate.requests(of: "old", by: House.owner).count == 1)
+            let earlier = try await house.gate.requests(of: "old", by: House.owner)[0].id
+            house.clock.withLock { $0 = $0.adding(.seconds(31 * 24 * 3600)) }
+            _ = try? await house.gate.accept(InboundGateTests.github("{}"), for: "old")
+            let later = try await house.gate.requests(of: "old", by: House.owner)
+            #expect(later.count == 1 && later[0].id != earlier)
         }
     }
 
@@ -211,10 +298,12 @@ import Testing
     }
 
     @Test("is bounded for each source, and strangers cannot push the sender's out of it")
-    func bounded() {
+    func bounded() async throws {
+        let memory = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:"))
         let log = RequestLog(
             .init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000),
-            whole: .init(requests: 2, strangers: 0, bytesPerSource: 20_000, bytesInAll: 30_000))
+            whole: .init(requests: 2, strangers: 0, bytesPerSource: 20_000, bytesInAll: 30_000),
+            keeper: RequestKeeper(memory.directory, logger: ChatHouse.quiet))
         func request(
             _ number: UInt64, isKnown: Bool, bytes: Int = 10, _ outcome: InboundRequest.Outcome = .accepted
         ) -> InboundRequest {
@@ -244,6 +333,7 @@ import Testing
         #expect(log.requests(of: two).map(\.id) == ["61", "55", "54"])
         log.forget { $0 == two }
         #expect(log.requests(of: two).isEmpty)
+        await memory.close()
     }
 }
 

@@ -185,7 +185,7 @@ import Testing
         let post = MappedPost(
             source: "src", message: .init(body: Array(body.utf8), headers: headers), query: query,
             body: PostBody(json: try JSONDocument(Array(body.utf8), numbers: .lenient).text))
-        let first = try #require(mapping.render(post, limits: Limits()).events.first)
+        let first = try #require(mapping.render([post], limits: Limits()).first?.events.first)
         return try first.get()
     }
 

@@ -19,6 +19,10 @@ public final class InboundService: Sendable {
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         let revision = try await registry.load()
         whenReady()
-        await registry.follow(from: revision)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.registry.keeper.run() }
+            await registry.follow(from: revision)
+            group.cancelAll()
+        }
     }
 }

@@ -52,6 +52,8 @@ public typealias Revision = UInt64
 public enum RecordKind: Int, Sendable, CaseIterable {
     case app = 1, key = 2, webhook = 3, source = 4, sourceName = 5, subscription = 6, job = 7
     case sourceMapping = 8
+    /// A post that was verified and turned away.
+    case inboundRequest = 9
     case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
     /// How many members a channel has; its texts and its counters by key; what became of a message; who blocks whom.
     case memberCounts = 16, channelMetadata = 17, channelCounters = 18, message = 19, block = 23

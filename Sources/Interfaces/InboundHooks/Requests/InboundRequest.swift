@@ -44,8 +44,8 @@ public struct InboundRequest: Sendable {
     /// How its sender names the delivery, for replays; nil when it was not verified.
     var identity: DeliveryIdentity?
     /// Names, in lower case, of headers and parameters whose values are not as they came: covered, or cut.
-    private let alteredHeaders: Set<String>
-    private let alteredQuery: Set<String>
+    let alteredHeaders: Set<String>
+    let alteredQuery: Set<String>
 
     /// Verified, and turned away all the same: its sender may never send it again, so it is kept whole until its owner has
     /// mended what stood against it.

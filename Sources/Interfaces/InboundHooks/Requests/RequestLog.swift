@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 
 /// The latest requests of each source, in memory: for finding out why something does not arrive, and for taking in again
-/// what was turned away.
+/// what was turned away, which outlives restarts.
 ///
 /// Bounded, because anyone can post: each source has its own room; what was not verified has a smaller one apart, so that
 /// strangers cannot push the sender's posts out; and all sources together share a limit, where the oldest request gives
@@ -13,6 +13,8 @@ final class RequestLog: Sendable {
         var strangers = 20
         var bytesPerSource = 512 * 1024
         var bytesInAll = 32 * 1024 * 1024
+        /// How old a source's oldest may be when another comes.
+        var age = Duration.seconds(30 * 24 * 3600)
 
         /// Of requests that are kept whole.
         /// - Parameter bodyLimitBytes: the most a post may have. There is room for some of those.
@@ -33,10 +35,10 @@ final class RequestLog: Sendable {
             bytes += request.cost
         }
 
-        mutating func dropOldest() -> Int {
-            let cost = requests.removeFirst().cost
-            bytes -= cost
-            return cost
+        mutating func dropOldest() -> InboundRequest {
+            let request = requests.removeFirst()
+            bytes -= request.cost
+            return request
         }
     }
 
@@ -46,7 +48,7 @@ final class RequestLog: Sendable {
         var bytes: Int { known.bytes + strange.bytes }
         var oldest: Timetoken? { [known, strange].compactMap { $0.requests.first?.at }.min() }
 
-        mutating func dropOldest() -> Int {
+        mutating func dropOldest() -> InboundRequest {
             guard let strangest = strange.requests.first?.at else { return known.dropOldest() }
             if let first = known.requests.first?.at, first < strangest { return known.dropOldest() }
             return strange.dropOldest()
@@ -59,39 +61,53 @@ final class RequestLog: Sendable {
         var sources: [RecordKey: Shelves] = [:]
         var bytes = 0
 
-        mutating func add(_ request: InboundRequest, of source: RecordKey) {
+        /// - Returns: the records of those that give way.
+        mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
             var shelves = sources[source] ?? Shelves()
+            var gone: [InboundRequest] = []
             bytes += request.cost
             if request.identity == nil {
                 shelves.strange.add(request)
-                while shelves.strange.requests.count > bounds.strangers { bytes -= shelves.strange.dropOldest() }
+                while shelves.strange.requests.count > bounds.strangers { gone.append(shelves.strange.dropOldest()) }
             } else {
                 shelves.known.add(request)
-                while shelves.known.requests.count > bounds.requests { bytes -= shelves.known.dropOldest() }
+                while shelves.known.requests.count > bounds.requests { gone.append(shelves.known.dropOldest()) }
             }
-            while shelves.bytes > bounds.bytesPerSource { bytes -= shelves.dropOldest() }
+            while shelves.bytes > bounds.bytesPerSource { gone.append(shelves.dropOldest()) }
+            while let oldest = shelves.oldest, oldest.adding(bounds.age) < request.at {
+                gone.append(shelves.dropOldest())
+            }
             sources[source] = shelves
-            while bytes > bounds.bytesInAll { dropOldest() }
+            bytes -= gone.reduce(0) { $0 + $1.cost }
+            var keys = gone.map { $0.key(of: source) }
+            while bytes > bounds.bytesInAll, let key = dropOldest() { keys.append(key) }
+            return keys
         }
 
         func requests(of source: RecordKey) -> [InboundRequest] {
             sources[source].map { $0.known.requests + $0.strange.requests } ?? []
         }
 
-        mutating func forget(where isGone: (RecordKey) -> Bool) {
+        /// - Returns: the records of those that are forgotten.
+        mutating func forget(where isGone: (RecordKey) -> Bool) -> [RecordKey] {
+            var keys: [RecordKey] = []
             for (key, shelves) in sources where isGone(key) {
+                keys += shelves.known.requests.map { $0.key(of: key) }
                 bytes -= shelves.bytes
                 sources[key] = nil
             }
+            return keys
         }
 
-        private mutating func dropOldest() {
+        private mutating func dropOldest() -> RecordKey? {
             let oldest = sources.min { left, right in
                 (left.value.oldest ?? .distantFuture) < (right.value.oldest ?? .distantFuture)
             }
-            guard let key = oldest?.key, var shelves = oldest?.value else { return }
-            bytes -= shelves.dropOldest()
+            guard let key = oldest?.key, var shelves = oldest?.value else { return nil }
+            let request = shelves.dropOldest()
+            bytes -= request.cost
             sources[key] = shelves.oldest == nil ? nil : shelves
+            return request.key(of: key)
         }
     }
 
@@ -102,9 +118,11 @@ final class RequestLog: Sendable {
     }
 
     private let state: Lock<State>
+    private let keeper: RequestKeeper
 
-    init(_ latest: Bounds = Bounds(), whole: Bounds) {
+    init(_ latest: Bounds = Bounds(), whole: Bounds, keeper: RequestKeeper) {
         state = Lock(State(latest: Rack(bounds: latest), whole: Rack(bounds: whole)))
+        self.keeper = keeper
     }
 
     /// An id no other request has had since the start.
@@ -118,12 +136,16 @@ final class RequestLog: Sendable {
 
     func add(_ request: InboundRequest, of source: RecordKey) {
         state.withLock { state in
-            if request.isKeptWhole {
-                state.whole.add(request, of: source)
-            } else {
-                state.latest.add(request, of: source)
-            }
+            guard request.isKeptWhole else { return _ = state.latest.add(request, of: source) }
+            // Told in the order in which they came and went.
+            keeper.keep(request, of: source)
+            keeper.remove(state.whole.add(request, of: source))
         }
+    }
+
+    /// Takes a request back that was kept whole before the start; the oldest first.
+    func restore(_ request: InboundRequest, of source: RecordKey) {
+        state.withLock { keeper.remove($0.whole.add(request, of: source)) }
     }
 
     /// The newest first.
@@ -140,8 +162,8 @@ final class RequestLog: Sendable {
     /// The source is gone: who takes its id next must not read its posts.
     func forget(where isGone: (RecordKey) -> Bool) {
         state.withLock { state in
-            state.latest.forget(where: isGone)
-            state.whole.forget(where: isGone)
+            _ = state.latest.forget(where: isGone)
+            keeper.remove(state.whole.forget(where: isGone))
         }
     }
 }

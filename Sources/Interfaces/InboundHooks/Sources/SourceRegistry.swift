@@ -23,12 +23,14 @@ public final class SourceRegistry: Sendable {
     private let receivers = Lock<[ExactText: Receiver]>([:])
     /// The latest requests of each source.
     let requests: RequestLog
+    let keeper: RequestKeeper
 
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
         mirror = RecordMirror([.app, .source], of: service.engine.directory)
-        requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes))
+        keeper = RequestKeeper(service.engine.directory, logger: logger)
+        requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), keeper: keeper)
     }
 
     var directory: any Directory { service.engine.directory }
@@ -188,8 +190,33 @@ extension SourceRegistry {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
             try await mirror.load(.source, in: app.space, take)
+            try await restoreRequests(in: app.space)
         }
         return revision
+    }
+
+    /// Reads the requests that were kept whole; a few at a time, as each may be large. Those that are too old go, and those of
+    /// a source that is no more: who has its id now must not read its posts.
+    private func restoreRequests(in space: SpaceID) async throws(ChatError) {
+        let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
+        var births: [RecordKey: Timetoken] = [:]
+        var query = RecordQuery(.inboundRequest, in: space, limit: 8)
+        repeat {
+            let page = try await directory.list(query)
+            for record in page.items {
+                let source = RecordKey(.source, record.parent ?? "", in: space)
+                if births[source] == nil {
+                    let holder = try await directory.read(source)
+                    births[source] = holder.map { Source($0, vault)?.created ?? .zero } ?? .distantFuture
+                }
+                if let request = InboundRequest(record), request.at >= max(edge, births[source] ?? .distantFuture) {
+                    requests.restore(request, of: source)
+                } else {
+                    keeper.remove([record.key])
+                }
+            }
+            query.cursor = page.cursor
+        } while query.cursor != nil
     }
 
     /// Applies what changes in the directory, until cancelled or until the engine closes.

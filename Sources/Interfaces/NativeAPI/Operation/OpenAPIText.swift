@@ -2534,9 +2534,8 @@ enum OpenAPIText {
               summary: List the latest requests to a source
               description: |
                 The newest first, rejected ones too. They are kept in memory: at most 100 that were verified and 20 that were not,
-                fewer where bodies are large; beside them 500 that were verified and turned away (`rejected`, `failed`), whole. None
-                after a restart. Needs the scope `manage`, and a key that reaches all the source
-                may emit.
+                fewer where bodies are large; beside them 500 that were verified and turned away (`rejected`, `failed`), whole, which
+                alone outlive a restart. Needs the scope `manage`, and a key that reaches all the source may emit.
               parameters:
                 - name: outcome
                   in: query
