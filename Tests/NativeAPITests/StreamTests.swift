@@ -217,6 +217,7 @@ import Testing
             let metrics = await gateway.streams.metrics
             #expect(metrics.framed == 2)
             #expect(metrics.appended == 2)
+            #expect(metrics.logBytes > 0)
             first.reader.close()
             other.close()
             await gateway.until { $0.roll.count == 1 }

@@ -136,6 +136,7 @@ extension NativeAPI {
         text.single("parley_streams", .gauge, "Live streams.", streams.open)
         text.single("parley_streams_opened_total", .counter, "Streams opened.", streams.opened)
         text.single("parley_streams_catching_up", .gauge, "Streams that read the log now.", streams.catchUpsNow)
+        text.single("parley_stream_log_bytes", .gauge, "Memory of what streams are sent from.", streams.logBytes)
         text.single(
             "parley_streams_lagged_total", .counter, "Streams closed because their reader was too slow.",
             streams.slowCloses)

@@ -22,7 +22,7 @@ actor LiveStreams {
     private let idPrefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
     private let presses: [StreamFormat: FramePress]
     /// What the logs of all feeds share.
-    private let budget: LogBudget
+    let budget: LogBudget
 
     var roll = StreamRoll()
     /// By whose they are, those of no user left out.

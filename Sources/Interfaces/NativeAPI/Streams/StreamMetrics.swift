@@ -1,4 +1,5 @@
 import Following
+import HTTPServer
 
 /// Counters of streams and polls at one moment. Those that count events only grow.
 public struct StreamMetrics: Sendable, Equatable {
@@ -6,6 +7,8 @@ public struct StreamMetrics: Sendable, Equatable {
     public var open = 0
     /// Feeds now: different selections and formats.
     public var feeds = 0
+    /// What the logs of all feeds take of `limits.all_feeds_bytes` now.
+    public var logBytes = 0
     /// Streams that are catching up now, and how many of them wait for their turn.
     public var catchUpsNow = 0
     public var catchUpsWaiting = 0
@@ -38,6 +41,7 @@ extension LiveStreams {
         var metrics = counters
         metrics.open = roll.count
         metrics.feeds = feedCount
+        metrics.logBytes = budget.usedBytes
         metrics.catchUpsNow = catchingUp.count
         metrics.catchUpsWaiting = turns.waitingCount
         (metrics.pollsWaiting, metrics.pollsHeld) = polls.assumeIsolated { ($0.count, $0.heldSinceStart) }
