@@ -140,6 +140,25 @@ import Testing
         }
     }
 
+    @Test("does not try for ever to store a post that is larger than the store takes in one piece")
+    func enormous() async throws {
+        var limits = Limits()
+        limits.inboundBodyBytes = 9 * 1024 * 1024
+        try await House.with(limits: limits) { house in
+            try await house.put("s", scheme: "github", secret: "topsecret")
+            for length in [8 * 1024 * 1024, 100_000] {
+                let text = "\"\(String(repeating: "x", count: length))\""
+                let refusal = try await failure {
+                    _ = try await house.gate.accept(InboundGateTests.github(text), for: "s")
+                }
+                #expect(refusal.code == .tooLarge)
+            }
+            #expect(try await house.gate.requests(of: "s", by: House.owner).count == 2)
+            let stored = try await Self.stored(1, in: house)
+            #expect(stored[0].body.count < 200_000)
+        }
+    }
+
     @Test("forgets what was turned away after thirty days, and with its source, whatever came between")
     func forgotten() async throws {
         let folder = try TemporaryFolder()

@@ -8,6 +8,9 @@ import Logging
 /// What waits is bounded by the log: a request that gives way before it was written is forgotten, and what is to be removed
 /// was written.
 final class RequestKeeper: Sendable {
+    /// A larger one is in memory alone: the store would not take it in one piece, ever. Only a raised `inboundBodyBytes`
+    /// lets them in.
+    private static let mostBytesOfOne = 8 * 1024 * 1024
     /// What one commit takes of them, but for a first one that is larger.
     private static let mostBytes = 1024 * 1024
     private static let mostChanges = 100
@@ -36,6 +39,7 @@ final class RequestKeeper: Sendable {
     }
 
     func keep(_ request: InboundRequest, of source: RecordKey) {
+        guard request.cost <= Self.mostBytesOfOne else { return }
         waiting.withLock { $0[request.key(of: source)] = .keep(request, of: source) }
         waker.yield()
     }
