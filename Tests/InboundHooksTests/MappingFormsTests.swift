@@ -144,7 +144,7 @@ import Testing
             (#"{"$":"body/ref"}"#, "payload=%7B%22ref%22%3A1.50%7D", "1.50"),
             (#"{"$":"body/payload"}"#, "payload=none", #""none""#),
             // What curl says of JSON that nobody said anything about.
-            (#"{"$":"body/a"}"#, #"{"a":1.0}"#, "1.0"), (#"{"$":"form/{a"}"#, "{a=1", #""1""#),
+            (#"{"$":"body/a"}"#, #"{"a":1.0}"#, "1.0"), (#"{"$":"form/{a"}"#, "%7Ba=1", #""1""#),
         ])
     func forms(template: String, body: String, expected: String) async throws {
         #expect(try await Self.data(template, InboundPost(Self.form, text: body)) == expected)
@@ -154,6 +154,19 @@ import Testing
     func brokenForms(body: String) async throws {
         let error = try await failure { _ = try await Self.data(#"{"$":"body"}"#, InboundPost(Self.form, text: body)) }
         #expect(error.code == .malformed)
+    }
+
+    @Test(
+        "is refused where it begins as JSON and is none that is accepted, also as the field 'payload'",
+        arguments: [
+            (#"{"a":1,"a":2}"#, "duplicate_name"), (#"{"a":"#, nil),
+            (String(repeating: "[", count: 100) + String(repeating: "]", count: 100), "too_deep"),
+            ("payload=%7B%22ref%22%3A1%2C%22ref%22%3A2%7D", "duplicate_name"), ("payload=%7Bref", nil),
+        ])
+    func refusedJSON(body: String, slug: String?) async throws {
+        let error = try await failure { _ = try await Self.data(#"{"$":"body"}"#, InboundPost(Self.form, text: body)) }
+        #expect(error.code == .malformed && error.slug == slug)
+        #expect(error.message.hasPrefix("not acceptable JSON"))
     }
 
     @Test("is a text where its type says so, and JSON where it is that")
@@ -197,6 +210,12 @@ import Testing
         #expect(events.map(\.event.data.description) == Array(repeating: #"{"n":1.50}"#, count: 4))
         // The pair of source and id tells a repeat: the first of the batch and the binary one are the structured one.
         #expect(events.map(\.isDuplicate) == [false, true, false, true])
+    }
+
+    @Test("may be a batch of none: that is taken, and gives no event")
+    func emptyBatch() async throws {
+        let batch = InboundPost([("Content-Type", "application/cloudevents-batch+json")], text: "[]")
+        #expect(try await Self.receive([batch]).isEmpty)
     }
 
     @Test("in a batch shares with the others what one post may become")

@@ -14,11 +14,11 @@ struct CloudEventPost {
     /// By which a repeat is recognised: the source and the id together.
     let identity: String
 
-    /// The events of a post; none when it is no CloudEvent.
+    /// The events of a post, which may be an empty batch; nil when it is no CloudEvent.
     /// - Throws: `.malformed` with the slug `bad_cloud_event` for what says it is one and is not.
     static func read(
         _ post: InboundPost, _ media: MediaName, _ limits: Limits
-    ) throws(ChatError) -> [CloudEventPost] {
+    ) throws(ChatError) -> [CloudEventPost]? {
         // The batch prefix first: the other one is its beginning.
         if media.text.hasPrefix("application/cloudevents-batch") {
             guard let elements = try document(post, limits).rawElements(), elements.count <= limits.batchEvents else {
@@ -30,7 +30,7 @@ struct CloudEventPost {
             return [try CloudEventPost(structured: try document(post, limits), limits)]
         }
         let isBinary = post.headers.contains { $0.name.lowercased() == "ce-specversion" }
-        return isBinary ? [try CloudEventPost(binary: post, media, limits)] : []
+        return isBinary ? [try CloudEventPost(binary: post, media, limits)] : nil
     }
 
     private init(structured text: JSONText, _ limits: Limits) throws(ChatError) {

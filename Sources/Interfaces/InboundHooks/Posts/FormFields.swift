@@ -22,14 +22,16 @@ enum FormFields {
 
     /// The form as JSON: the JSON that the field `payload` holds (GitHub, Slack), otherwise an object of texts. A name
     /// that is there several times has a list.
-    static func json(_ fields: [InboundPost.Field], _ limits: Limits) -> JSONText {
+    /// - Throws: what a body would be refused with, for a field `payload` that begins as JSON and is not acceptable.
+    static func json(_ fields: [InboundPost.Field], _ limits: Limits) throws(ChatError) -> JSONText {
         let payloads = fields.filter { $0.name == "payload" }
         // A field of that name without JSON in it is a field like any other.
-        if payloads.count == 1, let value = payloads.first?.value, let first = value.utf8.first,
-            first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
-            let document = try? PostBody.document(Array(value.utf8), limits)
-        {
-            return document
+        if payloads.count == 1, let value = payloads.first?.value, PostBody.looksLikeJSON(value.utf8) {
+            do {
+                return try PostBody.document(Array(value.utf8), limits)
+            } catch {
+                throw ChatError(error)
+            }
         }
         var order: [String] = []
         var values: [String: [String]] = [:]

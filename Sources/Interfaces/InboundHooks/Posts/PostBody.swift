@@ -23,22 +23,22 @@ struct PostBody {
     ) throws(ChatError) -> [PostBody] {
         let media = MediaName(post.message.header("content-type") ?? "")
         if needs.contains(.cloudevent) {
-            let events = try CloudEventPost.read(post, media, limits)
-            if !events.isEmpty {
+            if let events = try CloudEventPost.read(post, media, limits) {
                 return events.map { PostBody(json: $0.isStructured ? $0.text : $0.data, cloudEvent: $0) }
             }
         }
-        if media.isForm, !looksLikeJSON(post.body) || (try? document(post.body, limits)) == nil {
+        if media.isForm, !looksLikeJSON(post.body) {
             guard let fields = FormFields.read(post.body) else {
                 throw ChatError(.malformed, "the body is no form, although its type says so", slug: "bad_form")
             }
-            return [PostBody(json: FormFields.json(fields, limits), form: fields)]
+            return [PostBody(json: try FormFields.json(fields, limits), form: fields)]
         }
         return [PostBody(json: try json(post.body, media, limits))]
     }
 
-    /// Forms do not begin so. Senders without a word on the type are given that of forms by their tools.
-    private static func looksLikeJSON(_ bytes: [UInt8]) -> Bool {
+    /// Forms do not begin so. Senders without a word on the type are given that of forms by their tools, and what is refused
+    /// as JSON must not become a form of one strange field.
+    static func looksLikeJSON(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }
 
@@ -51,7 +51,8 @@ struct PostBody {
         do {
             return try document(bytes, limits)
         } catch {
-            guard error.reason == .malformed, media.isOtherThanJSON, let text = String(validating: bytes, as: UTF8.self)
+            guard error.reason == .malformed, media.isOtherThanJSON, !media.isForm,
+                let text = String(validating: bytes, as: UTF8.self)
             else { throw ChatError(error) }
             return JSONText(string: text)
         }
