@@ -10,10 +10,11 @@ PAGE = Page(HOUSE / "docs/sources.md")
 
 def test_the_lines_of_the_guide_answer_what_it_says(gateway, tmp_path):
     answers = [json.loads(answer) for answer in PAGE.run(gateway, tmp_path) if answer]
-    source, trial, receipt, rejected, again = answers
+    source, trial, receipt, changed, rejected, again = answers
     assert source["path"] == "/in/github-main" and source["mapping_version"] == 1
     assert trial["verified"] is False and trial["events"][0]["channel"] == "repos.parley"
     assert receipt["accepted"] == 1 and receipt["events"][0]["duplicate"] is False
+    assert changed["secret_count"] == 2 and changed["mapping"] == source["mapping"]
     assert rejected["data"] == []
     assert again["verified"] is True and again["events"][0]["type"] == "github.push"
 

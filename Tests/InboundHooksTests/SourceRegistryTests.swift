@@ -42,6 +42,49 @@ import Testing
         }
     }
 
+    @Test("keeps what a document leaves out, and takes its default for null")
+    func leftOut() async throws {
+        try await House.with { house in
+            let made = try await house.put(
+                "s",
+                #"""
+                {"scheme":"generic","secrets":["one"],"scheme_options":{"header":"X-Sig","prefix":"v="},
+                 "window_seconds":60,"handshake":"meta","verify_token":"vt","description":"shop",
+                 "mapping":{"channel":"a","type":"t","data":{}}}
+                """#)
+            func text(_ source: Source) -> String {
+                var source = source
+                source.updated = made.updated
+                return source.printed().description
+            }
+            let rotated = try await house.put("s", #"{"scheme":"generic","secrets":["two"]}"#)
+            #expect(text(rotated) == text(made))
+            #expect(rotated.settings.secrets == ["two"] && rotated.settings.verifyToken == "vt")
+
+            let reset = try await house.put(
+                "s",
+                #"{"scheme":"generic","window_seconds":null,"handshake":null,"description":null,"scheme_options":{"header":"X"}}"#
+            )
+            #expect(reset.settings.options.window.seconds == 300)
+            #expect(reset.settings.options.prefix == nil)
+            #expect(reset.settings.handshake == .none && reset.settings.verifyToken == nil)
+            #expect(reset.settings.description.isEmpty)
+        }
+    }
+
+    @Test("keeps no secrets for another scheme")
+    func anotherScheme() async throws {
+        try await House.with { house in
+            try await house.put("s", scheme: "github", secret: "topsecret")
+            let error = try await failure { try await house.put("s", #"{"scheme":"slack"}"#) }
+            #expect(error.faults.map(\.pointer) == ["#/secrets"])
+            let slack = try await house.put("s", #"{"scheme":"slack","secrets":["other"]}"#)
+            #expect(slack.settings.handshake == .slack)
+            let open = try await house.put("s", #"{"scheme":"none"}"#)
+            #expect(open.settings.secretCount == 0 && open.settings.handshake == .none)
+        }
+    }
+
     @Test(
         "refuses documents with mistakes, naming each",
         arguments: [

@@ -78,10 +78,11 @@ struct SourceReader {
         return secrets
     }
 
-    /// What the scheme leaves to its user.
-    mutating func options(for scheme: SourceScheme?) -> SchemeSettings {
+    /// What the scheme leaves to its user. Left out, it stays for as long as the scheme does.
+    mutating func options(for scheme: SourceScheme?, previous: SourceSettings?) -> SchemeSettings {
         var options = SchemeSettings()
-        options.window = window()
+        if root["scheme_options"] == nil, let previous, previous.scheme == scheme { options = previous.options }
+        options.window = window(previous: previous?.options.window)
         guard let value = root["scheme_options"], !value.isNull else { return options }
         guard let members = value.members else {
             fault("/scheme_options", "type", "scheme_options must be an object")
@@ -107,14 +108,20 @@ struct SourceReader {
         return options
     }
 
-    mutating func handshake(for scheme: SourceScheme?, _ options: SchemeSettings) -> SourceHandshake {
-        guard let value = root["handshake"], !value.isNull else {
-            return scheme.map { SourceHandshake.standard(for: $0) } ?? .none
-        }
-        guard let handshake = value.string.flatMap(SourceHandshake.init(rawValue:)) else {
-            let names = SourceHandshake.allCases.map(\.rawValue).joined(separator: ", ")
-            fault("/handshake", "enum", "handshake must be one of \(names)")
-            return .none
+    /// Left out, it stays as it is, unless it was the one that the scheme has by itself.
+    mutating func handshake(
+        for scheme: SourceScheme?, _ options: SchemeSettings, previous: SourceSettings?
+    ) -> SourceHandshake {
+        var handshake = scheme.map { SourceHandshake.standard(for: $0) } ?? .none
+        if let value = root["handshake"], !value.isNull {
+            guard let named = value.string.flatMap(SourceHandshake.init(rawValue:)) else {
+                let names = SourceHandshake.allCases.map(\.rawValue).joined(separator: ", ")
+                fault("/handshake", "enum", "handshake must be one of \(names)")
+                return .none
+            }
+            handshake = named
+        } else if root["handshake"] == nil, let previous, previous.handshake != .standard(for: previous.scheme) {
+            handshake = previous.handshake
         }
         if handshake == .x, let scheme, !scheme.signsBodyAlone(options) {
             fault("/handshake", "enum", "handshake x is for the scheme generic that signs the body and nothing else")
@@ -162,8 +169,10 @@ struct SourceReader {
         }
     }
 
-    private mutating func window() -> ReplayWindow {
-        guard let value = root["window_seconds"], !value.isNull else { return .standard }
+    /// Null puts the default back; left out, it stays as it is.
+    private mutating func window(previous: ReplayWindow?) -> ReplayWindow {
+        guard let value = root["window_seconds"] else { return previous ?? .standard }
+        guard !value.isNull else { return .standard }
         guard let seconds = value.integer, ReplayWindow.permittedSeconds.contains(seconds) else {
             let permitted = ReplayWindow.permittedSeconds
             fault(
@@ -195,8 +204,10 @@ struct SourceReader {
         }
     }
 
-    mutating func description() -> String {
-        guard let value = root["description"], !value.isNull else { return "" }
+    /// Null removes it; left out, it stays as it is.
+    mutating func description(previous: String?) -> String {
+        guard let value = root["description"] else { return previous ?? "" }
+        guard !value.isNull else { return "" }
         guard let text = value.string, text.utf8.count <= Self.descriptionLimitBytes else {
             fault("/description", "type", "description must be a text of at most \(Self.descriptionLimitBytes) bytes")
             return ""

@@ -38,11 +38,11 @@ public final class SourceRegistry: Sendable {
 
     func receiver(_ id: String) -> Receiver? { receivers.withLock { $0[ExactText(id)] } }
 
-    /// Makes a source, or puts other settings in the place of its present ones.
+    /// Makes a source, or changes its settings.
     ///
     /// Its events may go where the caller's may: the caller's channel and type patterns are kept with it.
     /// - Parameters:
-    ///   - body: as `SourceSettings` reads it. Secrets left out of an existing source's body stay as they are.
+    ///   - body: as `SourceSettings` reads it. What is left out of an existing source's body stays as it is.
     ///   - etag: the demanded version (`If-Match`); nil takes any.
     /// - Returns: the source, and whether it is new.
     /// - Throws: `.malformed` with faults; `.conflict` when another app has a source of that id; `.invalid` past

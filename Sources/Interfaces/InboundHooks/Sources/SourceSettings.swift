@@ -70,20 +70,21 @@ public struct SourceSettings: Sendable {
     /// `secrets`, `scheme_options`, `window_seconds`, `handshake`, `verify_token`, `description`. What the gateway itself
     /// decides is ignored, so that a document that was read can be sent back.
     ///
-    /// - Parameter previous: the settings there are; secrets left out are taken from it, since they cannot be read back, and
-    ///   its mapping, so that new secrets cannot silently cost a source its mapping.
+    /// - Parameter previous: the settings there are; what is left out is taken from it, so that new secrets cannot silently cost
+    ///   a source its mapping or widen its window. Null puts a default back. Another scheme needs secrets of its own.
     /// - Throws: `.malformed` with a fault for each mistake.
     public init(_ body: JSONDocument, replacing previous: SourceSettings? = nil) throws(ChatError) {
         var reader = SourceReader(body)
         try reader.demandObject()
         reader.checkMembers()
         let scheme = reader.scheme()
-        let secrets = reader.secrets() ?? previous?.secrets ?? []
-        let options = reader.options(for: scheme)
-        let handshake = reader.handshake(for: scheme, options)
+        // Secrets of another scheme are another sender's.
+        let secrets = reader.secrets() ?? (previous?.scheme == scheme ? previous?.secrets : nil) ?? []
+        let options = reader.options(for: scheme, previous: previous)
+        let handshake = reader.handshake(for: scheme, options, previous: previous)
         let verifyToken = reader.verifyToken(for: handshake, previous: previous?.verifyToken)
         let mapping = reader.mapping(for: scheme, previous: previous?.mapping)
-        let description = reader.description()
+        let description = reader.description(previous: previous?.description)
         if let scheme { reader.checkScheme(scheme, secrets, options) }
         guard let scheme, let mapping, reader.faults.isEmpty else { throw reader.error }
         self.init(

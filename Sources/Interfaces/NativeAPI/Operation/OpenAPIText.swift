@@ -2445,9 +2445,10 @@ enum OpenAPIText {
             put:
               operationId: putSource
               tags: [sources]
-              summary: Make or replace a source
+              summary: Make or change a source
               description: |
-                Secrets and a mapping that are left out stay as they are. An id is unique in the gateway. Needs the scope `manage`.
+                Of a source that is there, what is left out stays as it is, and null puts the default back. Another `scheme` needs
+                `secrets` of its own. An id is unique in the gateway. Needs the scope `manage`.
               parameters: [{$ref: '#/components/parameters/ifMatch'}]
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/SourceSettings'}}}}
               responses:
@@ -5971,9 +5972,10 @@ enum OpenAPIText {
                   enum: [github, standard, stripe, slack, shopify, twilio, pusher, sendbird, stream, ed25519, rfc9421, generic, token, none]
                   description: How its posts are signed. `none` checks nothing; `token` compares a fixed header.
                 scheme_options:
-                  type: object
+                  type: [object, 'null']
                   description: |
-                    What `generic`, `ed25519`, `rfc9421` and `token` leave to their user. `template` is what is signed, of `{id}`,
+                    What `generic`, `ed25519`, `rfc9421` and `token` leave to their user. Kept as a whole when left out and the
+                    scheme is the same. `template` is what is signed, of `{id}`,
                     `{ts}`, `{body}`, `{url}` and `{header:Name}`.
                   properties:
                     header: {type: string, description: The header with the signature or the token.}
@@ -5989,15 +5991,21 @@ enum OpenAPIText {
                   maxItems: 10
                   items: {type: string}
                   writeOnly: true
-                  description: Any of them may have signed. Kept when left out.
-                window_seconds: {type: integer, minimum: 30, maximum: 3600, default: 300}
+                  description: Any of them may have signed. Kept when left out and the scheme is the same.
+                window_seconds:
+                  type: [integer, 'null']
+                  minimum: 30
+                  maximum: 3600
+                  description: How far a signed time may be from now. 300 for a new source; kept when left out.
                 handshake:
-                  type: string
-                  enum: [none, slack, meta, x, cloudevents]
-                  description: The provider's question that is answered. `slack` where the scheme is, otherwise `none`.
+                  type: [string, 'null']
+                  enum: [none, slack, meta, x, cloudevents, null]
+                  description: |
+                    The provider's question that is answered. For a new source `slack` where the scheme is, otherwise `none`. Kept
+                    when left out.
                 verify_token: {type: [string, 'null'], writeOnly: true, description: For `meta`. Kept when left out.}
                 mapping: {$ref: '#/components/schemas/Mapping'}
-                description: {type: string, maxLength: 1000}
+                description: {type: [string, 'null'], maxLength: 1000, description: Kept when left out.}
 
             Mapping:
               description: |
