@@ -62,6 +62,29 @@ import Testing
         }
     }
 
+    @Test("tell of signed posts that came encoded: their signature cannot be checked")
+    func encoded() async throws {
+        try await APIFixture.run { api in
+            let signed = Self.open.replacing(#""scheme":"none""#, with: #""scheme":"github","secrets":["x"]"#)
+            try await Self.put(api, signed)
+            let gzip = [(name: "Content-Encoding", value: "GZIP")]
+            let refused = await api.call(.post, "/in/s", #"{"a":1}"#, key: nil, headers: gzip)
+            #expect(refused.status == 415 && refused.code == "unsupported_content_encoding")
+            #expect(refused.header("Accept-Encoding") == "identity")
+            let logged = await api.call(.get, "/v1/sources/s/requests?outcome=rejected")["data"]?[0]
+            #expect(logged?["reason"]?.string?.contains("Content-Encoding") == true)
+            let plain = [(name: "Content-Encoding", value: "identity")]
+            #expect(await api.call(.post, "/in/s", #"{"a":1}"#, key: nil, headers: plain).status == 401)
+            #expect(await api.call(.post, "/in/nobody", "{}", key: nil, headers: gzip).status == 404)
+            let trial = await api.call(
+                .post, "/v1/sources/s/test", #"{"body":"{}","headers":{"Content-Encoding":"gzip"}}"#)
+            #expect(trial["rejection"]?.string?.contains("Content-Encoding") == true)
+
+            #expect(await api.call(.put, "/v1/sources/open", Self.open).status == 201)
+            #expect(await api.call(.post, "/in/open", #"{"a":1}"#, key: nil, headers: gzip).status == 202)
+        }
+    }
+
     @Test("try posts and requests of the log out, with another mapping too")
     func trial() async throws {
         try await APIFixture.run { api in

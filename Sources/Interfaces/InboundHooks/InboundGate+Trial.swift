@@ -43,6 +43,11 @@ extension InboundGate {
     }
 
     private func verify(_ post: InboundPost, _ source: Source, _ trial: inout InboundTrial) -> DeliveryIdentity {
+        guard !Self.isEncoded(post, for: source) else {
+            trial.isVerified = false
+            trial.rejection = Self.encodingRefusal
+            return .none
+        }
         do throws(SignatureRejection) {
             // Settings are compiled before they are stored; what cannot be compiled verifies nothing.
             let verifiers = try? source.settings.verifiers()

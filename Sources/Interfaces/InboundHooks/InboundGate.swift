@@ -76,6 +76,14 @@ public final class InboundGate: Sendable {
         }
     }
 
+    /// Whether a post came with a `Content-Encoding` to a source whose posts are signed: its sender signed the bytes it sent, and
+    /// what is here is what they were made of. Such a one is noted, and not to be accepted.
+    public func refusesEncoding(of post: InboundPost, for source: String) -> Bool {
+        guard let source = registry.receiver(source)?.source, Self.isEncoded(post, for: source) else { return false }
+        finish(begin(post, source), source) { $0.note(ChatError(.malformed, Self.encodingRefusal)) }
+        return true
+    }
+
     /// Answers a provider's question that comes as a `GET` or `OPTIONS`; nil when the source has no such handshake, or
     /// the request is no such question.
     /// - Throws: `.notFound` for an unknown source.
@@ -139,6 +147,16 @@ extension InboundGate {
         let source = try await registry.source(id, by: caller)
         try SourceRegistry.demandReach(of: source, by: caller)
         return source
+    }
+
+    public static let encodingRefusal =
+        "posts to this source are signed as they are sent, so their bodies come without a Content-Encoding"
+
+    static func isEncoded(_ post: InboundPost, for source: Source) -> Bool {
+        guard source.settings.scheme.signsBody else { return false }
+        return post.headers.contains { name, value in
+            name.lowercased() == "content-encoding" && !["", "identity"].contains(value.lowercased())
+        }
     }
 
     func checkSize(_ post: InboundPost) throws(ChatError) {

@@ -195,7 +195,7 @@ enum ProblemCatalogue {
             meaning: "The body is of a kind that is not read here."),
         Entry(
             code: "unsupported_content_encoding", status: 415, title: "Unsupported content encoding",
-            meaning: "Use gzip, deflate or none."),
+            meaning: "Use gzip, deflate or none; for signed posts to a source none."),
         Entry(
             code: "unprocessable", status: 422, title: "The request was understood and is refused",
             meaning: "The detail says why."),

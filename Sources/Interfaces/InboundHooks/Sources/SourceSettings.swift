@@ -30,6 +30,9 @@ public enum SourceScheme: Sendable, Hashable {
 
     static let names = SignatureSchemes.allCases.map(\.rawValue) + ["none"]
 
+    /// Whether a signature is over the body, too. A token is told beside it.
+    var signsBody: Bool { self != .none && self != .signed(.token) }
+
     /// Whether a post's signature is over its body and nothing else, as X's is.
     func signsBodyAlone(_ options: SchemeSettings) -> Bool {
         self == .signed(.generic) && options.timestampHeader == nil && [nil, "{body}"].contains(options.template)

@@ -8,7 +8,9 @@ import Signing
 extension NativeAPI {
     /// `POST /in/{source}`: a post of another service. Its signature is its credential.
     func postInbound(_ request: Request) async throws -> Response {
-        try await inbound.gate.accept(post(request), for: request.name("source")).response
+        let (post, source) = (post(request), request.name("source"))
+        guard !inbound.gate.refusesEncoding(of: post, for: source) else { throw Self.encodedPost }
+        return try await inbound.gate.accept(post, for: source).response
     }
 
     /// One that is larger than any post may be: the server refuses it, and the source's owner finds it in the log.
@@ -24,6 +26,10 @@ extension NativeAPI {
         guard request.method == .options else { throw Problem.methodNotAllowed(request.method, allowed: allowed) }
         return .empty(headers: [("Allow", allowed.map(\.rawValue).joined(separator: ", "))])
     }
+
+    private static let encodedPost = Problem(
+        status: 415, code: "unsupported_content_encoding", title: "Unsupported content encoding",
+        detail: InboundGate.encodingRefusal, headers: [("Accept-Encoding", "identity")])
 
     private func post(_ request: Request) -> InboundPost {
         InboundPost(

@@ -2626,6 +2626,9 @@ enum OpenAPIText {
                 '403': {$ref: '#/components/responses/Forbidden'}
                 '404': {$ref: '#/components/responses/NotFound'}
                 '413': {$ref: '#/components/responses/TooLarge'}
+                '415':
+                  description: A body with a `Content-Encoding`, to a source whose scheme signs bodies
+                  content: {application/problem+json: {schema: {$ref: '#/components/schemas/Problem'}}}
                 '422': {$ref: '#/components/responses/Unprocessable'}
                 '503': {$ref: '#/components/responses/Unavailable'}
             get:
