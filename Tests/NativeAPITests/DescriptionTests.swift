@@ -150,7 +150,7 @@ import Yams
             .post, "/v1/webhooks/WEBHOOK/replay", #"{"only":"all","dry_run":true}"#, as: "/v1/webhooks/{id}/replay"),
         Exchange(.post, "/v1/webhooks/WEBHOOK/replay", "{}", as: "/v1/webhooks/{id}/replay"),
         Exchange(.post, "/v1/deliveries/redrive", #"{"types":["a.*"]}"#, as: "/v1/deliveries/redrive"),
-        Exchange(.post, "/v1/deliveries/purge", "{}", as: "/v1/deliveries/purge"),
+        Exchange(.post, "/v1/deliveries/purge", #"{"all":true}"#, as: "/v1/deliveries/purge"),
         Exchange(.get, "/v1/jobs", as: "/v1/jobs"),
         Exchange(.get, "/v1/jobs/none", as: "/v1/jobs/{id}"),
         Exchange(.post, "/v1/jobs/none/pause", as: "/v1/jobs/{id}/pause"),

@@ -68,6 +68,9 @@ import Testing
             ("/v1/deliveries/redrive", #"{"only":"all"}"#, 400),
             ("/v1/deliveries/redrive", #"{"webhook":"wh_none"}"#, 404),
             ("/v1/deliveries/purge", #"{"only":"dead"}"#, 400),
+            ("/v1/deliveries/purge", "{}", 400),
+            ("/v1/deliveries/purge", #"{"all":false,"webhook":null}"#, 400),
+            ("/v1/deliveries/purge", #"{"rate_per_second":5,"dry_run":true}"#, 400),
             ("/v1/jobs/job_none/cancel", "", 404),
         ])
     func refused(_ target: String, _ body: String, _ status: Int) async throws {
@@ -75,6 +78,15 @@ import Testing
             let id = try await Self.webhook(api)
             let answer = await api.call(.post, target.replacing("WEBHOOK", with: id), body)
             #expect(answer.status == status)
+        }
+    }
+
+    @Test(
+        "forgets every dead delivery of an app only when told so",
+        arguments: [#"{"all":true}"#, #"{"types":["a"]}"#])
+    func purge(_ body: String) async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/deliveries/purge", body).status == 202)
         }
     }
 

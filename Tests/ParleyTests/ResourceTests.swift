@@ -97,6 +97,7 @@ import Testing
                 #"{"webhook":"wh_1","only":"dead","types":["a.*"],"rate_per_second":5,"dry_run":true}"#
             ),
             (["deliveries", "purge", "--before", "17"], "POST /v1/deliveries/purge", #"{"before":"17"}"#),
+            (["deliveries", "purge", "--all"], "POST /v1/deliveries/purge", #"{"all":true}"#),
             (
                 ["webhooks", "replay", "wh_1", "--only", "all", "--since-last-success"],
                 "POST /v1/webhooks/wh_1/replay", #"{"only":"all","since":"last_success"}"#
@@ -176,6 +177,14 @@ import Testing
         #expect(
             try await parley("keys", "delete", "key_1", "--json", at: gateway).output
                 == #"{"id":"key_1","deleted":true}"# + "\n")
+    }
+
+    @Test("that are dead deliveries are removed all at once only when told so")
+    func purge() async throws {
+        let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
+        let run = try await parley("deliveries", "purge", "--rate", "5", at: gateway)
+        #expect(run.code != 0 && run.errors.contains("--all"))
+        #expect(gateway.requests.isEmpty)
     }
 
     @Test("read a document from the standard input")

@@ -1139,7 +1139,7 @@ extension SiteFile {
             }
 
             """#),
-        SiteFile("pages/deliveries.js", tag: "68423e99275f904d", text: #"""
+        SiteFile("pages/deliveries.js", tag: "430cab12d3d84ab6", text: #"""
             // What is and was owed to webhooks, and every try.
             import { get, path, post, query } from "../api.js";
             import {
@@ -1187,8 +1187,8 @@ extension SiteFile {
                 );
               }
               await load(Object.fromEntries(new FormData(filters)));
-              const begin = async (verb) => {
-                const done = await post("/v1/deliveries/" + verb);
+              const begin = async (verb, order) => {
+                const done = await post("/v1/deliveries/" + verb, order);
                 fill(
                   begun,
                   h(
@@ -1203,7 +1203,7 @@ extension SiteFile {
                   "Deliveries",
                   button("Send dead ones again", () => begin("redrive")),
                   button("Remove dead ones", async () => {
-                    if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge");
+                    if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge", { all: true });
                   }, "danger"),
                 ),
                 begun,

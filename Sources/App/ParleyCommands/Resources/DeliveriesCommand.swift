@@ -102,11 +102,21 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
         var webhook: String?
 
+        @Flag(help: "All of them, where nothing says which.")
+        var all = false
+
         @OptionGroup var scope: ScopeOptions
         @OptionGroup var gateway: GatewayOptions
 
+        func validate() throws {
+            guard all || webhook != nil || scope.isNarrowing else {
+                throw ValidationError(
+                    "Say which: a webhook, --after, --before, --type, --channel or --filter; or --all.")
+            }
+        }
+
         func run() async throws {
-            try await gateway.begin(RequestPath("v1", "deliveries", "purge"), scope.body(webhook: webhook))
+            try await gateway.begin(RequestPath("v1", "deliveries", "purge"), scope.body(webhook: webhook, all: all))
         }
     }
 }

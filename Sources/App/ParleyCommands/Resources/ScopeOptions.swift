@@ -24,9 +24,17 @@ struct ScopeOptions: ParsableArguments {
     @Flag(help: "Only count.")
     var dryRun = false
 
-    func body(webhook: String? = nil, only: String? = nil, since: String? = nil) -> JSONText {
+    /// Whether it leaves any deliveries out.
+    var isNarrowing: Bool {
+        after != nil || before != nil || !type.isEmpty || !channel.isEmpty || filter != nil
+    }
+
+    func body(
+        webhook: String? = nil, only: String? = nil, since: String? = nil, all: Bool = false
+    ) -> JSONText {
         JSONText { writer in
             writer.beginObject()
+            if all { writer.member("all", true) }
             if let webhook { writer.member("webhook", webhook) }
             if let only { writer.member("only", only) }
             if let since { writer.member("since", since) }

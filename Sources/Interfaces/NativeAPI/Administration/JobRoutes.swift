@@ -7,6 +7,7 @@ import Webhooks
 extension NativeAPI {
     /// Deliveries per second a job may be held to.
     private static let ratesPerSecond = 1...10_000
+    private static let narrowingMembers = ["webhook", "after", "before", "types", "channels", "filter"]
     private static let scopeMembers = [
         "only", "after", "before", "types", "channels", "filter", "rate_per_second", "dry_run",
     ]
@@ -46,7 +47,14 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
         let fields = try Fields(
-            request.body.bytes, limits: limits, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook"])
+            request.body.bytes, limits: limits, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook", "all"])
+        // What is removed is gone: an empty body may be a mistake.
+        guard try fields.boolean("all") == true || Self.narrowingMembers.contains(where: { fields.member($0) != nil })
+        else {
+            throw fields.fault(
+                "all", "required",
+                "must be true to remove every dead delivery of the app; or say which, as by 'webhook'")
+        }
         var scope = try scope(fields, default: .dead)
         scope.webhook = try fields.string("webhook")
         return try await begin(.purge, scope, fields, caller)

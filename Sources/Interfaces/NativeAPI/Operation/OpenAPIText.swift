@@ -2292,7 +2292,7 @@ enum OpenAPIText {
               tags: [webhooks]
               summary: Remove dead deliveries
               description: |
-                Begins a job that removes the dead deliveries of one webhook or of all, with their attempts.
+                Begins a job that removes dead deliveries, with their attempts. The body says which by one member at least, or `all`.
                 Without `webhook` the key must reach every channel and type. Needs the scope `manage`.
               requestBody:
                 required: true
@@ -5856,7 +5856,16 @@ enum OpenAPIText {
             PurgeOrder:
               type: object
               additionalProperties: false
+              anyOf:
+                - {required: [webhook]}
+                - {required: [after]}
+                - {required: [before]}
+                - {required: [types]}
+                - {required: [channels]}
+                - {required: [filter]}
+                - {required: [all], properties: {all: {const: true}}}
               properties:
+                all: {type: boolean, default: false, description: 'All of them, where nothing narrows.'}
                 webhook: {type: string, description: Of this webhook only.}
                 after: {$ref: '#/components/schemas/Timetoken'}
                 before: {$ref: '#/components/schemas/Timetoken'}

@@ -45,8 +45,8 @@ export default async function deliveries(view) {
     );
   }
   await load(Object.fromEntries(new FormData(filters)));
-  const begin = async (verb) => {
-    const done = await post("/v1/deliveries/" + verb);
+  const begin = async (verb, order) => {
+    const done = await post("/v1/deliveries/" + verb, order);
     fill(
       begun,
       h(
@@ -61,7 +61,7 @@ export default async function deliveries(view) {
       "Deliveries",
       button("Send dead ones again", () => begin("redrive")),
       button("Remove dead ones", async () => {
-        if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge");
+        if (await confirmed("Remove all dead deliveries?", "Remove")) await begin("purge", { all: true });
       }, "danger"),
     ),
     begun,
