@@ -90,6 +90,34 @@ import Testing
         }
     }
 
+    @Test("tells what a webhook was told before it was changed, and that it was changed since")
+    func changed() async throws {
+        try await APIFixture.run { api in
+            let id = try await Self.webhook(api)
+            func emit(_ type: String) async throws -> String {
+                let emitted = await api.call(.post, "/v1/channels/a/events", #"{"type":"\#(type)","data":1}"#)
+                return try #require(emitted["id"]?.string)
+            }
+            let told = try await emit("order.paid")
+            let untold = try await emit("note.added")
+            _ = await api.firstDelivery(of: id)
+            #expect(await api.call(.patch, "/v1/webhooks/\(id)", #"{"types":["note.*"]}"#).status == 200)
+            func fate(_ event: String) async throws -> JSONValue {
+                try #require(await api.call(.get, "/v1/events/\(event)/explain")["webhooks"]?.elements?.first)
+            }
+            let first = try await fate(told)
+            #expect(first["match"]?.boolean == true && first["delivery"]?.isNull == false)
+            #expect(first["why"]?.string == "it was told, by the settings it had then")
+            let second = try await fate(untold)
+            #expect(second["delivery"]?.isNull == true)
+            #expect(
+                second["why"]?.string
+                    == "type by 'note.*', channel by '*'; so it is now: it was changed after the event")
+            let later = try await fate(try await emit("note.added"))
+            #expect(later["why"]?.string == "type by 'note.*', channel by '*'")
+        }
+    }
+
     @Test("tells for every webhook what became of an event")
     func explained() async throws {
         try await APIFixture.run { api in

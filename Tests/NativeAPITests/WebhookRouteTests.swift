@@ -134,6 +134,7 @@ extension WebhookRouteTests {
                 (HTTPMethod.patch, "/v1/webhooks/\(id)"), (.delete, "/v1/webhooks/\(id)"),
                 (.post, "/v1/webhooks/\(id)/enable"), (.post, "/v1/webhooks/\(id)/disable"),
                 (.post, "/v1/webhooks/\(id)/rotate-secret"), (.post, "/v1/webhooks/\(id)/test"),
+                (.get, "/v1/webhooks/\(id)"), (.get, "/v1/webhooks/\(id)/stats"),
             ] {
                 let answer = await api.call(method, target, method == .patch ? "{}" : "", key: narrow)
                 #expect(answer.status == 403, "\(method) \(target): \(answer.text)")
@@ -149,6 +150,38 @@ extension WebhookRouteTests {
             #expect(await api.call(.put, "/v1/sources/wide", source).status == 201)
             #expect(await api.call(.put, "/v1/sources/wide", source, key: narrow).status == 403)
             #expect(await api.call(.delete, "/v1/sources/wide", key: narrow).status == 403)
+        }
+    }
+}
+
+extension WebhookRouteTests {
+    @Test("beyond a key's reach tell it neither their address nor their filter")
+    func unseen() async throws {
+        try await APIFixture.run { api in
+            let wide = #"{"url":"https://example.com/secret","filter":"data.salary > 7"}"#
+            #expect(await api.call(.post, "/v1/webhooks", wide).status == 201)
+            let near = #"{"url":"https://example.com/near","channels":["orders.eu"],"filter":"data.n > 7"}"#
+            #expect(await api.call(.post, "/v1/webhooks", near).status == 201)
+            let narrow = try await api.key([.manage, .read, .emit], channels: ["orders.*"])
+            let listed = await api.call(.get, "/v1/webhooks", key: narrow)["data"]?.elements
+            #expect(listed?.map { $0["url"]?.string } == ["https://example.com/near"])
+            #expect(await api.call(.get, "/v1/webhooks")["data"]?.count == 2)
+
+            let event = #"{"type":"t","data":{"salary":1,"n":1}}"#
+            let emitted = await api.call(.post, "/v1/channels/orders.eu/events", event)
+            let explain = "/v1/events/\(try #require(emitted["id"]?.string))/explain"
+            let dry = #"{"channel":"orders.eu","type":"t","data":{"salary":1,"n":1}}"#
+            for key in [narrow, api.adminKey] {
+                let told = [
+                    await api.call(.get, explain, key: key),
+                    await api.call(.post, "/v1/events/validate", dry, key: key),
+                ]
+                for answer in told {
+                    #expect(answer.status == 200)
+                    #expect(answer.text.contains("does not hold: data.n"))
+                    #expect(answer.text.contains("salary > 7") == (key == api.adminKey))
+                }
+            }
         }
     }
 }

@@ -235,7 +235,7 @@ import Testing
             let channels = try await create(WebhookSettings(url: Self.url, channels: [.below("x.")]))
             let filter = try await create(WebhookSettings(url: Self.url, filter: try Filter("user == 'bo'")))
             let event = try await house.emit()
-            let matches = house.registry.explain(event)
+            let matches = house.registry.explain(event, to: House.owner)
             func why(_ id: String) -> WebhookMatch? { matches.first { $0.webhook == id } }
             #expect(why(all)?.matches == true)
             #expect(why(types)?.why.contains("not among its types") == true)

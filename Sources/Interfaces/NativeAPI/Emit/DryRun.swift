@@ -160,6 +160,7 @@ extension NativeAPI {
         let sinks = await service.hub.reach(of: event)
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
         return Reach(
-            webhooks: caller.scopes.allow(.manage) ? webhooks.registry.explain(event) : nil, streams: streams)
+            webhooks: caller.scopes.allow(.manage) ? webhooks.registry.explain(event, to: caller) : nil,
+            streams: streams)
     }
 }

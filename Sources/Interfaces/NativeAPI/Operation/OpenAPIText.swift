@@ -1627,7 +1627,9 @@ enum OpenAPIText {
               operationId: getWebhooks
               tags: [webhooks]
               summary: List the app's webhooks
-              description: Needs the scope `manage`.
+              description: |
+                Those whose channels and types the key reaches. A page may hold fewer than `limit`, and still have a next one. Needs the
+                scope `manage`.
               parameters: [{$ref: '#/components/parameters/limit'}, {$ref: '#/components/parameters/pageCursor'}]
               responses:
                 '200':
@@ -1671,7 +1673,8 @@ enum OpenAPIText {
               tags: [webhooks]
               summary: Read a webhook
               description: |
-                Its ETag is for `If-Match`: it does not change with what is told of its circuit. Needs the scope `manage`.
+                Its ETag is for `If-Match`: it does not change with what is told of its circuit. Needs the scope `manage`, and a key
+                that reaches the channels and types of the webhook.
               responses:
                 '200': {$ref: '#/components/responses/Webhook'}
                 '400': {$ref: '#/components/responses/BadRequest'}
@@ -5134,8 +5137,8 @@ enum OpenAPIText {
                 deliveries: {type: array, items: {$ref: '#/components/schemas/Delivery'}}
                 webhooks:
                   description: |
-                    For every webhook whether it is told of the event, as it is now, why or why not, and what became of it. Of an event
-                    that is kept no more only those that were told.
+                    For every webhook whether it was told of the event or, by its settings as they are now, is; why or why not, and what
+                    became of it. Of an event that is kept no more only those that were told.
                   type: array
                   items:
                     type: object

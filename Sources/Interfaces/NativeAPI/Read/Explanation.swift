@@ -116,7 +116,8 @@ extension NativeAPI {
         writer.beginArray()
         for match in matches {
             let delivery = rest.removeValue(forKey: match.webhook)
-            print(match.webhook, isMatch: match.matches, match.why, delivery, to: &writer)
+            let why = delivery == nil || match.matches ? match.why : "it was told, by the settings it had then"
+            print(match.webhook, isMatch: delivery != nil || match.matches, why, delivery, to: &writer)
         }
         for (webhook, delivery) in rest.sorted(by: { $0.key < $1.key }) {
             print(webhook, isMatch: false, "it is no more", delivery, to: &writer)

@@ -5,20 +5,25 @@ extension WebhookMatcher {
     /// Of a filter that is told of: an answer may name a hundred thousand.
     private static let shownFilterCharacters = 200
 
-    /// Every webhook with the first condition that did not hold, or with the patterns that led to it.
-    func explain(_ event: Event) -> [WebhookMatch] {
+    /// Every webhook with the first condition that did not hold, or with the patterns that led to it, by its present settings.
+    /// - Parameter mayShow: whether the filter of such settings may be told.
+    func explain(_ event: Event, mayShow: (WebhookSettings) -> Bool = { _ in true }) -> [WebhookMatch] {
         let subject = FilterSubject(event)
         let isChatty = BuiltInTypes.isChatty(event.type)
         return entries.map { entry in
-            if let obstacle = Self.obstacle(entry, event, subject, isChatty) {
-                return WebhookMatch(webhook: entry.id, matches: false, why: obstacle)
-            }
-            return WebhookMatch(webhook: entry.id, matches: true, why: Self.way(entry, event, isChatty))
+            let obstacle = Self.obstacle(entry, event, subject, isChatty, mayShow)
+            // What it was then is kept nowhere.
+            let isChanged = entry.since < event.timetoken && event.timetoken < entry.updated
+            let why = obstacle ?? Self.way(entry, event, isChatty)
+            return WebhookMatch(
+                webhook: entry.id, matches: obstacle == nil,
+                why: isChanged ? why + "; so it is now: it was changed after the event" : why)
         }
     }
 
     private static func obstacle(
-        _ entry: Entry, _ event: Event, _ subject: FilterSubject, _ isChatty: Bool
+        _ entry: Entry, _ event: Event, _ subject: FilterSubject, _ isChatty: Bool,
+        _ mayShow: (WebhookSettings) -> Bool
     ) -> String? {
         let settings = entry.settings
         if !admits(settings.types, event.type, isChatty: isChatty) {
@@ -32,6 +37,7 @@ extension WebhookMatcher {
                 : "channel \(event.channel.name) is not among its channels"
         }
         if let filter = settings.filter, !filter.accepts(subject) {
+            guard mayShow(settings) else { return "the filter does not hold" }
             let shown = filter.text.prefix(shownFilterCharacters)
             return "the filter does not hold: \(shown)\(shown.endIndex < filter.text.endIndex ? "…" : "")"
         }

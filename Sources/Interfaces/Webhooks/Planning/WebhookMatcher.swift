@@ -10,12 +10,15 @@ struct WebhookMatcher: Sendable {
         let id: String
         let settings: WebhookSettings
         let since: Timetoken
+        /// When it was last changed.
+        let updated: Timetoken
 
         /// - Parameter id: a webhook's or a subscription's.
-        init(_ id: String, _ settings: WebhookSettings, since: Timetoken) {
+        init(_ id: String, _ settings: WebhookSettings, since: Timetoken, updated: Timetoken) {
             self.id = id
             self.settings = settings
             self.since = since
+            self.updated = updated
         }
 
         /// Whether the channels it names include this one. Written out: the generic search of a sequence costs five times
@@ -32,8 +35,8 @@ struct WebhookMatcher: Sendable {
 
     init(_ webhooks: some Collection<Webhook>, _ subscriptions: some Collection<Subscription> = []) {
         let told =
-            webhooks.map { Entry($0.id, $0.settings, since: $0.since) }
-            + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since) }
+            webhooks.map { Entry($0.id, $0.settings, since: $0.since, updated: $0.updated) }
+            + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since, updated: $0.updated) }
         entries = told.sorted { $0.id < $1.id }
         // Of one app, and whose it is does not matter for finding them.
         let space = webhooks.first?.space ?? subscriptions.first?.space ?? .gateway

@@ -217,7 +217,16 @@ extension WebhookRegistry {
         return refusal
     }
 
-    /// Who may not read what a webhook is told of may neither change it nor see its secrets.
+    func reaches(_ settings: WebhookSettings, by caller: Caller) -> Bool {
+        do throws(ChatError) {
+            try demandReach(of: settings, by: caller)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Who may not read what a webhook is told of may neither change it nor see what it is.
     func demandReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         for pattern in settings.channels {
             let isCovered =

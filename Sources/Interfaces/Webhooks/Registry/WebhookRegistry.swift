@@ -72,13 +72,16 @@ public final class WebhookRegistry: Sendable {
         return IssuedWebhook(webhook: stored, secret: key.text)
     }
 
-    /// - Throws: `.notFound`.
+    /// - Throws: `.notFound`; `.forbidden` for one that is told of more than the caller reaches.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
-        return try await current(EndpointID(id, in: caller.space))
+        let webhook = try await current(EndpointID(id, in: caller.space))
+        try demandReach(of: webhook.settings, by: caller)
+        return webhook
     }
 
-    /// The app's webhooks in the order of their ids; of one that cannot be read as much as can be.
+    /// The app's webhooks that the caller reaches, in the order of their ids; of one that cannot be read as much as can be, for
+    /// who reaches everything. A page may hold fewer than `limit` and still have a next one.
     /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
         limit: Int, cursor: String? = nil, by caller: Caller
@@ -87,8 +90,14 @@ public final class WebhookRegistry: Sendable {
         var query = RecordQuery(.webhook, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        let webhooks = page.items.map { Webhook($0, service.vault) ?? .unreadable($0, service.vault) }.map(withHealth)
-        return Page(items: webhooks, hasMore: page.hasMore, cursor: page.cursor)
+        let isEverywhere = caller.channels.contains(.all) && caller.types.contains(.all)
+        let webhooks = page.items.compactMap { record in
+            guard let webhook = Webhook(record, service.vault) else {
+                return isEverywhere ? Webhook.unreadable(record, service.vault) : nil
+            }
+            return reaches(webhook.settings, by: caller) ? webhook : nil
+        }
+        return Page(items: webhooks.map(withHealth), hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// Changes some settings by a merge patch (RFC 7396).
@@ -194,10 +203,10 @@ public final class WebhookRegistry: Sendable {
     }
 
     /// Who would be told of an event, and why or why not: every webhook of the event's app, in the order of their ids.
-    /// For dry runs and explanations; costs a filter evaluation for each webhook.
-    public func explain(_ event: Event) -> [WebhookMatch] {
+    /// For dry runs and explanations; costs a filter evaluation for each webhook. Filters beyond the caller's reach are not told.
+    public func explain(_ event: Event, to caller: Caller) -> [WebhookMatch] {
         guard let matcher = snapshot.withLock({ $0.matcher(for: event.channel.space) }) else { return [] }
-        return matcher.explain(event)
+        return matcher.explain(event) { reaches($0, by: caller) }
     }
 
     static let unknown = ChatError(.notFound, "no such webhook")
