@@ -1,5 +1,6 @@
 import Glibc
 import HTTPClient
+import Locking
 import Testing
 
 @Suite("To a blocked address") struct GuardedConnectionTests {
@@ -49,6 +50,50 @@ import Testing
                 #expect(await client.send(OutboundRequest(url: server.url(host: host))).status == 200)
             }
         }
+    }
+
+    @Test("no request goes out once it is listed no more, not on a connection that was kept either")
+    func takenFromTheList() async throws {
+        let heard = Lock(0)
+        let server = try ScriptedServer { peer in
+            while peer.readRequest() != nil {
+                heard.withLock { $0 += 1 }
+                peer.write(ok)
+            }
+        }
+        let options = testOptions()
+        try await withClient(options) { client in
+            let group = client.group()
+            @Sendable func send(_ host: String) async -> OutboundResult {
+                await withCheckedContinuation { continuation in
+                    group.send([OutboundRequest(url: server.url(host: host))]) { continuation.resume(returning: $1) }
+                }
+            }
+            for host in ["127.0.0.1", "localhost"] { #expect(await send(host).status == 200) }
+            // A list by which the name still passes the look at the URL.
+            options.addressGuard.replace(allowed: [AddressBlock("::1")!])
+            for host in ["127.0.0.1", "localhost"] {
+                #expect(await send(host).failure?.reason == .blockedAddress)
+            }
+            #expect(await send("127.0.0.1").failure?.detail.contains("webhook.allow") == true, "the URL tells")
+            #expect(heard.withLock { $0 } == 2 && server.accepted == 2)
+            // The connections are not kept for later.
+            options.addressGuard.replace(allowed: [AddressBlock("127.0.0.0/8")!])
+            #expect(await send("localhost").status == 200)
+            #expect(server.accepted == 3)
+        }
+    }
+
+    @Test("a connection is kept when the list is replaced by one that permits it too")
+    func keptOnTheList() async throws {
+        let server = try ScriptedServer(answering: { _ in ok })
+        let options = testOptions()
+        try await withClient(options) { client in
+            #expect(await client.send(OutboundRequest(url: server.url())).status == 200)
+            options.addressGuard.replace(allowed: [AddressBlock("127.0.0.1")!])
+            #expect(await client.send(OutboundRequest(url: server.url())).status == 200)
+        }
+        #expect(server.accepted == 1)
     }
 
     @Test("a connection is made when the guard is disabled")

@@ -32,6 +32,9 @@ static inline CURLcode shim_easy_on_open_socket(CURL *easy, curl_opensocket_call
 static inline CURLcode shim_easy_on_handshake(CURL *easy, curl_ssl_ctx_callback value) {
     return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
+static inline CURLcode shim_easy_on_request(CURL *easy, curl_prereq_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
 static inline CURLcode shim_easy_on_close_socket(CURL *easy, curl_closesocket_callback value) {
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
 }

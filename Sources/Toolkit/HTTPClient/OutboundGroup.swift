@@ -16,8 +16,8 @@ public final class OutboundGroup: @unchecked Sendable {
     private let linger: UInt64
     private let handedOver: @Sendable () -> Void
     private let cancelled = Atomic(false)
-    /// URLs that were reviewed: a group sends much to few. What a URL alone tells never changes.
-    private let reviewed = Lock<[String: OutboundURL]>([:])
+    /// URLs that were reviewed by one list of the guard: a group sends much to few.
+    private let reviewed = Lock<(generation: UInt64, urls: [String: OutboundURL])>((0, [:]))
 
     // The loop thread's.
     private var underWay = 0
@@ -86,11 +86,15 @@ public final class OutboundGroup: @unchecked Sendable {
     }
 
     private func review(_ text: String) throws(OutboundFailure) -> OutboundURL {
-        if let known = reviewed.withLock({ $0[text] }) { return known }
+        let generation = options.addressGuard.generation
+        if let known = reviewed.withLock({ $0.generation == generation ? $0.urls[text] : nil }) { return known }
         let url = try Transfer.review(text, options)
         reviewed.withLock { reviewed in
-            if reviewed.count >= Self.mostReviewed { reviewed.removeAll(keepingCapacity: true) }
-            reviewed[text] = url
+            let isOther = reviewed.generation != generation
+            if isOther || reviewed.urls.count >= Self.mostReviewed {
+                reviewed = (generation, [:])
+            }
+            reviewed.urls[text] = url
         }
         return url
     }

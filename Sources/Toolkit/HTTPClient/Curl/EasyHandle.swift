@@ -164,6 +164,11 @@ final class EasyHandle {
         setting.onOpenSocket { context, _, address in
             EasyHandle.with(context) { $0.openSocket(address) } ?? shim_bad_socket
         }
+        setting.pointer(CURLOPT_PREREQDATA, context)
+        setting.onRequest { context, address, _, _, _ in
+            let mayGoOut = EasyHandle.with(context) { $0.mayRequest(at: address) } ?? false
+            return mayGoOut ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
         // The multi handle's, as a connection outlives the transfer that opened it.
         setting.pointer(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(multi).toOpaque())
         setting.onCloseSocket { context, descriptor in
@@ -230,5 +235,17 @@ final class EasyHandle {
             $0.multi.own(descriptor)
         }
         return descriptor
+    }
+
+    /// Whether the request may go out on the connection it was given, which may have been kept since the list was another
+    /// one. Where it never was, every connection has been checked by it. One that is refused is closed.
+    private func mayRequest(at address: UnsafePointer<CChar>?) -> Bool {
+        guard let transfer else { return false }
+        let addressGuard = engine._withUnsafeGuaranteedRef { $0.options.addressGuard }
+        guard addressGuard.generation > 0 else { return true }
+        guard let address = address.flatMap({ IPAddress(String(cString: $0)) }) else { return false }
+        if addressGuard.permits(address, isPlain: transfer.url.scheme == .http) { return true }
+        transfer.blocked = address
+        return false
     }
 }

@@ -32,6 +32,8 @@ extension Engine {
         case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED, CURLE_BAD_FUNCTION_ARGUMENT: .requestInvalid
         case CURLE_UNSUPPORTED_PROTOCOL where !handle.hasConnected: .requestInvalid
         case CURLE_OUT_OF_MEMORY: .overloaded
+        // The only callback that aborts asks the guard.
+        case CURLE_ABORTED_BY_CALLBACK: .blockedAddress
         default: .responseInvalid
         }
     }

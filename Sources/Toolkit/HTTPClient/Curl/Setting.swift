@@ -57,6 +57,8 @@ struct Setting {
         note(shim_easy_on_open_socket(curl, callback))
     }
 
+    mutating func onRequest(_ callback: curl_prereq_callback) { note(shim_easy_on_request(curl, callback)) }
+
     mutating func onHandshake(_ callback: curl_ssl_ctx_callback) { note(shim_easy_on_handshake(curl, callback)) }
 
     mutating func onCloseSocket(_ callback: curl_closesocket_callback) {

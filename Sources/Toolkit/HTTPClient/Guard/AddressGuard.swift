@@ -4,23 +4,26 @@ internal import Locking
 ///
 /// Two checks. ``check(_:)`` looks at the URL, when an endpoint is registered and before every transfer.
 /// ``permits(_:isPlain:)`` is asked by the client for the very address it is about to connect to, every time it opens a
-/// connection: a name that resolves differently the second time gains nothing.
+/// connection: a name that resolves differently the second time gains nothing. Once the list was replaced, it is asked
+/// before each request on a kept connection too.
 public struct AddressGuard: Sendable {
     /// Ranges that are allowed although the table blocks them, and that may be reached over plain `http`.
     ///
     /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) needs that one to be permitted as well: listing the
     /// NAT64 prefix of an IPv6-only network does not open 169.254.169.254 through it.
     ///
-    /// One list for all copies of this guard: who replaces it changes what each of them permits from then on, while
-    /// connections that are open stay.
-    public var allowed: [AddressBlock] { list.withLock { $0 } }
-    private let list: Lock<[AddressBlock]>
+    /// One list for all copies of this guard: who replaces it changes what each of them permits from then on. Requests that
+    /// are on the wire end as they began; no other goes out on a connection to what is permitted no more.
+    public var allowed: [AddressBlock] { list.withLock { $0.allowed } }
+    /// How often the list has become another one: what it said before may no longer hold.
+    var generation: UInt64 { list.withLock { $0.generation } }
+    private let list: Lock<(allowed: [AddressBlock], generation: UInt64)>
     /// Whether anything is checked at all.
     public let isEnabled: Bool
 
     /// Permits public addresses over `https`, and everything in `allowed` over `http` too.
     public init(allowing allowed: [AddressBlock] = []) {
-        list = Lock(allowed)
+        list = Lock((allowed, 0))
         isEnabled = true
     }
 
@@ -28,12 +31,16 @@ public struct AddressGuard: Sendable {
     public static let disabled = AddressGuard(enabled: false)
 
     private init(enabled: Bool) {
-        list = Lock([])
+        list = Lock(([], 0))
         isEnabled = enabled
     }
 
     /// Permits these ranges in place of those so far.
-    public func replace(allowed: [AddressBlock]) { list.withLock { $0 = allowed } }
+    public func replace(allowed: [AddressBlock]) {
+        list.withLock { list in
+            if list.allowed != allowed { list = (allowed, list.generation + 1) }
+        }
+    }
 
     /// Checks what a URL alone can tell, without resolving its host: for refusing an endpoint when it is registered.
     ///
