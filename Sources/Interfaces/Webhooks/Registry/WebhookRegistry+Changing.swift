@@ -7,8 +7,16 @@ import Signing
 
 extension WebhookRegistry {
     /// Holds a webhook's deliveries back and says so on `$system`, both in one commit.
-    func disable(_ endpoint: EndpointID, reason: String) async throws(ChatError) -> Webhook {
-        try await change(endpoint, ifMatch: nil) { $0.disable(reason) }
+    ///
+    /// - Returns: false when it was changed, or enabled by hand, after the attempt began: the next one shows how it is now.
+    func disable(after attempt: Answered, reason: String) async throws(ChatError) -> Bool {
+        let webhook = try await change(attempt.endpoint, ifMatch: nil) { webhook in
+            guard webhook.updated <= attempt.start, webhook.settings.url == attempt.plan.webhook.settings.url else {
+                return
+            }
+            webhook.disable(reason)
+        }
+        return webhook.status == .disabled
     }
 
     func change(

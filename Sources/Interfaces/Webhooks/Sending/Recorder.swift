@@ -74,7 +74,7 @@ struct Recorder: Sendable {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
         // Before the attempts are over for the queue, which would begin the next ones at once.
-        for (attempt, ended) in zip(answered, ended) {
+        for (attempt, ended) in zip(answered, ended) where isOfPresent(attempt) {
             await registry.circuits.record(
                 ended[0].decision, of: attempt.endpoint, begun: attempt.start, at: now, registry.options.draw)
         }
@@ -88,9 +88,16 @@ struct Recorder: Sendable {
             return
         }
         for (attempt, ended) in zip(answered, ended) {
-            await follow(attempt, ended, now)
+            if isOfPresent(attempt) { await follow(attempt, ended, now) }
             for one in ended { registry.options.observe?(one.lease.delivery, one.decision) }
         }
+    }
+
+    /// Whether an answer tells of the webhook as it is: not one that came late from an address it had before, nor one for a
+    /// webhook that is gone. Of these the delivery alone learns.
+    private func isOfPresent(_ attempt: Answered) -> Bool {
+        let known = registry.snapshot.withLock { $0.known(attempt.endpoint) }
+        return known?.webhook.settings.url == attempt.plan.webhook.settings.url
     }
 
     /// Each delivery of an attempt on its own: they may be at different places of their schedules.
@@ -142,7 +149,7 @@ struct Recorder: Sendable {
             endpoint, at: now, isDelivered: decision.errorClass == nil,
             milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
         let effects = effects(of: decision, endpoint, dead: ended.count { $0.isDead }, now)
-        if !effects.isEmpty { await perform(effects, endpoint, decision, attempt.result) }
+        if !effects.isEmpty { await perform(effects, attempt, decision) }
     }
 
     private func effects(
@@ -155,28 +162,28 @@ struct Recorder: Sendable {
     }
 
     private func perform(
-        _ effects: [EndpointHealth.Effect], _ endpoint: EndpointID, _ decision: DeliveryState.Decision,
-        _ result: OutboundResult
+        _ effects: [EndpointHealth.Effect], _ attempt: Answered, _ decision: DeliveryState.Decision
     ) async {
         for effect in effects {
             do throws(ChatError) {
-                try await perform(effect, endpoint, decision, result)
+                try await perform(effect, attempt, decision)
             } catch {
                 // Each attempt asks again for what is not done.
                 guard error.code != .notFound else { return }
                 logger.warning(
-                    "webhook's state not written", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
+                    "webhook's state not written",
+                    metadata: ["webhook": "\(attempt.endpoint)", "error": "\(error.message)"])
             }
         }
     }
 
     private func perform(
-        _ effect: EndpointHealth.Effect, _ endpoint: EndpointID, _ decision: DeliveryState.Decision,
-        _ result: OutboundResult
+        _ effect: EndpointHealth.Effect, _ attempt: Answered, _ decision: DeliveryState.Decision
     ) async throws(ChatError) {
+        let (endpoint, result) = (attempt.endpoint, attempt.result)
         switch effect {
         case .disable(let reason):
-            _ = try await registry.disable(endpoint, reason: reason)
+            guard try await registry.disable(after: attempt, reason: reason) else { return }
             logger.warning("webhook disabled", metadata: ["webhook": "\(endpoint)", "reason": "\(reason)"])
         case .tell:
             for news in try await registry.health.write(endpoint, { notice($0, endpoint, decision, result) }) {
