@@ -73,6 +73,10 @@ import Testing
         #expect(fewer.auth == nil)
         #expect(fewer.batch == nil)
         #expect(try settings.merging(try Self.document(#"{"format":"flat"}"#)).template == nil)
+        var early = settings
+        early.headers.append(HeaderField("traceparent", "taken before it was refused"))
+        let late = try early.merging(try Self.document(#"{"headers":{"traceparent":null}}"#))
+        #expect(late.headers == settings.headers)
         let kept = try settings.merging(try Self.document(#"{"headers":["X-Api-Key"]}"#))
         #expect(kept.headers == [HeaderField("X-Api-Key", "s3cret")])
         #expect(try settings.merging(try Self.document(#"{"headers":null}"#)).headers.isEmpty)
@@ -103,6 +107,8 @@ import Testing
             (#"{"headers":{"webhook-id":"x"}}"#, "#/headers/webhook-id", "bad_member"),
             (#"{"headers":{"Content-Length":"1"}}"#, "#/headers/Content-Length", "bad_member"),
             (#"{"headers":{"Stripe-Signature":"1"}}"#, "#/headers/Stripe-Signature", "bad_member"),
+            (#"{"headers":{"Traceparent":"1"}}"#, "#/headers/Traceparent", "bad_member"),
+            (#"{"headers":{"tracestate":"a=b"}}"#, "#/headers/tracestate", "bad_member"),
             (#"{"headers":{"a b":"1"}}"#, "#/headers/a b", "bad_member"),
             (#"{"headers":{"X":"a\r\nEvil: 1"}}"#, "#/headers/X", "bad_member"),
             (#"{"headers":{"X":"a\nb"}}"#, "#/headers/X", "bad_member"),

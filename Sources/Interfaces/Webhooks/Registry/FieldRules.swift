@@ -8,7 +8,7 @@ enum FieldRules {
     private static let taken: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "keep-alive",
         "upgrade", "te", "trailer", "expect", "user-agent", "content-digest", "signature", "signature-input",
-        "x-hub-signature-256", "stripe-signature",
+        "x-hub-signature-256", "stripe-signature", "traceparent", "tracestate",
     ]
     private static let takenPrefixes = ["webhook-", "proxy-", "ce-"]
 

@@ -70,8 +70,11 @@ extension SettingsReader {
 
     private mutating func readHeader(_ name: String, _ value: JSONValue) {
         let pointer = "headers/\(name.prefix(64))"
-        if let obstacle = FieldRules.obstacle(name: name) { return fault(pointer, "name", obstacle) }
+        let former = settings.headers.count
         settings.headers.removeAll { $0.name.lowercased() == name.lowercased() }
+        // One that was taken before its name was the gateway's can be removed.
+        if value.isNull, settings.headers.count < former { return }
+        if let obstacle = FieldRules.obstacle(name: name) { return fault(pointer, "name", obstacle) }
         if value.isNull { return }
         guard let text = value.string else { return fault(pointer, "type", "expected a text or null") }
         if let obstacle = FieldRules.obstacle(value: text) { return fault(pointer, "value", obstacle) }
