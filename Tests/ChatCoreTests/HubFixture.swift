@@ -180,7 +180,7 @@ struct NoDeliveries: DeliveryQueue {
     func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
     func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int { throw .unscripted }
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) { throw .unscripted }
     func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
     func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int { throw .unscripted }
     func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {

@@ -310,7 +310,7 @@ import Testing
         }
         try await queue.plan((1...3).map(item), cursor: CursorName("c"), from: .zero, to: start)
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
-        #expect(try await queue.enqueue([item(4)]) == 1)
+        #expect(try await queue.enqueue([item(4)]).due == 1)
         try await engine.removeOutlived()
         let all = try await queue.list(DeliveryQuery(space: room.space, limit: 9)).items
         #expect(all.map(\.status) == [.pending, .dead, .dead, .dead])

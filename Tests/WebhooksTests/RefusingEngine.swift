@@ -172,7 +172,9 @@ struct RefusingQueue: DeliveryQueue {
         try await real.replay(selection, isDryRun: isDryRun)
     }
 
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int { try await real.enqueue(items) }
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) {
+        try await real.enqueue(items)
+    }
 
     func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int {
         try await real.skip(endpoint, through: event)

@@ -59,6 +59,28 @@ import Testing
         }
     }
 
+    @Test("that seeks further back than it has room for is told how far it came, and goes on from there")
+    func seekWithoutRoom() async throws {
+        var settings = House.Settings()
+        // Ten may wait at one that is open.
+        settings.limits.deliveriesHeld = 1
+        try await House.with(settings) { house in
+            var events: [Event] = []
+            for _ in 0..<12 { events.append(try await house.emit()) }
+            let subscriptions = house.webhooks.subscriptions
+            let id = try await subscriptions.create(SubscriptionSettings(), by: House.owner).id
+            let first = try await subscriptions.seek(id, to: .zero, by: House.owner)
+            #expect(first.replayed == 10 && !first.isComplete)
+            #expect(first.reached >= events[9].timetoken && first.reached < events[10].timetoken)
+            let full = try await subscriptions.seek(id, to: .zero, by: House.owner)
+            #expect(full.replayed == 0 && full.reached == first.reached, "what waits is no obstacle")
+            let pulled = try await subscriptions.pull(id, most: 20, waitSeconds: 0, by: House.owner)
+            _ = try await subscriptions.acknowledge(pulled.map(\.ackID), of: id, by: House.owner)
+            let rest = try await subscriptions.seek(id, to: first.reached, by: House.owner)
+            #expect(pulled.count == 10 && rest.replayed == 2 && rest.isComplete)
+        }
+    }
+
     @Test("is read with a filter that is longer than new ones may be")
     func storedFilter() throws {
         var limits = Limits()

@@ -73,8 +73,9 @@ public protocol DeliveryQueue: Sendable {
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
 
     /// Replay out of the log: an item that is not there is stored, one that is over is due again. Those under way or
-    /// waiting are left alone, and endpoints that are closed. Returns how many are due by it.
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int
+    /// waiting are left alone, and endpoints that are closed. Stops at the first whose endpoint has no room for it.
+    /// Returns how many are due by it, and how many it came to before it stopped.
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int)
 
     /// What an endpoint has waiting up to an event, that one included, turns dead with the reason `skipped`. Those under way
     /// are left alone. Returns how many.

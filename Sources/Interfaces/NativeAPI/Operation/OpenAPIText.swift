@@ -2179,8 +2179,8 @@ enum OpenAPIText {
               summary: Go back or ahead in the log
               description: |
                 What waits up to the position is skipped (`dead`, reason `skipped`), what lies behind it is due, whatever became
-                of it before; what is out at consumers is left alone. At most 100,000 events are looked at: `complete` says
-                whether that was all, `reached` how far it came. Needs the scope `manage`.
+                of it before; what is out at consumers is left alone. At most 100,000 events are looked at, up to the first that
+                has no room to wait: `complete` says whether that was all, `reached` how far it came. Needs the scope `manage`.
               requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Seek'}}}}
               responses:
                 '200':

@@ -99,7 +99,7 @@ final class JobRunner: Sendable {
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
             await registry.circuits.reset(EndpointID(webhook, in: job.space))
         }
-        if !part.items.isEmpty { return try await queue.enqueue(part.items) }
+        if !part.items.isEmpty { return try await queue.enqueue(part.items).due }
         guard !part.ids.isEmpty else { return 0 }
         return switch job.kind {
         case .replay, .redrive: try await queue.replay(.ids(part.ids, in: job.space), isDryRun: false)

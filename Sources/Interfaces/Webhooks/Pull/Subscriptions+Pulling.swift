@@ -75,7 +75,7 @@ extension Subscriptions {
     /// Makes a position the subscription's own: what waits up to it is skipped, what lies behind it is due, whatever became
     /// of it before. What is out at consumers is left alone.
     ///
-    /// Looks at ``seekMost`` events at most.
+    /// Looks at ``seekMost`` events at most, and stops at the first that finds no room.
     /// - Throws: `.notFound`, `.forbidden`.
     public func seek(
         _ id: String, to position: Timetoken, by caller: Caller
@@ -102,7 +102,15 @@ extension Subscriptions {
             for event in page.items where event.timetoken <= end {
                 matcher.visit(event) { items.append(PlannedDelivery(event, to: $0)) }
             }
-            if !items.isEmpty { outcome.replayed += try await queue.enqueue(items) }
+            if !items.isEmpty {
+                let enqueued = try await queue.enqueue(items)
+                outcome.replayed += enqueued.due
+                if enqueued.taken < items.count {
+                    outcome.reached = Timetoken(items[enqueued.taken].event.rawValue - 1)
+                    outcome.isComplete = false
+                    return outcome
+                }
+            }
             seen += page.items.count
             outcome.reached = page.position
             if !page.hasMore { return outcome }

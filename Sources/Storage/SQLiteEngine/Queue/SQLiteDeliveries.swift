@@ -149,10 +149,18 @@ struct SQLiteDeliveries: DeliveryQueue {
 }
 
 extension SQLiteDeliveries {
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> Int {
-        try await inStretches(items) { [board] (writer, part) throws(SQLiteFailure) in
-            try writer.enqueue(part, board: board)
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) {
+        var (due, taken) = (0, 0)
+        while taken < items.count {
+            let part = items[taken...].prefix(Writer.turnRows)
+            let turn = try await writing.run { [board] (writer) throws(SQLiteFailure) in
+                .success(try writer.enqueue(part, board: board))
+            }
+            due += turn.due
+            taken += turn.taken
+            if turn.taken < part.count { break }
         }
+        return (due, taken)
     }
 
     func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {

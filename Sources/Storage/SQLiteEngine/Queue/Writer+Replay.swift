@@ -41,14 +41,26 @@ extension Writer {
         return (revival.count, next)
     }
 
-    /// Stores the items, or makes those due again that are over.
-    func enqueue(_ items: ArraySlice<PlannedDelivery>, board: Board) throws(SQLiteFailure) -> Int {
+    /// Stores the items, or makes those due again that are over, up to the first that has no room.
+    func enqueue(
+        _ items: ArraySlice<PlannedDelivery>, board: Board
+    ) throws(SQLiteFailure) -> (due: Int, taken: Int) {
         var revival = Revival()
-        let find = statements.deliveries.findRow
+        var taken = 0
         for item in items {
             let number = try number(of: item.endpoint, board: board)
             let key = DeliveryKey(event: item.event.rawValue, endpoint: number)
-            guard isFree(key, board), hasRoom(number, revival, board) else { continue }
+            guard isFree(key, board) else {
+                taken += 1
+                continue
+            }
+            guard hasRoom(number, revival, board) else {
+                // What waits already needs none.
+                guard try row(of: key)?.isWaiting == true else { break }
+                taken += 1
+                continue
+            }
+            taken += 1
             let chain = Chain(
                 board.standing(of: number)?.settings.ordering ?? .none, endpoint: number, channel: item.channel)
             guard try !insert(item, number, Place(chain: chain, isInLine: true, isManual: true)) else {
@@ -56,15 +68,18 @@ extension Writer {
                 if let chain { try advance(chain, board: board) }
                 continue
             }
-            find.bind(Int64(key.event), at: 1)
-            find.bind(key.endpoint, at: 2)
-            let isThere = try find.step()
-            let row = isThere ? find.deliveryRow : nil
-            find.reset()
-            if let row, !row.isWaiting { try revive(row, &revival, board) }
+            if let row = try row(of: key), !row.isWaiting { try revive(row, &revival, board) }
         }
         finish(revival, board)
-        return revival.count
+        return (revival.count, taken)
+    }
+
+    private func row(of key: DeliveryKey) throws(SQLiteFailure) -> DeliveryRow? {
+        let find = statements.deliveries.findRow
+        find.bind(Int64(key.event), at: 1)
+        find.bind(key.endpoint, at: 2)
+        defer { find.reset() }
+        return try find.step() ? find.deliveryRow : nil
     }
 
     /// Turns what waits up to an event dead, some at a time. Returns how many, and whether there may be more.
