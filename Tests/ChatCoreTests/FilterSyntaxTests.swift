@@ -47,6 +47,16 @@ import Testing
         #expect(error?.message.contains("nested deeper than 64 levels") == true)
     }
 
+    @Test("is bounded in how often it reads a text", arguments: ["data.a LIKE '*b*'", "data.a contains 'b'"])
+    func searches(_ comparison: String) throws {
+        func expression(_ count: Int) -> String {
+            Array(repeating: comparison, count: count).joined(separator: " or ")
+        }
+        #expect(try Filter(expression(64)).accepts(event(1, data: #"{"a":"XBX"}"#)))
+        let error = #expect(throws: ChatError.self) { try Filter(expression(65)) }
+        #expect(error?.message.contains("more than 64 LIKE and CONTAINS") == true)
+    }
+
     @Test("allows chains that are long but not deep", arguments: [" || data.a", " && 1", " + 1", " * 2"])
     func chains(_ link: String) throws {
         let text = "1" + String(repeating: link, count: 8000 / link.utf8.count)

@@ -41,6 +41,20 @@ import Testing
         }
     }
 
+    @Test("begins no event after its time in a turn, and leaves none out")
+    func turnTime() async throws {
+        var limits = Limits()
+        limits.hubTurn = .zero
+        try await withScriptedService(limits: limits) { service, log in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["*"]))
+            log.commit((1...3).map { event($0) })
+            #expect(await service.hub.reach(3))
+            #expect(sink.timetokens == [1, 2, 3])
+            #expect(sink.turnCount == 3)
+        }
+    }
+
     @Test("finds a prefix whose dot carries a combining mark, as patterns do")
     func combiningMark() async throws {
         try await withScriptedService { service, log in

@@ -6,8 +6,9 @@ import Testing
     @Test("is read from the log, from its position up to where the hub was")
     func missed() async throws {
         try await withScriptedService(stored: (1...5).map { event($0) }) { service, _ in
-            let events = try await service.demoChat().missed(selection(["*"]), after: 2, upTo: 4)
-            #expect(events.map(\.timetoken) == [3, 4])
+            let found = try await service.demoChat().missed(selection(["*"]), after: 2, upTo: 4)
+            #expect(found.reached == 4)
+            #expect(found.events.map(\.timetoken) == [3, 4])
         }
     }
 
@@ -21,8 +22,28 @@ import Testing
             let lost = selection(["*"], types: [.exact("order.lost")])
             let found = try await chat.missed(lost, after: 0, upTo: 7)
             let more = try await chat.missed(lost, after: 6, upTo: 7)
-            #expect(found.map(\.timetoken) == [6])
-            #expect(more.isEmpty)
+            #expect(found.events.map(\.timetoken) == [6])
+            #expect(more.events.isEmpty)
+            #expect(more.reached == 7)
+        }
+    }
+
+    @Test("is looked for as long as there is time, and goes on where that ended")
+    func deadline() async throws {
+        var limits = Limits()
+        limits.pageMost = 2
+        let stored = (1...7).map { event($0, type: $0 == 6 ? "order.lost" : "order.paid") }
+        try await withScriptedService(limits: limits, stored: stored) { service, _ in
+            let chat = service.demoChat()
+            let lost = selection(["*"], types: [.exact("order.lost")])
+            var reached: [Timetoken] = [0]
+            while reached.count < 3 {
+                let found = try await chat.missed(lost, after: reached.last ?? 0, upTo: 7, until: .now)
+                #expect(found.events.isEmpty)
+                reached.append(found.reached)
+            }
+            #expect(reached == [0, 2, 4])
+            #expect(try await chat.missed(lost, after: 4, upTo: 7, until: .now).events.map(\.timetoken) == [6])
         }
     }
 

@@ -46,7 +46,7 @@ public final class ChatService: Sendable {
         liveLimits = LiveLimits(limits)
         self.clock = clock
         self.vault = vault
-        hub = Hub(log: engine.log, executor: executor)
+        hub = Hub(log: engine.log, executor: executor, turnTime: limits.hubTurn)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)

@@ -10,6 +10,11 @@ public struct Limits: Sendable {
     public var jsonDepth = 64
     public var filterBytes = 8 * 1024
     public var filterDepth = 64
+    /// `LIKE` and `CONTAINS` in one filter: each reads a text of every event.
+    public var filterSearches = 64
+    /// No event is matched later than this in a turn of the hub: how long one takes, its followers' filters decide, and
+    /// everything on the loop waits meanwhile.
+    public var hubTurn: Duration = .milliseconds(5)
 
     // Request bodies.
     public var emitBodyBytes = 128 * 1024

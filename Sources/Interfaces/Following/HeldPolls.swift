@@ -6,6 +6,9 @@ public import HTTPServer
 ///
 /// An actor on the streaming loop, where the hub and the waiting sockets are.
 public actor HeldPolls {
+    /// How long a poll may look for something in the past; then it is answered with how far it has come.
+    private static let readingTime: Duration = .seconds(2)
+
     struct Entry {
         let poll: HeldPoll
         let owner: StreamOwner
@@ -97,16 +100,17 @@ extension HeldPolls {
         if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
         let poll = HeldPoll(self, order)
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
-        let missed: [Event]
+        let (missed, reached): ([Event], Timetoken)
         do throws(ChatError) {
-            missed = place.isOutdated ? [] : try await self.missed(order, chat, at: place)
+            (missed, reached) =
+                place.isOutdated ? ([], place.position) : try await self.missed(order, chat, at: place)
         } catch {
             await onLoop { _ in poll.assumeIsolated { $0.leave() } }
             throw error
         }
-        guard missed.isEmpty, waits, !place.isOutdated else {
+        guard missed.isEmpty, waits, !place.isOutdated, reached >= place.position else {
             await onLoop { _ in poll.assumeIsolated { $0.leave() } }
-            let upTo = place.isOutdated ? order.after : max(place.position, order.after)
+            let upTo = place.isOutdated ? order.after : max(reached, order.after)
             return .now(PollBatch(missed, limit: order.limit, upTo: upTo))
         }
         return .later(
@@ -121,28 +125,30 @@ extension HeldPolls {
     /// is work.
     private nonisolated func missed(
         _ order: PollOrder, _ chat: ChatAccess, at place: Place
-    ) async throws(ChatError) -> [Event] {
-        guard order.after < place.position else { return [] }
+    ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
+        guard order.after < place.position else { return ([], place.position) }
         if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil {
             return try await Self.read(order, chat, at: place)
         }
-        return try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(ChatError) in
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            () async throws(ChatError) -> (events: [Event], reached: Timetoken) in
             try await Self.read(order, chat, at: place)
         }
     }
 
     private static func read(
         _ order: PollOrder, _ chat: ChatAccess, at place: Place
-    ) async throws(ChatError) -> [Event] {
+    ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
+        let deadline = ContinuousClock.now + readingTime
         var position = order.after
-        while true {
-            let events = try await chat.missed(
-                order.selection, hearing: place.hearing, after: position, upTo: place.position)
-            guard let last = events.last else { return [] }
-            let shown = events.filter { order.voice.shows($0) }
-            if !shown.isEmpty { return shown }
-            position = last.timetoken
-        }
+        repeat {
+            let found = try await chat.missed(
+                order.selection, hearing: place.hearing, after: position, upTo: place.position, until: deadline)
+            let shown = found.events.filter { order.voice.shows($0) }
+            if !shown.isEmpty { return (shown, found.reached) }
+            position = found.reached
+        } while position < place.position && !Task.isCancelled && ContinuousClock.now < deadline
+        return ([], position)
     }
 
     /// Where the hub was when a poll was hung on it, and what its viewer may hear, if it has one.

@@ -14,7 +14,7 @@ public struct Filter: Sendable {
     /// Compiles an expression.
     ///
     /// - Parameter limits: `filterBytes` bounds the text, `filterDepth` the nesting of parentheses and prefix operators;
-    ///   evaluation goes no deeper than that.
+    ///   evaluation goes no deeper than that. `filterSearches` bounds how often a text is read for one event.
     /// - Throws: `.malformed` with the slug `bad_filter`; the message says what is wrong and at which column (characters,
     ///   from 1).
     public init(_ text: String, dialect: FilterDialect = .native, limits: Limits = Limits()) throws(ChatError) {
@@ -22,7 +22,7 @@ public struct Filter: Sendable {
             throw ChatError(
                 .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug)
         }
-        var parser = try FilterParser(text, dialect: dialect, depthLimit: limits.filterDepth)
+        var parser = try FilterParser(text, dialect: dialect, limits: limits)
         root = try parser.parse()
         self.text = text
         self.dialect = dialect

@@ -30,6 +30,8 @@ indirect enum FilterNode: Sendable {
             left.value(for: subject).equals(right.value(for: subject)) == (operation == .equal)
         case .order(let left, let order, let right):
             left.value(for: subject).compare(right.value(for: subject), order.holds)
+        case .like(.name(let source), let pattern):
+            subject.folded(source).map(pattern.matches(folded:)) ?? subject.value(of: source).matches(pattern)
         case .like(let left, let pattern): left.value(for: subject).matches(pattern)
         case .likeValue(let left, let right):
             if let pattern = right.value(for: subject).string {
@@ -37,6 +39,9 @@ indirect enum FilterNode: Sendable {
             } else {
                 false
             }
+        case .contains(.name(let source), .literal(.string(let part))):
+            subject.folded(source).map { SubstringSearch(FoldedText.bytes(part)).occurs(in: $0) }
+                ?? subject.value(of: source).contains(.string(part))
         case .contains(let left, let right): left.value(for: subject).contains(right.value(for: subject))
         case .arithmetic, .complement, .negative, .literal, .name, .list: value(for: subject).isTrue
         }

@@ -8,12 +8,15 @@ struct FilterParser {
     private let dialect: FilterDialect
     private let depthLimit: Int
     private var depth = 0
+    private var searches = 0
+    private let searchLimit: Int
 
-    init(_ text: String, dialect: FilterDialect, depthLimit: Int) throws(ChatError) {
+    init(_ text: String, dialect: FilterDialect, limits: Limits) throws(ChatError) {
         lexer = FilterLexer(text)
         (token, offset) = try lexer.next()
         self.dialect = dialect
-        self.depthLimit = depthLimit
+        depthLimit = limits.filterDepth
+        searchLimit = limits.filterSearches
     }
 
     mutating func parse() throws(ChatError) -> FilterNode {
@@ -50,8 +53,12 @@ struct FilterParser {
         case .symbol(">"): node = .order(left, .greater, try operand())
         case .symbol("<="): node = .order(left, .lessOrEqual, try operand())
         case .symbol(">="): node = .order(left, .greaterOrEqual, try operand())
-        case .word(let word) where word.lowercased() == "contains": node = .contains(left, try operand())
-        case .word(let word) where word.lowercased() == "like": node = try like(left)
+        case .word(let word) where word.lowercased() == "contains":
+            try countSearch()
+            node = .contains(left, try operand())
+        case .word(let word) where word.lowercased() == "like":
+            try countSearch()
+            node = try like(left)
         default: return left
         }
         if isComparison { throw fault("comparisons cannot be chained; found \(found)") }
@@ -69,6 +76,12 @@ struct FilterParser {
         guard case .string(let pieces) = token else { return .likeValue(left, try sum()) }
         try advance()
         return .like(left, WildcardPattern(pieces: pieces))
+    }
+
+    /// Each reads all of a text, of every event.
+    private mutating func countSearch() throws(ChatError) {
+        searches += 1
+        guard searches <= searchLimit else { throw fault("more than \(searchLimit) LIKE and CONTAINS") }
     }
 
     private var isComparison: Bool {

@@ -25,6 +25,8 @@ public final class FilterSubject {
     private lazy var wireData: JSONValue? = shownData == nil ? data : Self.parse(shownData)
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
+    private var folds: [FilterSource: [UInt8]?] = [:]
+
     private static func parse(_ text: JSONText?) -> JSONValue? {
         // A text that the log accepted is JSON. Should the parser refuse it all the same, its members are undefined, as
         // those of any value that has none.
@@ -47,6 +49,15 @@ public final class FilterSubject {
         case .publisher(let name):
             if let own = wireMeta?[name] { FilterValue(own) } else { FilterValue(publisher) }
         }
+    }
+
+    /// The text of a source without regard to case; nil when it is no text. Made once, however many filters search it: they
+    /// come from strangers, and so does its length.
+    func folded(_ source: FilterSource) -> [UInt8]? {
+        if let known = folds[source] { return known }
+        let folded = value(of: source).string.map(FoldedText.bytes)
+        folds[source] = .some(folded)
+        return folded
     }
 
     /// The `i` of the wire's envelope, which presence has none of (`pubnub-wire.md` 8.4).

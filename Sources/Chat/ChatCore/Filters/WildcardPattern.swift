@@ -35,8 +35,10 @@ struct WildcardPattern: Sendable {
     }
 
     /// Whether the whole text fits the pattern.
-    func matches(_ text: String) -> Bool {
-        let text = FoldedText.bytes(text)
+    func matches(_ text: String) -> Bool { matches(folded: FoldedText.bytes(text)) }
+
+    /// The same of a text without capitals (``FoldedText``).
+    func matches(folded text: [UInt8]) -> Bool {
         guard let last else { return text == first }
         guard text.count >= first.count + last.count, text.starts(with: first),
             text.suffix(last.count).elementsEqual(last)

@@ -14,19 +14,25 @@ public struct PollBatch: Sendable {
 }
 
 extension ChatAccess {
-    /// The first events of a selection after a position up to another, in the order of the log; a page at most.
+    /// The first events of a selection after a position up to another, in the order of the log; a page at most. And how far
+    /// it has looked, which is up to the end when there are none.
+    ///
+    /// It looks no further once the deadline has passed or the task is cancelled, but a page at least: a selective filter
+    /// over a long past could take minutes, and its caller would learn of no progress.
     ///
     /// A poll hangs a sink on the hub first and reads with this up to the hub's position then: what is not here comes to
     /// the sink.
     public func missed(
-        _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken
-    ) async throws(ChatError) -> [Event] {
+        _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken,
+        until deadline: ContinuousClock.Instant? = nil
+    ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         var catchUp = catchUp(selection, hearing: hearing, after: after, upTo: upTo)
         while !catchUp.isOver {
             let page = try await catchUp.nextPage(limit: limits.pageMost)
-            if !page.isEmpty { return page }
+            if !page.isEmpty { return (page, catchUp.position) }
+            if Task.isCancelled || deadline.map({ $0 <= .now }) ?? false { break }
         }
-        return []
+        return ([], catchUp.position)
     }
 }
 

@@ -11,6 +11,7 @@ public actor Hub {
         static let events = 256
         static let weight = 256 * 1024
     }
+    private let turnTime: Duration
 
     let log: any EventLog
     private let executor: any SerialExecutor
@@ -31,8 +32,9 @@ public actor Hub {
     private var touched: [Feed] = []
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
 
-    init(log: any EventLog, executor: any SerialExecutor) {
+    init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration) {
         self.log = log
+        self.turnTime = turnTime
         self.executor = executor
     }
 
@@ -114,9 +116,8 @@ extension Hub {
     private func publish(_ commit: Commit) async {
         var rest = commit.events[...]
         repeat {
-            let part = Self.turn(of: rest)
-            rest = rest[part.endIndex...]
-            handOut(part, upTo: rest.isEmpty ? commit.watermark : part.last?.timetoken ?? commit.watermark)
+            let end = handOut(Self.turn(of: rest), of: commit)
+            rest = rest[end...]
             if !rest.isEmpty { await Task.yield() }
         } while !rest.isEmpty
     }
@@ -132,16 +133,26 @@ extension Hub {
         return events[..<end]
     }
 
-    private func handOut(_ events: ArraySlice<Event>, upTo: Timetoken) {
+    /// - Returns: the index behind the last event that was handed out; at least one was, if there is any.
+    private func handOut(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
         let seen = position
+        var end = events.endIndex
         // Without a feed there may be a viewer for whom one is being made.
         if !feeds.isEmpty || !roster.isEmpty {
-            for event in events where event.timetoken > seen { match(event) }
+            let deadline = ContinuousClock.now + turnTime
+            for index in events.indices {
+                if events[index].timetoken > seen { match(events[index]) }
+                guard index + 1 < end, ContinuousClock.now >= deadline else { continue }
+                end = index + 1
+                break
+            }
         }
-        position = max(seen, upTo)
+        let isAll = end == commit.events.endIndex
+        position = max(seen, isAll ? commit.watermark : commit.events[end - 1].timetoken)
         for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
         if !waiters.isEmpty { wake() }
+        return end
     }
 
     private func match(_ event: Event) {
