@@ -15,6 +15,15 @@ import Testing
 
     private func cursor(_ answer: HTTPExchange) -> String { answer.json?["cursor"]?.string ?? "" }
 
+    @Test("is not held for who asks for its header alone")
+    func head() async throws {
+        try await StreamHarness.run { gateway in
+            let answer = try await gateway.call("HEAD", "/v1/poll?channel=a&cursor=latest")
+            #expect(answer.status == 200)
+            #expect(await gateway.streams.metrics.pollsHeld == 0)
+        }
+    }
+
     @Test("without a cursor says at once where to begin")
     func begin() async throws {
         try await StreamHarness.run { gateway in

@@ -105,6 +105,24 @@ import Testing
         }
     }
 
+    @Test("is not kept from resuming by the stream it resumes")
+    func fullWithItself() async throws {
+        var limits = Limits()
+        (limits.streamsPerKey, limits.streamsPerUser, limits.streamsPerAddress) = (1, 1, 1)
+        try await StreamHarness.run(limits: limits) { gateway in
+            let text = try await ticket(gateway)
+            let at = try await gateway.emit("a.x", 0)
+            let (lost, _, _) = try await gateway.openReady("ticket=\(text)", as: nil)
+            let (reader, _, _) = try await gateway.openReady("ticket=\(text)", as: nil, lastEventID: "\(at)")
+            await gateway.until { $0.roll.count == 1 }
+            #expect(try await gateway.open("channel=a").status == 429)
+            try await gateway.emit("a.x", 1)
+            #expect(await reader.numbers(1) == [1])
+            lost.close()
+            reader.close()
+        }
+    }
+
     @Test("is as good as before when there was no room for its stream", arguments: [true, false])
     func refusal(byServer: Bool) async throws {
         var limits = Limits()

@@ -64,30 +64,37 @@ public final class StreamOwners: Sendable {
 
     /// Why the caller may have no stream or held poll more; nil while there is room.
     ///
-    /// - Parameter address: where it is, where that is known.
-    public func refusal(of caller: Caller, from address: RemoteAddress?) -> ChatError? {
-        table.withLock { table in
-            if Self.isFull(table.count, limits.streamsInGateway) {
+    /// - Parameters:
+    ///   - address: where it is, where that is known.
+    ///   - replaced: where a stream of the same caller is that goes when this one comes, if there is one.
+    public func refusal(
+        of caller: Caller, from address: RemoteAddress?, replacing replaced: RemoteAddress? = nil
+    ) -> ChatError? {
+        let going = replaced == nil ? 0 : 1
+        return table.withLock { table in
+            if Self.isFull(table.count - going, limits.streamsInGateway) {
                 return ChatError(
                     .overloaded, "the gateway has as many streams and polls as it can carry", retryAfter: .seconds(10))
             }
-            if let address, Self.isFull(table.perAddress[address], limits.streamsPerAddress) {
+            if let address,
+                Self.isFull((table.perAddress[address] ?? 0) - (replaced == address ? 1 : 0), limits.streamsPerAddress)
+            {
                 return Self.tooMany("address", limits.streamsPerAddress)
             }
-            if Self.isFull(table.perApp[caller.space], limits.streamsPerApp) {
+            if Self.isFull((table.perApp[caller.space] ?? 0) - going, limits.streamsPerApp) {
                 return Self.tooMany("app", limits.streamsPerApp)
             }
-            if Self.isFull(table.perKey[StreamOwner.Key(caller)], limits.streamsPerKey) {
+            if Self.isFull((table.perKey[StreamOwner.Key(caller)] ?? 0) - going, limits.streamsPerKey) {
                 return Self.tooMany("key", limits.streamsPerKey)
             }
-            if let user = User(caller), Self.isFull(table.perUser[user], limits.streamsPerUser) {
+            if let user = User(caller), Self.isFull((table.perUser[user] ?? 0) - going, limits.streamsPerUser) {
                 return Self.tooMany("user", limits.streamsPerUser)
             }
             return nil
         }
     }
 
-    private static func isFull(_ count: Int?, _ limit: Int) -> Bool { limit > 0 && (count ?? 0) >= limit }
+    private static func isFull(_ count: Int, _ limit: Int) -> Bool { limit > 0 && count >= limit }
 
     private static func tooMany(_ what: String, _ limit: Int) -> ChatError {
         ChatError(

@@ -114,9 +114,21 @@ extension LiveStreams {
     ///
     /// - Throws: `.tooMany` past a limit of the address, app, key or user, `.overloaded` past the gateway's, `.unavailable`
     ///   while it stops.
-    func admit(_ caller: Caller, from address: RemoteAddress) throws(ChatError) {
+    ///
+    /// - Parameter ticket: what the client comes back with: the stream that it has open still, which its client has lost, is
+    ///   as good as gone.
+    func admit(
+        _ caller: Caller, from address: RemoteAddress, resuming ticket: StreamTicket.Nonce? = nil
+    ) throws(ChatError) {
         guard !isDraining else { throw ChatError.notListening }
-        if let refusal = owners.refusal(of: caller, from: address) { throw refusal }
+        if let refusal = owners.refusal(of: caller, from: address, replacing: placeOfStream(of: ticket)) {
+            throw refusal
+        }
+    }
+
+    /// Where the client of the stream was that a ticket has open.
+    private func placeOfStream(of ticket: StreamTicket.Nonce?) -> RemoteAddress? {
+        ticket.flatMap(tickets.stream).flatMap { roll[$0] }?.connection.remoteAddress
     }
 
     /// Takes over a connection whose header is on its way.
@@ -124,7 +136,9 @@ extension LiveStreams {
         let refusal: ClosingReason? =
             if isDraining {
                 .draining
-            } else if owners.refusal(of: order.caller, from: connection.remoteAddress) != nil {
+            } else if owners.refusal(
+                of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket)) != nil
+            {
                 // Several were let in at once while there was room for one.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {

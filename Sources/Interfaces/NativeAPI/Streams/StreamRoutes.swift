@@ -45,7 +45,8 @@ extension NativeAPI {
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
-        try await streams.admit(wanted.caller, from: request.remoteAddress)
+        let resumed = request.lastEventID == nil ? nil : ticket?.nonce
+        try await streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
         if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
@@ -96,7 +97,7 @@ extension NativeAPI {
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
-        guard let cursor = wanted.cursor else {
+        guard request.method != .head, let cursor = wanted.cursor else {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await wanted.resumption(in: chat, at: cursor)

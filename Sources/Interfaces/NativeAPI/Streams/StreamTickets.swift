@@ -128,6 +128,9 @@ final class StreamTickets: Sendable {
 
     // MARK: - Life of its stream
 
+    /// The stream a ticket has open now.
+    func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
+
     /// Notes which stream a ticket has opened. Returns the one it had open until now.
     func opened(_ nonce: StreamTicket.Nonce, by stream: UInt64) -> UInt64? {
         let now = service.clock.now
