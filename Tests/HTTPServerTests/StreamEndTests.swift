@@ -105,7 +105,7 @@ import Testing
                 logs[1].append(frame(1, size: 8_000))
                 return [alone, logs[1].allocatedBytes, budget.usedBytes]
             }
-            #expect(sizes == [Self.page, 32 * 1024, Self.page + 32 * 1024])
+            #expect(sizes == [Self.page, 8 * 1024, Self.page + 8 * 1024])
             logs = []
             #expect(await eventually { await server.onLoop { budget.usedBytes } == 0 })
         }

@@ -172,7 +172,9 @@ extension Broadcast {
     /// first, so that a burst alone never costs a healthy reader its place.
     private func makeRoom(for length: UInt64) {
         var wanted = max(size, UInt64(options.initialBytes))
-        while wanted < length &* 4 { wanted &*= 2 }
+        while wanted < length { wanted &*= 2 }
+        // Room for more than one saves calls; where memory is short, those who are served first pay with one.
+        while wanted < length &* 4, options.budget?.allows(wanted &* 2 &- size) ?? true { wanted &*= 2 }
         let end = headPosition &+ length
         if isQueued {
             while end &- settled > wanted / 2, mayDouble(wanted) { wanted &*= 2 }
