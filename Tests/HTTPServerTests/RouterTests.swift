@@ -154,6 +154,7 @@ import Testing
         #expect(response.status == 204)
         #expect(response["Access-Control-Allow-Methods"] == "GET, PUT, HEAD, OPTIONS")
         #expect(response["Access-Control-Allow-Headers"]?.contains("Last-Event-ID") == true)
+        #expect(response["Access-Control-Allow-Headers"]?.contains("X-Device-Id") == true)
         #expect(response["Access-Control-Max-Age"] == "600")
         let foreign = await respond(
             Self.listed, .options, [("Origin", "https://evil"), ("Access-Control-Request-Method", "PUT")])

@@ -986,7 +986,7 @@ enum OpenAPIText {
                 a place in (all, or those that patterns among `channel` pick), of the user's own channel, and of channels that
                 are named and not for members only, each event whose audience the device belongs to. It follows the user into
                 channels and out of them.
-              security: [{apiKey: []}, {ticket: []}]
+              security: [{apiKey: []}, {session: []}, {ticket: []}]
               parameters:
                 - {$ref: '#/components/parameters/channels'}
                 - {$ref: '#/components/parameters/types'}

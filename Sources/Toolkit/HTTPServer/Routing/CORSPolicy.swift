@@ -24,7 +24,7 @@ public struct CORSPolicy: Sendable {
         origins: Origins = .none,
         allowedHeaders: [String] = [
             "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID",
-            "X-Request-Id",
+            "X-Device-Id", "X-Request-Id", "traceparent", "tracestate",
         ],
         exposedHeaders: [String] = [
             "ETag", "Gateway-Cursor", "Idempotency-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy",
