@@ -120,7 +120,7 @@ extension Driver {
     func finishOpening() throws(BenchFailure) {
         let deadline = uptimeNanoseconds() + 60_000_000_000
         try turn { () throws(BenchFailure) in
-            if streams.isOpening, uptimeNanoseconds() > deadline {
+            if streams.isOpening, streams.isRefused || uptimeNanoseconds() > deadline {
                 throw BenchFailure(
                     "only \(streams.openCount) of \(streams.count) streams opened; the last status was \(streams.lastStatus)"
                 )

@@ -12,6 +12,8 @@ final class Streams {
     /// Connections it did not take, which were tried again.
     private(set) var turnedAway = 0
     private(set) var lastStatus = 0
+    /// Asking again would not help: the key, the path or a parameter is wrong.
+    var isRefused: Bool { openCount == 0 && (400..<500).contains(lastStatus) && lastStatus != 429 }
     /// Streams with a goal they have not reached.
     private(set) var unfinished = 0
     /// Streams whose frames are followed to their end for their ids, so that they can continue from there.
