@@ -1018,7 +1018,9 @@ enum OpenAPIText {
               tags: [stream]
               summary: Fetch the next events, waiting for them if need be
               description: |
-                Held while there are none, 25 seconds at most. Without a cursor it answers at once with the one to begin from.
+                Held while there are none, 25 seconds at most. Without a cursor it answers at once with the one to begin from. A past
+                without an event that is wanted is looked through for two seconds at a time: the cursor of an empty answer says how
+                far that came.
                 A held poll ends with 401 when its key is removed or expires, and empty when the gateway stops. Streams and held
                 polls together are bounded per address, app, key and user (429), and in all (503). Needs the scope `read`.
               parameters:
