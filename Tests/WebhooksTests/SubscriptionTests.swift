@@ -81,11 +81,11 @@ import Testing
         }
     }
 
-    @Test("is read with a filter that is longer than new ones may be")
-    func storedFilter() throws {
+    @Test("is read with a filter that is longer, or searches more, than new ones may", arguments: ["==", "LIKE"])
+    func storedFilter(_ operation: String) throws {
         var limits = Limits()
-        limits.filterBytes = 100_000
-        let text = (0..<3000).map { "data.n == \($0)" }.joined(separator: " or ")
+        (limits.filterBytes, limits.filterSearches) = (100_000, 3000)
+        let text = (0..<3000).map { "data.n \(operation) '\($0)'" }.joined(separator: " or ")
         var settings = SubscriptionSettings()
         settings.filter = try Filter(text, limits: limits)
         let subscription = Subscription(

@@ -84,6 +84,10 @@ public enum Settings {
             "limits.filter_depth", \.limits.filterDepth, in: 1...256, unit: "levels", "nesting of a filter expression"
         ).reloadable,
         .integer(
+            "limits.filter_searches", \.limits.filterSearches, in: 1...4096, unit: "comparisons",
+            "LIKE and CONTAINS in a filter expression"
+        ).reloadable,
+        .integer(
             "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body of a request with one event"),
         .integer(

@@ -6,6 +6,7 @@ extension Limits {
         var limits = Limits()
         limits.filterBytes = .max
         limits.filterDepth = 1000
+        limits.filterSearches = .max
         return limits
     }()
 }
