@@ -43,6 +43,26 @@ import Testing
         }
     }
 
+    /// A millisecond of work, and again.
+    private static func goOn(_ loop: Loop, _ count: Shared<Int>) {
+        let end = ContinuousClock.now + .milliseconds(1)
+        while ContinuousClock.now < end {}
+        count.update { $0 += 1 }
+        if count.value < 200 { loop.post { goOn(loop, count) } }
+    }
+
+    @Test("lets others have their turn between jobs that follow one another") func fairness() async throws {
+        try await withLoop { loop in
+            let (count, seen) = (Shared(0), Shared(-1))
+            loop.post {
+                loop.schedule(after: .milliseconds(5)) { seen.update { $0 = count.value } }
+                Self.goOn(loop, count)
+            }
+            #expect(seen.waits { $0 >= 0 })
+            #expect(seen.value < 100)
+        }
+    }
+
     @Test("survives many timers that are called off") func manyTimers() async throws {
         try await withLoop { loop in
             let fired = Shared(0)

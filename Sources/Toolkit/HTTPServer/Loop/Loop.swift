@@ -18,6 +18,9 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     /// How many jobs run between two looks at the sockets.
     private static let jobsPerTurn = 256
     private static let eventsPerTurn = 256
+    /// No further swarm of jobs is taken later than this: one that enqueues itself again, to let others have their turn, would
+    /// have it straight away.
+    private static let swarmTime: Duration = .milliseconds(2)
 
     /// Names the thread, for debuggers and `top`.
     public let name: String
@@ -190,7 +193,8 @@ extension Loop {
     /// Jobs often come in swarms, the first of which has woken us: whoever is answered together is sent to together.
     private func runWaitingJobs() {
         var left = Self.jobsPerTurn
-        repeat { left -= runJobs(limit: left) } while left > 0 && takeJobs()
+        let end = MonotonicTime.now + Self.swarmTime
+        repeat { left -= runJobs(limit: left) } while left > 0 && MonotonicTime.now < end && takeJobs()
     }
 
     /// A job may come back here through `runJobs(atMost:until:)` and leave another list behind, so both ends are looked
