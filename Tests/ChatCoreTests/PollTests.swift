@@ -12,14 +12,20 @@ import Testing
         }
     }
 
-    @Test("is looked for behind whole pages of what it does not want")
-    func pages() async throws {
+    private let lost = selection(["*"], types: [.exact("order.lost")])
+
+    /// Seven events, of which the sixth is lost, read in pages of two.
+    private func withOneLost(_ body: (ChatAccess) async throws -> Void) async throws {
         var limits = Limits()
         limits.pageMost = 2
         let stored = (1...7).map { event($0, type: $0 == 6 ? "order.lost" : "order.paid") }
-        try await withScriptedService(limits: limits, stored: stored) { service, _ in
-            let chat = service.demoChat()
-            let lost = selection(["*"], types: [.exact("order.lost")])
+        try await withScriptedService(limits: limits, stored: stored) { service, _ in try await body(service.demoChat())
+        }
+    }
+
+    @Test("is looked for behind whole pages of what it does not want")
+    func pages() async throws {
+        try await withOneLost { chat in
             let found = try await chat.missed(lost, after: 0, upTo: 7)
             let more = try await chat.missed(lost, after: 6, upTo: 7)
             #expect(found.events.map(\.timetoken) == [6])
@@ -30,12 +36,7 @@ import Testing
 
     @Test("is looked for as long as there is time, and goes on where that ended")
     func deadline() async throws {
-        var limits = Limits()
-        limits.pageMost = 2
-        let stored = (1...7).map { event($0, type: $0 == 6 ? "order.lost" : "order.paid") }
-        try await withScriptedService(limits: limits, stored: stored) { service, _ in
-            let chat = service.demoChat()
-            let lost = selection(["*"], types: [.exact("order.lost")])
+        try await withOneLost { chat in
             var reached: [Timetoken] = [0]
             while reached.count < 3 {
                 let found = try await chat.missed(lost, after: reached.last ?? 0, upTo: 7, until: .now)

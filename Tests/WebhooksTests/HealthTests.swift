@@ -2,6 +2,7 @@ import ChatModel
 import JSON
 import Locking
 import SQLiteEngine
+import TestHouse
 import TestReceiver
 import Testing
 

@@ -3,6 +3,7 @@ import ChatModel
 import JSON
 import SQLiteEngine
 import Signing
+import TestHouse
 import TestReceiver
 import Testing
 

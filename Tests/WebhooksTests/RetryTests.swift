@@ -4,6 +4,7 @@ import HTTPClient
 import JSON
 import SQLiteEngine
 import Signing
+import TestHouse
 import TestReceiver
 import Testing
 

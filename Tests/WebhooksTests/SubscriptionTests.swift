@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import SQLiteEngine
+import TestHouse
 import TestReceiver
 import Testing
 

@@ -4,6 +4,7 @@ import JSON
 import Locking
 import SQLiteEngine
 import Signing
+import TestHouse
 import TestReceiver
 import Testing
 

@@ -112,11 +112,10 @@ actor LiveStreams {
 extension LiveStreams {
     /// Whether one more stream may be opened.
     ///
+    /// - Parameter ticket: what the client comes back with. The stream that it has open still, which its client has lost, is as
+    ///   good as gone.
     /// - Throws: `.tooMany` past a limit of the address, app, key or user, `.overloaded` past the gateway's, `.unavailable`
     ///   while it stops.
-    ///
-    /// - Parameter ticket: what the client comes back with: the stream that it has open still, which its client has lost, is
-    ///   as good as gone.
     func admit(
         _ caller: Caller, from address: RemoteAddress, resuming ticket: StreamTicket.Nonce? = nil
     ) throws(ChatError) {

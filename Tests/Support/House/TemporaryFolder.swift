@@ -1,12 +1,12 @@
 import Glibc
 
 /// A folder of its own for a test, gone with it.
-final class TemporaryFolder: Sendable {
+public final class TemporaryFolder: Sendable {
     struct Failure: Error {}
 
-    let path: String
+    public let path: String
 
-    init() throws {
+    public init() throws {
         var template = Array("/tmp/parley-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure() }
         path = template.withUnsafeBufferPointer { buffer in
