@@ -23,13 +23,14 @@ func tests(_ name: String, uses: [Target.Dependency]) -> Target {
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 let package = Package(
     name: "parley",
     products: [
-        .library(name: "ChatCore", targets: ["ChatCore", "SQLiteEngine"]),
-        .library(name: "ChatKit", targets: ["ChatKit", "ChatRemote", "SQLiteEngine"]),
+        .library(name: "ChatKit", targets: ["ChatKit", "ChatRemote"]),
+        .library(name: "ChatKitInProcess", targets: ["ChatKitInProcess", "SQLiteEngine"]),
         .executable(name: "parley", targets: ["parley"]),
     ],
     dependencies: [
@@ -59,8 +60,10 @@ let package = Package(
         room("Chat", "ChatModel", uses: ["JSON"]),
         room("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
 
-        room("Chat", "ChatKit", uses: ["ChatCore", "ChatModel", "JSON", "Locking"]),
+        room("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
         room("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"]),
+
+        room("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
         room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
@@ -93,11 +96,15 @@ let package = Package(
             ]),
         room("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         room(
+            "App", "ClientCommands",
+            uses: [
+                "Bench", "ChatModel", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing", argumentParser,
+            ]),
+        room(
             "App", "ParleyCommands",
             uses: [
-                "Bench", "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "JSONSchema", "Locking", "PubNubAPI",
-                "Signing",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"), logging,
+                "ChatCore", "ChatModel", "ClientCommands", "Gateway", "HTTPClient", "JSON", "PubNubAPI", "Signing",
+                argumentParser,
             ]),
         .executableTarget(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict,
@@ -119,7 +126,8 @@ let package = Package(
         tests(
             "ChatKitTests",
             uses: [
-                "ChatCore", "ChatKit", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON", "JSONSchema",
+                "ChatCore", "ChatKit", "ChatKitInProcess", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON",
+                "JSONSchema",
                 "Locking",
                 "SQLiteEngine", "TestReceiver",
             ]),
@@ -146,7 +154,7 @@ let package = Package(
                 "Locking",
                 "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
             ]),
-        tests("ParleyTests", uses: ["JSON", "Locking", "ParleyCommands", "Signing"]),
+        tests("ParleyTests", uses: ["ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing"]),
         tests(
             "PubNubAPITests",
             uses: [

@@ -109,41 +109,9 @@ struct ScriptedEngine: Engine {
     let scripted: ScriptedLog
     var log: any EventLog { scripted }
     let directory: any Directory = EmptyDirectory()
-    let presence: any PresenceBoard = EmptyBoard()
     let deliveries: any DeliveryQueue = NoDeliveries()
     func health() async -> EngineHealth { .ready }
     func close() async { scripted.end() }
-}
-
-/// Nobody is anywhere.
-struct EmptyBoard: PresenceBoard {
-    func hold(
-        _ seats: [Seat], of user: UserID, by holder: HolderID
-    ) async throws(ChatError) -> [PresenceChange] {
-        throw .unscripted
-    }
-    func renew(_ seats: [Seat], for duration: Duration) async throws(ChatError) -> [PresenceChange] {
-        throw .unscripted
-    }
-    func lose(_ holder: HolderID, grace: Duration) async throws(ChatError) {}
-    func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange] { [] }
-    func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] { [] }
-    func leave(_ seats: [Seat]) async throws(ChatError) -> [PresenceChange] { [] }
-    func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange] {
-        throw .unscripted
-    }
-    var mayExpire: Bool { false }
-    func expire() async throws(ChatError) -> [PresenceChange] { [] }
-    func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
-        Occupancy(count: 0)
-    }
-    func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? { nil }
-    func counts(of venues: [Venue]) async throws(ChatError) -> [Int] { venues.map { _ in 0 } }
-    func venues(
-        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
-    ) async throws(ChatError) -> [(ChannelID, count: Int)] { [] }
-    func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] { [] }
-    func isTaken(_ seat: Seat) -> Bool { false }
 }
 
 struct EmptyDirectory: Directory {

@@ -6,7 +6,6 @@ struct StalledEngine: Engine {
 
     var log: any EventLog { StalledLog(real: real.log) }
     var directory: any Directory { real.directory }
-    var presence: any PresenceBoard { real.presence }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
     func close() async { await real.close() }

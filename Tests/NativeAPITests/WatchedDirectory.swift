@@ -8,7 +8,6 @@ struct GroupWatchedEngine: Engine {
 
     var log: any EventLog { real.log }
     var directory: any Directory { WatchedDirectory(real: real.directory, reads: reads) }
-    var presence: any PresenceBoard { real.presence }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
     func figures() async throws(ChatError) -> EngineFigures { try await real.figures() }

@@ -47,7 +47,9 @@ struct PubNubHarness: Sendable {
         let loop = try Loop(name: "test")
         try loop.start()
         defer { loop.stop() }
-        let service = ChatService(engine: engine, limits: limits, clock: clock.wallClock, executor: loop)
+        let service = ChatService(
+            engine: engine, presence: MemoryPresenceBoard(limits: limits) { clock.uptime }, limits: limits,
+            clock: clock.wallClock, executor: loop)
         let polls = HeldPolls(service: service, loop: loop, pulse: .byHand)
         let api = PubNubAPI(service: service, polls: polls)
         var router = Router()

@@ -8,7 +8,6 @@ struct RefusingEngine: Engine {
 
     var log: any EventLog { real.log }
     var directory: any Directory { RefusingDirectory(real: real.directory, refusals: refusals) }
-    var presence: any PresenceBoard { real.presence }
     var deliveries: any DeliveryQueue { RefusingQueue(real: real.deliveries, refusals: refusals) }
     func health() async -> EngineHealth { await real.health() }
     func close() async { await real.close() }

@@ -8,7 +8,6 @@ struct SteppedEngine: Engine {
 
     var log: any EventLog { steps }
     var directory: any Directory { real.directory }
-    var presence: any PresenceBoard { real.presence }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
     func close() async { await real.close() }

@@ -46,7 +46,7 @@ struct Assembly: Sendable {
                 ])
         }
         guarding = AddressGuard(allowing: try configuration.allowedNetworks())
-        let userAgent = "Parley/\(GatewayServer.version)"
+        let userAgent = "Parley/\(Product.version)"
         let outbound = configuration.outboundConnections
         client = try Client(
             options: ClientOptions(
@@ -77,7 +77,7 @@ struct Assembly: Sendable {
 
     func listen() async throws {
         try await server.start()
-        api.watch(server, version: GatewayServer.version)
+        api.watch(server, version: Product.version)
     }
 
     /// The address people and programs on this machine use.

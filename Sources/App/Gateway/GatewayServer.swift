@@ -14,9 +14,6 @@ import Webhooks
 ///
 /// Usable from tests: every one has its own data directory and port.
 public struct GatewayServer: Sendable {
-    /// The product's version, as logs, `user-agent` and `parley --version` show it.
-    public static let version = "0.1.0"
-
     private let configuration: Configuration
     private let logger: Logger
 

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Gateway
+import ChatModel
+import ClientCommands
 
 /// The command line program: arguments in, exit code out (`product.md` 4).
 public enum ParleyProgram {
@@ -12,8 +13,7 @@ public enum ParleyProgram {
 
     static func run(_ arguments: [String], in surroundings: Surroundings) async -> Int32 {
         // The codes of `schema` are its own: there 2 is a refused schema, and wrong usage a failure like others.
-        let usageCode: Int32 =
-            arguments.first == SchemaCommand._commandName ? SchemaCommand.Answer.wrongUsage.rawValue : 2
+        let usageCode: Int32 = ClientCommands.usageCode(for: arguments)
         return await Surroundings.$current.withValue(surroundings) {
             do {
                 try Spelling.check(arguments, against: ParleyCommand.self, code: usageCode)
@@ -68,31 +68,16 @@ struct ParleyCommand: AsyncParsableCommand {
               parley --generate-completion-script zsh > "${fpath[1]}/_parley"
               parley --generate-completion-script fish | source
             """,
-        version: ParleyProgram.version,
+        version: Product.version,
         groupedSubcommands: [
-            CommandGroup(
-                name: "Event",
-                subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self]),
-            CommandGroup(
-                name: "Resource",
-                subcommands: [
-                    WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
-                    SourcesCommand.self,
-                    KeysCommand.self,
-                    AuditCommand.self,
-                    AppsCommand.self,
-                ]),
+            ClientCommands.events, ClientCommands.resources,
             CommandGroup(name: "Moving", subcommands: [ImportCommand.self, ExportCommand.self]),
-            CommandGroup(name: "Schema", subcommands: [SchemaCommand.self]),
+            ClientCommands.schemas,
             CommandGroup(
                 name: "Gateway",
                 subcommands: [
                     ServeCommand.self, ConfigCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
-                    LoadCommand.self,
+                    ClientCommands.bench,
                 ]),
         ])
-}
-
-extension ParleyProgram {
-    static let version = GatewayServer.version
 }

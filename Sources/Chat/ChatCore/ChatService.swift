@@ -35,11 +35,13 @@ public final class ChatService: Sendable {
     private let deletionCount = Atomic<UInt64>(0)
     private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
 
+    /// - Parameter board: who is where; nil: kept in this process.
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
     /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
     public init(
-        engine: any Engine, limits: Limits = Limits(), clock: WallClock = .system, vault: Vault = Vault(),
-        executor: any SerialExecutor, tasks: (any TaskExecutor)? = nil, tracer: Tracer? = nil
+        engine: any Engine, presence board: (any PresenceBoard)? = nil, limits: Limits = Limits(),
+        clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
+        tasks: (any TaskExecutor)? = nil, tracer: Tracer? = nil
     ) {
         self.tracer = tracer
         self.engine = engine
@@ -57,7 +59,9 @@ public final class ChatService: Sendable {
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
         standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
-        presence = PresenceTracker(engine: engine, standings: standings, limits: limits, clock: clock)
+        presence = PresenceTracker(
+            engine: engine, board: board ?? MemoryPresenceBoard(limits: limits), standings: standings, limits: limits,
+            clock: clock)
     }
 
     /// The limits now.

@@ -10,7 +10,6 @@ import SQLite
 public final class SQLiteEngine: Engine {
     /// Kept: it is asked for with every call, and making one means an allocation.
     public let log: any EventLog
-    public let presence: any PresenceBoard
     private let memory: Memory
     private let readers: Readers
     private let writing: Writing
@@ -31,7 +30,6 @@ public final class SQLiteEngine: Engine {
     /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator: the file is in use, of a newer program, or unusable.
     public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
         path = settings.path
-        presence = MemoryPresence(limits: settings.limits, uptime: settings.uptime)
         let intake = Intake(limits: settings.limits)
         let condition = StoreCondition()
         let closing = Closing()

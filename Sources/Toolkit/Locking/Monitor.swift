@@ -81,10 +81,3 @@ public enum MonitorAnswer<Result> {
     /// Nothing yet; ask again when woken, or when ``uptimeNanoseconds()`` passes this.
     case sleepUntil(UInt64)
 }
-
-/// Nanoseconds of the monotonic clock: for deadlines, never for dates.
-public func uptimeNanoseconds() -> UInt64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
-}

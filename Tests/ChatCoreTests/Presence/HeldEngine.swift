@@ -13,7 +13,6 @@ struct HeldEngine: Engine {
 
     var log: any EventLog { real.log }
     var directory: any Directory { held }
-    var presence: any PresenceBoard { real.presence }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
     func close() async { await real.close() }

@@ -17,10 +17,11 @@ struct PresenceHouse: Sendable {
         limits: Limits = Limits(), _ body: @escaping @Sendable (PresenceHouse) async throws -> Void
     ) async throws {
         let clock = ManualClock()
-        var settings = SQLiteEngineSettings(
+        let settings = SQLiteEngineSettings(
             path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatHouse.quiet)
-        settings.uptime = { clock.uptime }
-        let house = try await ChatHouse(on: SQLiteEngine(settings), limits: limits, clock: clock.wallClock)
+        let house = try await ChatHouse(
+            on: SQLiteEngine(settings), presence: MemoryPresenceBoard(limits: limits) { clock.uptime },
+            limits: limits, clock: clock.wallClock)
         let subject = PresenceHouse(house: house, clock: clock)
         try await house.run { try await body(subject) }
     }

@@ -68,8 +68,8 @@ import Testing
             try await expect(slug: "no_such_member") { _ = try await chat.mark(.read, "user1", in: "crew") }
             for user in ["user1", "mallory"] {
                 let reading = try await RosterReading.read(
-                    UserID(user, in: chat.space), naming: [], of: chat.service.engine, sweeps: chat.service.sweeps,
-                    now: chat.service.clock.now)
+                    UserID(user, in: chat.space), naming: [], from: chat.directory, chat.tracker.board,
+                    sweeps: chat.service.sweeps, now: chat.service.clock.now)
                 #expect(reading.places.isEmpty)
             }
 

@@ -1,23 +1,48 @@
-import ChatModel
+public import ChatModel
 import JSON
-import Testing
+public import Testing
 
-/// Presence, 32 to 34 of `engine.md` 9.
-extension Behaviour {
-    static let presence: [Behaviour] = [
-        Behaviour("a stay begins once and ends with the last of its connections, on whatever node they are") { trial in
+/// One promise of `PresenceBoard` as a test any board runs.
+public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
+    /// The boards of one node or of several; "another node" is the last one.
+    public typealias Factory = @Sendable (Limits, ManualClock) async throws -> [any PresenceBoard]
+
+    /// What is promised, as a sentence.
+    public let sentence: String
+    private let limits: Limits
+    private let body: @Sendable (PresenceTrial) async throws -> Void
+
+    init(
+        _ sentence: String, limits: Limits = Limits(), _ body: @escaping @Sendable (PresenceTrial) async throws -> Void
+    ) {
+        self.sentence = sentence
+        self.limits = limits
+        self.body = body
+    }
+
+    public var testDescription: String { sentence }
+
+    /// Runs the behaviour against fresh boards.
+    public func run(_ make: Factory) async throws {
+        let clock = ManualClock()
+        try await body(PresenceTrial(boards: try await make(limits, clock), clock: clock))
+    }
+
+    /// Every behaviour of the contract.
+    public static let all: [PresenceBehaviour] = [
+        PresenceBehaviour("a stay begins once and ends with the last of its connections, on whatever node they are") { trial in
             let (phone, desk) = (HolderID("phone"), HolderID("desk"))
             let seat = trial.seat("ana")
             let first = try await trial.board.hold([seat], of: trial.user("ana"), by: phone)
             #expect(first == [PresenceChange(seat, .joined, occupancy: 1)])
-            let other = await trial.otherNode.presence
+            let other = trial.otherBoard
             #expect(try await other.hold([seat], of: trial.user("ana"), by: desk).isEmpty)
             #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: phone).isEmpty)
             #expect(try await trial.board.release(nil, by: phone).isEmpty)
             #expect(try await other.release(nil, by: desk) == [PresenceChange(seat, .left, occupancy: 0)])
             #expect(try await other.release(nil, by: desk).isEmpty)
         },
-        Behaviour("a stay without a sign of life times out once, and one that is renewed does not") { trial in
+        PresenceBehaviour("a stay without a sign of life times out once, and one that is renewed does not") { trial in
             let (ana, ben) = (trial.seat("ana"), trial.seat("ben"))
             _ = try await trial.board.renew([ana, ben], for: .seconds(10))
             trial.clock.advance(by: .seconds(9))
@@ -30,19 +55,19 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
         },
-        Behaviour("a shorter sign of life counts from when it came") { trial in
+        PresenceBehaviour("a shorter sign of life counts from when it came") { trial in
             let seat = trial.seat("ana")
             _ = try await trial.board.renew([seat], for: .seconds(3600))
             _ = try await trial.board.renew([seat], for: .seconds(2))
             trial.clock.advance(by: .seconds(2))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
-        Behaviour("nobody times out because the wall clock was set") { trial in
+        PresenceBehaviour("nobody times out because the wall clock was set") { trial in
             _ = try await trial.board.renew([trial.seat("ana")], for: .seconds(10))
             trial.clock.step(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
         },
-        Behaviour("a connection that comes back within its grace is no coming and going") { trial in
+        PresenceBehaviour("a connection that comes back within its grace is no coming and going") { trial in
             let (seat, holder) = (trial.seat("ana"), HolderID("page"))
             _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)
             try await trial.board.lose(holder, grace: .seconds(30))
@@ -55,7 +80,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(30))
             #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
         },
-        Behaviour("what a connection holds when it is concluded lasts as by a sign of life, and what was left does not")
+        PresenceBehaviour("what a connection holds when it is concluded lasts as by a sign of life, and what was left does not")
         {
             trial in
             let (ana, holder) = (trial.seat("ana"), HolderID("poll"))
@@ -69,19 +94,19 @@ extension Behaviour {
             _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
             _ = try await trial.board.leave([ana])
             #expect(try await trial.board.conclude(holder, for: .seconds(10)).isEmpty)
-            let isThere = await trial.board.isTaken(ana)
+            let isThere = trial.board.isTaken(ana)
             #expect(!isThere)
         },
-        Behaviour("who goes is gone, whoever holds the seat, and may come again") { trial in
+        PresenceBehaviour("who goes is gone, whoever holds the seat, and may come again") { trial in
             let (seat, holder) = (trial.seat("ana"), HolderID("page"))
             _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)
             _ = try await trial.board.renew([seat], for: .seconds(10))
             #expect(try await trial.board.leave([seat]).map(\.happening) == [.left])
             #expect(try await trial.board.leave([seat]).isEmpty)
-            #expect(!(await trial.board.isTaken(seat)))
+            #expect(!(trial.board.isTaken(seat)))
             #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: holder).map(\.happening) == [.joined])
         },
-        Behaviour("a participant stays with any connection, and without one by signs of life") { trial in
+        PresenceBehaviour("a participant stays with any connection, and without one by signs of life") { trial in
             let seat = Seat(.participant, of: "ana", on: trial.channel("lobby"))
             _ = try await trial.board.renew([seat], for: .seconds(10))
             _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("phone"))
@@ -89,7 +114,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
             _ = try await trial.board.release(nil, by: HolderID("phone"))
-            #expect(await trial.board.isTaken(seat))
+            #expect(trial.board.isTaken(seat))
             try await trial.board.lose(HolderID("desk"), grace: .seconds(30))
             trial.clock.advance(by: .seconds(30))
             #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
@@ -97,7 +122,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(10))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
-        Behaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") { trial in
+        PresenceBehaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") { trial in
             let users = (1...25).map { "user\(100 + $0)" }
             let venue = Venue(.occupant, trial.channel("room"))
             _ = try await trial.board.renew(users.shuffled().map { trial.seat($0) }, for: .seconds(10))
@@ -105,7 +130,7 @@ extension Behaviour {
             let changes = try await trial.board.setState(state, of: trial.seat("user103"))
             #expect(changes.map(\.happening) == [.stateChanged] && changes[0].state == state)
             #expect(try await trial.board.setState(state, of: trial.seat("user103")).isEmpty)
-            let other = await trial.otherNode.presence
+            let other = trial.otherBoard
             var seen: [String] = []
             while true {
                 let page = try await other.occupants(of: venue, after: seen.last, limit: 10)
@@ -121,10 +146,10 @@ extension Behaviour {
             let again = try await other.occupants(of: venue, after: "user102", limit: 1)
             #expect(again.occupants == [Occupancy.Occupant(user: "user103")])
         },
-        Behaviour("who is nowhere has no state to set") { trial in
+        PresenceBehaviour("who is nowhere has no state to set") { trial in
             await trial.refusal(.notFound) { _ = try await trial.board.setState(nil, of: trial.seat("ana")) }
         },
-        Behaviour("a user is found wherever they are, in each of the ways apart") { trial in
+        PresenceBehaviour("a user is found wherever they are, in each of the ways apart") { trial in
             let (a, b) = (trial.channel("a"), trial.channel("b"))
             let seats = [Seat(.occupant, of: "ana", on: b), Seat(.occupant, of: "ana", on: a)]
             _ = try await trial.board.renew(seats + [Seat(.typist, of: "ana", on: b)], for: .seconds(10))
@@ -133,16 +158,16 @@ extension Behaviour {
             let stranger = UserID("ana", in: SpaceID("other"))
             #expect(try await trial.board.channels(of: stranger, as: .occupant).isEmpty)
         },
-        Behaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) { trial in
+        PresenceBehaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) { trial in
             let seats = (0..<3).map { trial.seat("user\($0)") }
             _ = try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10))
             await trial.refusal(.overloaded) { _ = try await trial.board.renew(seats, for: .seconds(10)) }
-            #expect(!(await trial.board.isTaken(seats[2])))
+            #expect(!(trial.board.isTaken(seats[2])))
             #expect(try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10)).isEmpty)
             _ = try await trial.board.leave([seats[0]])
             #expect(try await trial.board.renew([seats[2]], for: .seconds(10)).map(\.happening) == [.joined])
         },
-        Behaviour("each of many stays begins once and ends once, while devices come, break and renew at once") {
+        PresenceBehaviour("each of many stays begins once and ends once, while devices come, break and renew at once") {
             trial in
             let ledger = try await (0..<8).concurrentChanges { number in
                 var changes: [PresenceChange] = []
@@ -168,10 +193,38 @@ extension Behaviour {
     ]
 }
 
-extension Trial {
-    fileprivate var board: any PresenceBoard { get async { await node.presence } }
-    fileprivate func seat(_ user: String) -> Seat { Seat(.occupant, of: user, on: channel("room")) }
-    fileprivate func user(_ name: String) -> UserID { UserID(name, in: space) }
+/// The boards, their clock, and short words for what behaviours do all the time.
+struct PresenceTrial: Sendable {
+    let boards: [any PresenceBoard]
+    let clock: ManualClock
+    private let space = SpaceID("app")
+
+    init(boards: [any PresenceBoard], clock: ManualClock) {
+        self.boards = boards
+        self.clock = clock
+    }
+
+    var board: any PresenceBoard { boards[0] }
+    var otherBoard: any PresenceBoard { boards[boards.count - 1] }
+
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: space) }
+    func seat(_ user: String) -> Seat { Seat(.occupant, of: user, on: channel("room")) }
+    func user(_ name: String) -> UserID { UserID(name, in: space) }
+    func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
+
+    /// Expects the call to be refused.
+    func refusal(
+        _ code: ChatError.Code, location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+    ) async {
+        do {
+            try await body()
+            Issue.record("nothing was refused, expected \(code)", sourceLocation: location)
+        } catch let error as ChatError {
+            #expect(error.code == code, sourceLocation: location)
+        } catch {
+            Issue.record(error, sourceLocation: location)
+        }
+    }
 }
 
 extension Limits {

@@ -40,7 +40,7 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
 
     /// Every behaviour of the contract.
     public static let all =
-        log + past + names + reading + retention + directory + deciding + presence + queue + ordering + pulling
+        log + past + names + reading + retention + directory + deciding + queue + ordering + pulling
         + redriving
         + life
 }

@@ -21,13 +21,15 @@ public struct ChatHouse: Sendable {
     /// - Parameters:
     ///   - engine: closed when `run` is over, or when this fails.
     ///   - front: what the service sees in the engine's place.
+    ///   - board: who is where; nil: as the service keeps it.
     ///   - apps: the ids of the apps; the first one is the operators'. They may be there already.
     public init(
-        on engine: SQLiteEngine, behind front: (any Engine)? = nil, limits: Limits = Limits(), clock: WallClock,
-        apps: [String] = [Self.space.name]
+        on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceBoard)? = nil,
+        limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.space.name]
     ) async throws {
         self.engine = engine
-        service = ChatService(engine: front ?? engine, limits: limits, clock: clock, executor: HubThread())
+        service = ChatService(
+            engine: front ?? engine, presence: board, limits: limits, clock: clock, executor: HubThread())
         do {
             for id in apps { try await establish(id, isFirst: id == apps[0], at: clock.now) }
         } catch {

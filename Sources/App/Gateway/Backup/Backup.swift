@@ -66,7 +66,7 @@ public struct Backup {
         let size = file.bytes
         let (bytes, sha256) = try file.digest { progress(.hashing(done: $0, of: size)) }
         let manifest = BackupManifest(
-            summary, created: created, productVersion: GatewayServer.version,
+            summary, created: created, productVersion: Product.version,
             files: [BackupManifest.File(name: DataDirectory.databaseName, bytes: bytes, sha256: sha256)])
         try folder.file(BackupManifest.fileName).write(manifest.json.bytes + [0x0A])
         try folder.sync()

@@ -1,3 +1,4 @@
+import ChatModel
 import HTTPClient
 import HTTPServer
 import JSON
@@ -29,7 +30,7 @@ struct LibraryCheck {
                 "libraries", .warning, found,
                 advice: "not tested with these: install "
                     + old.map { "\($0.name) \($0.least) or newer" }.joined(separator: ", "))
-        return [Finding("version", .ok, "Parley \(GatewayServer.version)"), versions] + sharing
+        return [Finding("version", .ok, "Parley \(Product.version)"), versions] + sharing
     }
 
     /// <https://www.sqlite.org/wal.html>, "the WAL-reset bug": fixed in 3.51.3, and in 3.50.7 and 3.44.6 of older lines.

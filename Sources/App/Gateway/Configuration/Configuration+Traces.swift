@@ -1,3 +1,4 @@
+import ChatModel
 import ChatCore
 import HTTPClient
 import Logging
@@ -9,7 +10,7 @@ extension Configuration {
     func traceExporter() throws -> TraceExporter? {
         guard !otlpEndpoint.isEmpty else { return nil }
         let options = ClientOptions(
-            maxConnections: 2, userAgent: "Parley/\(GatewayServer.version)", totalTimeout: .seconds(10),
+            maxConnections: 2, userAgent: "Parley/\(Product.version)", totalTimeout: .seconds(10),
             addressGuard: .disabled)
         return TraceExporter(
             tracer: Tracer(ratio: otlpSampleRatio), client: try Client(options: options), url: otlpURL,

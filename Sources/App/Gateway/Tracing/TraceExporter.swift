@@ -1,3 +1,4 @@
+import ChatModel
 import ChatCore
 import HTTPClient
 import JSON
@@ -40,7 +41,7 @@ struct TraceExporter: Sendable {
     private func send(_ spans: [Span]) async {
         let request = OutboundRequest(
             method: "POST", url: url, headers: [("content-type", "application/json")] + headers,
-            body: OTLPText.request(spans, version: GatewayServer.version).bytes)
+            body: OTLPText.request(spans, version: Product.version).bytes)
         var cause = ""
         for attempt in 1...Self.attempts {
             let result = await client.send(request)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ClientCommands
 import JSON
 
 /// `parley export`: what another service keeps, as lines that `parley import` takes.

@@ -1,4 +1,5 @@
 import ChatModel
+import ClientCommands
 import Glibc
 import JSON
 

@@ -1,3 +1,4 @@
+import ClientCommands
 import JSON
 
 /// Brings lines to the gateway and counts what became of them.

@@ -1,4 +1,5 @@
 import ChatModel
+import ClientCommands
 import HTTPClient
 import JSON
 import Signing
@@ -34,7 +35,7 @@ final class KeysetAccess: Sendable {
         do {
             client = try Client(
                 options: ClientOptions(
-                    userAgent: "parley-cli/\(ParleyProgram.version)", responseLimitBytes: Self.answerLimit,
+                    userAgent: "parley-cli/\(Product.version)", responseLimitBytes: Self.answerLimit,
                     keptResponseBytes: Self.answerLimit, totalTimeout: .seconds(30), addressGuard: .disabled))
         } catch {
             throw CommandFailure("the HTTP client cannot start: \(error.message)")

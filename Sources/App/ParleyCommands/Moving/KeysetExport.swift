@@ -1,4 +1,5 @@
 import ChatModel
+import ClientCommands
 import JSON
 
 /// Where an export's lines go.

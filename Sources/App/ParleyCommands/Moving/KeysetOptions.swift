@@ -1,4 +1,5 @@
 import ArgumentParser
+import ClientCommands
 
 /// The keyset that is moved: where it is, and how to read it.
 struct KeysetOptions: ParsableArguments {

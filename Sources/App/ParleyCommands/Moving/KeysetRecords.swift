@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import ClientCommands
 import JSON
 import PubNubAPI
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ChatModel
+import ClientCommands
 import Gateway
 import Glibc
 

@@ -5,12 +5,13 @@ extension Hub {
     ///
     /// - Parameters:
     ///   - names: the channels the stream will name.
-    ///   - engine: where memberships, restrictions and participants are read.
+    ///   - directory: where memberships, restrictions and blocks are read.
+    ///   - board: where participants of open channels are read.
     ///   - sweeps: what of them counts no more.
     /// - Throws: what the store throws; `.unavailable` when the hub stops.
     func viewer(
-        of user: UserID, on device: String?, naming names: Set<ExactText>, reading engine: any Engine,
-        sweeps: Sweeps, now: Timetoken
+        of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
+        _ board: any PresenceBoard, sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
         let attendance = roster.enter(user)
@@ -20,7 +21,7 @@ extension Hub {
         guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
         roster.beginLoad()
         defer { roster.endLoad() }
-        let reading = try await RosterReading.read(user, naming: unknown, of: engine, sweeps: sweeps, now: now)
+        let reading = try await RosterReading.read(user, naming: unknown, from: directory, board, sweeps: sweeps, now: now)
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.space)
         guard await reach(newest) else { throw ChatError.notListening }

@@ -25,10 +25,10 @@ struct RosterReading: Sendable {
 extension RosterReading {
     /// Reads everything about a user.
     static func read(
-        _ user: UserID, naming names: Set<ExactText>, of engine: any Engine, sweeps: Sweeps, now: Timetoken
+        _ user: UserID, naming names: Set<ExactText>, from directory: any Directory, _ board: any PresenceBoard,
+        sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> RosterReading {
         var reading = RosterReading()
-        let directory = engine.directory
         let prefix = MembershipRecord.prefix(of: user.name)
         try await forEach(.membership, prefix, user.space, directory) { record in
             guard let membership = MembershipRecord(record), !sweeps.hide(membership, in: user.space) else { return }
@@ -41,7 +41,7 @@ extension RosterReading {
         try await forEach(.block, RecordKey.prefix([user.name]), user.space, directory) { record in
             if let block = BlockRecord(record) { reading.blocked.insert(ExactText(block.blocked)) }
         }
-        for channel in try await engine.presence.channels(of: user, as: .participant) {
+        for channel in try await board.channels(of: user, as: .participant) {
             let place = reading.places[ExactText(channel.name)] ?? Whereabouts(standing: [], since: .zero)
             reading.places[ExactText(channel.name)] = Whereabouts(
                 standing: place.standing.union(.inside), since: place.since)

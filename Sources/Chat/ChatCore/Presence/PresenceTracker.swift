@@ -25,6 +25,7 @@ public final class PresenceTracker: Sendable {
     }
 
     private let engine: any Engine
+    let board: any PresenceBoard
     private let limits: Limits
     private let clock: WallClock
     private let standings: Standings
@@ -33,14 +34,15 @@ public final class PresenceTracker: Sendable {
     /// Somebody wished for something, so that looking each second begins again.
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    init(engine: any Engine, standings: Standings, limits: Limits, clock: WallClock) {
+    init(
+        engine: any Engine, board: any PresenceBoard, standings: Standings, limits: Limits, clock: WallClock
+    ) {
         self.engine = engine
+        self.board = board
         self.standings = standings
         self.limits = limits
         self.clock = clock
     }
-
-    var board: any PresenceBoard { engine.presence }
 }
 
 // MARK: - Connections

@@ -3,12 +3,13 @@ public import ChatModel
 /// The chat of one user: where everything begins.
 ///
 /// ```swift
-/// let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")
+/// let chat = try await Chat(url: "https://chat.example.com", key: "parley_…", user: "ana")
 /// try await chat.channel("room.1").sendText("hello")
 /// await chat.close()
 /// ```
 ///
-/// With a gateway's address in the place of the engine (`ChatRemote`) everything else stays as it is.
+/// `ChatRemote` makes one on a gateway, `ChatKitInProcess` one on an engine in the program's own process. Everything else
+/// is the same for both.
 public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
@@ -26,15 +27,6 @@ public final class Chat: Sendable {
             await backend.close()
             throw error
         }
-    }
-
-    /// A chat in this process, on an engine that belongs to it from now on: ``close()`` closes it.
-    ///
-    /// - Parameter app: the app whose chat it is; made when it is not there.
-    public convenience init(
-        engine: any Engine, app: String = "default", user: String, limits: Limits = Limits()
-    ) async throws(ChatError) {
-        try await self.init(try await EngineBackend(engine, app: app, user: user, limits: limits))
     }
 
     /// The id of the user whose chat it is.

@@ -4,7 +4,6 @@
 public protocol Engine: Sendable {
     var log: any EventLog { get }
     var directory: any Directory { get }
-    var presence: any PresenceBoard { get }
     var deliveries: any DeliveryQueue { get }
     /// Ready only when an append would be durable. Degraded says which promise is slow or blocked.
     func health() async -> EngineHealth

@@ -1,3 +1,5 @@
+import Locking
+
 /// Something that waits for a moment in an ``Agenda``.
 protocol Scheduled: AnyObject, Sendable {
     /// The moment at which it stands in the agenda; nil: it does not. The agenda's to change.

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 
 /// When a lease ends, unless it was renewed.
 struct LeaseEnd: Sendable, Comparable {

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 
 /// One row of the queue: an event owed to an endpoint.
 struct DeliveryKey: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 import SQLite
 
 /// The delivery queue of one file (`DeliveryQueue`).

@@ -152,11 +152,3 @@ extension Readers.Pool {
         return isClosed ? .done(nil) : .sleep
     }
 }
-
-extension Duration {
-    /// Whole nanoseconds; negative ones count as none.
-    var nanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        return seconds < 0 ? 0 : UInt64(seconds) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
-    }
-}

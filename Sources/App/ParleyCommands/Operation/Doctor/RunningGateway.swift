@@ -1,3 +1,5 @@
+import ChatModel
+import ClientCommands
 import Gateway
 import HTTPClient
 import JSON
@@ -19,7 +21,7 @@ struct RunningGateway {
         do {
             client = try Client(
                 options: ClientOptions(
-                    userAgent: "parley-doctor/\(ParleyProgram.version)", responseLimitBytes: 16 * 1024 * 1024,
+                    userAgent: "parley-doctor/\(Product.version)", responseLimitBytes: 16 * 1024 * 1024,
                     keptResponseBytes: 16 * 1024 * 1024, totalTimeout: .seconds(10), addressGuard: .disabled,
                     caFile: configuration.tlsCertificate.isEmpty ? nil : configuration.tlsCertificate))
         } catch { return [Finding("gateway", .failure, "the HTTP client cannot start: \(error.message)")] }

@@ -1,0 +1,53 @@
+/// A path and query built from texts that may hold any character.
+package struct RequestPath: Equatable, Sendable {
+    package private(set) var text = ""
+    private var hasQuery = false
+
+    /// - Parameter segments: each one segment of the path; a `/` inside is escaped, since channels may hold one.
+    package init(_ segments: String...) { self.init(segments: segments) }
+
+    package init(segments: [String]) {
+        for segment in segments { text += "/" + Self.escaped(segment) }
+    }
+
+    /// With one more segment, which is escaped as far as it has to be.
+    package func appending(escaped segment: String) -> RequestPath {
+        var path = self
+        path.text += "/" + segment
+        return path
+    }
+
+    package mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        text += (hasQuery ? "&" : "?") + name + "=" + Self.escaped(value)
+        hasQuery = true
+    }
+
+    package mutating func add(_ name: String, each values: [String]) {
+        for value in values { add(name, value) }
+    }
+
+    package func adding(_ name: String, _ value: String?) -> RequestPath {
+        var path = self
+        path.add(name, value)
+        return path
+    }
+
+    /// Everything but the unreserved characters of RFC 3986 section 2.3, percent-encoded.
+    package static func escaped(_ text: String) -> String {
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.append(byte)
+            default:
+                let digits = Array("0123456789ABCDEF".utf8)
+                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            }
+        }
+        let escaped = String(decoding: result, as: UTF8.self)
+        // A segment of dots would be walked instead of named (RFC 3986 section 5.2.4).
+        return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
+    }
+}

@@ -1,0 +1,60 @@
+/// Where the gateway is: `PARLEY_URL`.
+package struct ServerAddress: Equatable, Sendable {
+    package static let standard = "http://127.0.0.1:8080"
+
+    /// Without a slash at its end; paths are appended to it.
+    package let url: String
+    /// The host as written, without port and brackets.
+    package let host: String
+
+    /// - Throws: what is wrong with the text, as wrong usage.
+    package init(_ text: String) throws(CommandFailure) {
+        let lowered = text.lowercased()
+        guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else {
+            throw Self.fault(text, "it must begin with http:// or https://")
+        }
+        guard !text.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) else {
+            throw Self.fault(text, "it must be ASCII without spaces")
+        }
+        guard !text.contains(where: { $0 == "?" || $0 == "#" }) else {
+            throw Self.fault(text, "it must end with the path; no '?' or '#'")
+        }
+        let rest = text.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" }
+        // A password in a URL ends up in shell histories and process lists; the key has a variable of its own.
+        guard !authority.contains("@") else { throw Self.fault("…", "credentials belong into PARLEY_KEY") }
+        host = try Self.host(of: authority, in: text)
+        var url = Substring(text)
+        while url.last == "/" { url.removeLast() }
+        self.url = String(url)
+    }
+
+    private static func host(of authority: Substring, in text: String) throws(CommandFailure) -> String {
+        let host: Substring
+        let port: Substring
+        if authority.first == "[", let end = authority.firstIndex(of: "]") {
+            host = authority[authority.index(after: authority.startIndex)..<end]
+            port = authority[authority.index(after: end)...]
+        } else {
+            host = authority.prefix { $0 != ":" }
+            port = authority[host.endIndex...]
+        }
+        guard !host.isEmpty else { throw fault(text, "it names no host") }
+        guard port.isEmpty || port.first == ":" && (port.count == 1 || UInt16(port.dropFirst()) != nil) else {
+            throw fault(text, "'\(port.drop { $0 == ":" })' is no port")
+        }
+        return String(host)
+    }
+
+    private static func fault(_ text: String, _ what: String) -> CommandFailure {
+        CommandFailure("'\(text)' cannot be the gateway's URL: \(what)", code: 2)
+    }
+
+    /// Whether the host can only be this machine: then the well-known key of dev mode may be assumed.
+    package var isLoopback: Bool {
+        let host = host.lowercased()
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,26 @@
+package import ArgumentParser
+
+/// The commands that need no module of the server: those that talk to a running gateway, and those of `schema`.
+///
+/// They compile beside the server; `ParleyCommands` puts them into `parley`.
+package enum ClientCommands {
+    package static let events = CommandGroup(
+        name: "Event", subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self])
+
+    package static let resources = CommandGroup(
+        name: "Resource",
+        subcommands: [
+            WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
+            SourcesCommand.self, KeysCommand.self, AuditCommand.self, AppsCommand.self,
+        ])
+
+    package static let schemas = CommandGroup(name: "Schema", subcommands: [SchemaCommand.self])
+
+    /// `parley bench`, which stands among the commands of the gateway.
+    package static let bench: any ParsableCommand.Type = LoadCommand.self
+
+    /// The exit code of wrong usage: 2, but 1 below `schema`, where 2 is a refused schema.
+    package static func usageCode(for arguments: [String]) -> Int32 {
+        arguments.first == SchemaCommand._commandName ? SchemaCommand.Answer.wrongUsage.rawValue : 2
+    }
+}

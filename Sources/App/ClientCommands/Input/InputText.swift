@@ -1,0 +1,70 @@
+import Glibc
+package import JSON
+
+/// A JSON value given as an argument: the text itself, `@FILE`, or `-` for the standard input.
+package enum InputText {
+    private static let limit = 16 * 1024 * 1024
+
+    /// - Throws: as wrong usage when the text is no JSON, as a failure when the file cannot be read.
+    package static func json(_ argument: String, _ what: String) throws(CommandFailure) -> JSONText {
+        if argument == standardInput { return try parse(try source(argument), what) }
+        guard argument.hasPrefix("@") else { return try parse(Array(argument.utf8), what) }
+        return try parse(try file(String(argument.dropFirst())), what)
+    }
+
+    /// The same for what need not be JSON.
+    package static func bytes(_ argument: String) throws(CommandFailure) -> [UInt8] {
+        if argument == standardInput { return try source(argument) }
+        return argument.hasPrefix("@") ? try file(String(argument.dropFirst())) : Array(argument.utf8)
+    }
+
+    /// A secret: itself, or the first line of @FILE, so that it need not stand in process lists.
+    package static func secret(_ argument: String) throws(CommandFailure) -> String {
+        guard argument.hasPrefix("@") else { return argument }
+        let line = try file(String(argument.dropFirst())).prefix { $0 != 0x0A && $0 != 0x0D }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw CommandFailure("\(argument.dropFirst()) holds no text")
+        }
+        return text
+    }
+
+    /// The bytes of a file, which is no longer than `limit`.
+    package static func file(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
+        let descriptor = open(name, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        return try read(descriptor, name, limit)
+    }
+
+    private static let standardInput = "-"
+
+    /// The same; `-` is the standard input, which can be read once.
+    package static func source(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
+        guard name == standardInput else { return try file(name, limit: limit) }
+        return try read(Surroundings.current.input, title(of: name), limit)
+    }
+
+    /// What messages call it.
+    package static func title(of source: String) -> String { source == standardInput ? "the standard input" : source }
+
+    package static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
+        do { return try JSONDocument(bytes, numbers: .lenient).text } catch {
+            throw CommandFailure("\(what) is not JSON: \(error)", code: 2)
+        }
+    }
+
+    private static func read(
+        _ descriptor: Int32, _ name: String, _ limit: Int = limit
+    ) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= limit else { throw CommandFailure("\(name) is longer than \(limit) bytes") }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Locking
+
+/// The state of a long run on the last line of a terminal; silent anywhere else.
+package struct ProgressBar {
+    private let sink: Sink
+    private var drawnAt: UInt64?
+    private let startedAt: UInt64
+    private let now: @Sendable () -> UInt64
+
+    package init(on sink: Sink, now: @escaping @Sendable () -> UInt64 = uptimeNanoseconds) {
+        self.sink = sink
+        self.now = now
+        startedAt = now()
+    }
+
+    package var elapsed: Duration { .nanoseconds(Int64(now() - startedAt)) }
+
+    /// Shows the state, but not more often than ten times a second: drawing must not be what the run waits for.
+    package mutating func show(_ progress: some ProgressLine) {
+        guard sink.isTerminal else { return }
+        let time = now()
+        if let drawnAt, time - drawnAt < 100_000_000 { return }
+        drawnAt = time
+        sink.text("\r" + progress.line(elapsed: elapsed, width: sink.width() - 1) + "\u{1B}[K")
+    }
+
+    /// Prints a line above the bar.
+    package mutating func line(_ text: String) {
+        clear()
+        sink.line(text)
+    }
+
+    /// Takes the bar away; the next state is shown at once.
+    package mutating func clear() {
+        guard drawnAt != nil else { return }
+        drawnAt = nil
+        sink.text("\r\u{1B}[K")
+    }
+}
+
+/// How far something is, on one line.
+package protocol ProgressLine {
+    /// At most `width` columns: a bar where the end is known, counts everywhere.
+    func line(elapsed: Duration, width: Int) -> String
+}
+
+extension ProgressLine {
+    package func bar(_ share: Double, _ text: String, width: Int) -> String {
+        let percent = "\(Int(share * 100))%"
+        let room = min(40, width - text.count - percent.count - 4)
+        guard room >= 5 else { return String("\(percent) \(text)".prefix(width)) }
+        let filled = Int(share * Double(room))
+        let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: room - filled)
+        return "[\(bar)] \(percent) \(text)"
+    }
+}
+
+/// How far one step of a run is.
+package struct StepProgress: ProgressLine {
+    package var name: String
+    package var done: Int
+    /// Zero where it is not known.
+    package var total: Int
+
+    package init(name: String, done: Int = 0, total: Int = 0) {
+        self.name = name
+        self.done = done
+        self.total = total
+    }
+
+    package func line(elapsed: Duration, width: Int) -> String {
+        guard total > 0 else { return String(name.prefix(width)) }
+        return bar(min(Double(done) / Double(total), 1), name, width: width)
+    }
+}
+
+/// How far a run of emits is.
+struct Progress: Equatable, ProgressLine {
+    var done = 0
+    var failed = 0
+    var readBytes = 0
+    /// Of the whole input; nil when nobody knows.
+    var totalBytes: Int?
+
+    func line(elapsed: Duration, width: Int) -> String {
+        let rate = Double(done + failed) / max(elapsed / .seconds(1), 0.001)
+        var text = "\(done) emitted"
+        if failed > 0 { text += ", \(failed) failed" }
+        text += ", \(Int(rate))/s"
+        guard let totalBytes, totalBytes > 0 else { return String(text.prefix(width)) }
+        return bar(min(Double(readBytes) / Double(totalBytes), 1), text, width: width)
+    }
+}

@@ -1,0 +1,84 @@
+public import ChatModel
+public import JSON
+public import Locking
+
+/// The presence board of one process, in memory. No call waits: a lock is held for microseconds.
+public final class MemoryPresenceBoard: PresenceBoard {
+    private let table: Lock<PresenceTable>
+    private let uptime: @Sendable () -> UInt64
+
+    /// - Parameter uptime: nanoseconds that only grow; stays end by it.
+    public init(limits: Limits, uptime: @escaping @Sendable () -> UInt64 = { uptimeNanoseconds() }) {
+        table = Lock(PresenceTable(limit: limits.seats))
+        self.uptime = uptime
+    }
+
+    public var mayExpire: Bool { table.withLock { $0.mayExpire } }
+
+    public func hold(
+        _ seats: [Seat], of user: UserID, by holder: HolderID
+    ) async throws(ChatError) -> [PresenceChange] {
+        try table.withLock { table throws(ChatError) in try table.hold(seats, of: user, by: holder) }
+    }
+
+    public func renew(_ seats: [Seat], for duration: Duration) async throws(ChatError) -> [PresenceChange] {
+        let now = uptime()
+        return try table.withLock { table throws(ChatError) in
+            try table.renew(seats, for: duration.nanoseconds, now: now)
+        }
+    }
+
+    public func lose(_ holder: HolderID, grace: Duration) async throws(ChatError) {
+        let now = uptime()
+        table.withLock { $0.lose(holder, grace: grace.nanoseconds, now: now) }
+    }
+
+    public func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange] {
+        let now = uptime()
+        return table.withLock { $0.conclude(holder, for: duration.nanoseconds, now: now) }
+    }
+
+    public func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] {
+        table.withLock { $0.release(seats, by: holder) }
+    }
+
+    public func leave(_ seats: [Seat]) async throws(ChatError) -> [PresenceChange] {
+        table.withLock { $0.leave(seats) }
+    }
+
+    public func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange] {
+        try table.withLock { table throws(ChatError) in try table.setState(state, of: seat) }
+    }
+
+    public func expire() async throws(ChatError) -> [PresenceChange] {
+        let now = uptime()
+        return table.withLock { $0.expire(now: now) }
+    }
+
+    public func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+        table.withLock { $0.occupants(of: venue, after: user, limit: limit) }
+    }
+
+    public func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? {
+        table.withLock { $0.occupant(seat) }
+    }
+
+    public func counts(of venues: [Venue]) async throws(ChatError) -> [Int] {
+        table.withLock { table in venues.map { table.count(of: $0) } }
+    }
+
+    public func venues(
+        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
+    ) async throws(ChatError) -> [(ChannelID, count: Int)] {
+        let all = table.withLock { $0.venues(of: kind, in: space) }
+        let wanted = all.filter { isWanted($0.channel) }
+        return wanted.sorted { ExactText($0.channel.name) < ExactText($1.channel.name) }.prefix(limit)
+            .map { ($0.channel, count: $0.count) }
+    }
+
+    public func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID] {
+        table.withLock { $0.channels(of: user, as: kind) }
+    }
+
+    public func isTaken(_ seat: Seat) -> Bool { table.withLock { $0.isTaken(seat) } }
+}

@@ -1,0 +1,79 @@
+import ChatModel
+import JSON
+
+/// One user in one venue, from coming to going.
+final class Stay {
+    let seat: Seat
+    var state: JSONText?
+    /// Connections that hold it by name; few.
+    var holders: [HolderID] = []
+    /// Until when the last sign of life is good, as uptime; zero without one.
+    var renewedUntil: UInt64 = 0
+    /// The deadline that stands in the heap for it; later ones are queued when this one comes.
+    var queued = UInt64.max
+
+    init(_ seat: Seat) { self.seat = seat }
+}
+
+/// One connection of a user.
+final class Link {
+    let user: UserID
+    /// What it holds by name.
+    var stays = StayTable<Venue>()
+    /// When it counts as gone; `max` while it is there.
+    var ends = UInt64.max
+    var queued = UInt64.max
+
+    init(_ user: UserID) { self.user = user }
+}
+
+/// One user: where, and by which connections.
+struct UserPresence {
+    var stays = StayTable<Venue>()
+    /// How many connections there are.
+    var links = 0
+
+    var isGone: Bool { stays.isEmpty && links == 0 }
+}
+
+/// Those in one venue.
+struct VenuePresence {
+    private var stays = StayTable<ExactText>()
+    /// The names in their order, made when somebody asks for it: a storm comes and goes without.
+    private var names: [ExactText]?
+
+    var count: Int { stays.count }
+
+    mutating func enter(_ stay: Stay) {
+        stays[ExactText(stay.seat.user)] = stay
+        names = nil
+    }
+
+    mutating func leave(_ user: String) {
+        stays[ExactText(user)] = nil
+        names = nil
+    }
+
+    mutating func page(after user: String?, limit: Int) -> Occupancy {
+        guard limit > 0 else { return Occupancy(count: count, hasMore: count > 0) }
+        let all = names ?? stays.all.map { ExactText($0.seat.user) }.sorted()
+        names = all
+        let start = user.map { all.firstIndex(above: ExactText($0)) } ?? 0
+        let occupants = all[start...].prefix(limit).map { name in
+            Occupancy.Occupant(user: name.text, state: stays[name]?.state)
+        }
+        return Occupancy(count: count, occupants: occupants, hasMore: start + occupants.count < all.count)
+    }
+}
+
+extension [ExactText] {
+    /// Where the first element above `name` stands in this sorted list.
+    fileprivate func firstIndex(above name: ExactText) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] <= name { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

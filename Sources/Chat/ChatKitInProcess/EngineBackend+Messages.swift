@@ -1,0 +1,129 @@
+import ChatCore
+public import ChatKit
+public import ChatModel
+import JSON
+
+extension EngineBackend {
+    public func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
+        guard ties != PostingTies() else { return try await post(posting) }
+        let tied = MessageTies(quote: ties.quote, threadOf: ties.threadOf, mentions: ties.mentioned)
+        return try await access.post(emission(posting), tied).events[0].event.timetoken
+    }
+
+    public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState? {
+        do throws(ChatError) {
+            return try await state(of: access.message(timetoken, in: channel))
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    public func messages(_ query: EventQuery) async throws(ChatError) -> Page<MessageState> {
+        try states(of: try await access.messages(try request(query)))
+    }
+
+    public func replies(
+        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String?
+    ) async throws(ChatError) -> Page<MessageState> {
+        try states(of: try await access.replies(to: timetoken, in: channel, limit: limit, cursor: cursor))
+    }
+
+    public func edit(
+        _ timetoken: Timetoken, in channel: String, _ content: EditedContent
+    ) async throws(ChatError) -> MessageState {
+        try state(of: try await access.edit(timetoken, in: channel, to: content.data, by: user))
+    }
+
+    public func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError) {
+        try await access.delete(timetoken, in: channel, isHard: isHard, by: user)
+    }
+
+    public func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await access.react(value, to: timetoken, in: channel, by: user)
+    }
+
+    public func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        _ = try await access.takeBack(reaction: value, to: timetoken, in: channel, by: user)
+    }
+
+    public func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction] {
+        let page = try await access.reactions(to: timetoken, in: channel, limit: access.limits.pageMost)
+        return page.items.map { Reaction(value: $0.value, userId: $0.user, timetoken: $0.timetoken) }
+    }
+
+    public func addAction(
+        _ type: String, _ value: String, to timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) -> MessageAction {
+        MessageAction(try await access.addAction(type, value, to: timetoken, in: channel, by: user))
+    }
+
+    public func removeAction(
+        _ place: Timetoken, from timetoken: Timetoken, in channel: String
+    ) async throws(ChatError) {
+        try await access.removeAction(place, from: timetoken, in: channel, by: user)
+    }
+
+    public func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction] {
+        let page = try await access.actions(of: timetoken, in: channel, limit: access.limits.pageMost)
+        return page.items.map { MessageAction($0) }
+    }
+
+    public func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        try await access.pin(timetoken, in: channel, by: user)
+    }
+
+    public func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError) {
+        try await access.unpin(timetoken, in: channel, by: user)
+    }
+
+    public func forward(
+        _ timetoken: Timetoken, in channel: String, to target: String
+    ) async throws(ChatError) -> Timetoken {
+        try await access.forward(timetoken, in: channel, to: target, by: user).timetoken
+    }
+
+    public func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError) {
+        _ = try await access.report(timetoken, in: channel, for: reason, by: user)
+    }
+
+    public func reports(_ query: EventQuery) async throws(ChatError) -> Page<Event> {
+        try await access.reports(try request(query), by: user)
+    }
+
+    private func states(of page: Page<ChatCore.Message>) throws(ChatError) -> Page<MessageState> {
+        var states: [MessageState] = []
+        for message in page.items { states.append(try state(of: message)) }
+        return Page(items: states, hasMore: page.hasMore, position: page.position, cursor: page.cursor)
+    }
+
+    /// By way of its printed form, so that both backends read a message alike.
+    private func state(of message: ChatCore.Message) throws(ChatError) -> MessageState {
+        guard let state = MessageState(JSONText(capacity: 512) { message.print(to: &$0) }) else {
+            throw ChatError(.notFound, "no such message")
+        }
+        return state
+    }
+}
+
+extension PostingTies {
+    fileprivate var mentioned: MessageTies.Mentions? {
+        if mentionsEverybody { return .channel }
+        return mentions.isEmpty ? nil : .users(mentions)
+    }
+}
+
+extension EditedContent {
+    fileprivate var data: MessageContent {
+        switch self {
+        case .text(let text): .text(JSONText(string: text))
+        case .all(let value): .data(value.text)
+        }
+    }
+}
+
+extension MessageAction {
+    fileprivate init(_ record: MessageActionRecord) {
+        self.init(type: record.type, value: record.value, userId: record.user, timetoken: record.timetoken)
+    }
+}

@@ -1,0 +1,5 @@
+/// The product itself.
+public enum Product {
+    /// The version, as `parley --version`, logs, backups and `User-Agent` show it.
+    public static let version = "0.1.0"
+}
