@@ -4,14 +4,17 @@ import PackageDescription
 let strict: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
     .map { .enableUpcomingFeature($0) }
 
-/// A room: a target at `Sources/<floor>/<name>` that may import only what it `uses` (see ARCHITECTURE.md).
-func room(_ floor: String, _ name: String, uses: [Target.Dependency] = [], besides: [String] = []) -> Target {
+/// A Swift module at `Sources/<layer>/<name>` that may import what it `uses` and nothing else.
+///
+/// These lines are the one table of modules: the compiler and `Tests/ArchitectureTests` check every import against them,
+/// and the table in ARCHITECTURE.md against these.
+func module(_ layer: String, _ name: String, uses: [Target.Dependency] = [], excluding: [String] = []) -> Target {
     .target(
-        name: name, dependencies: uses, path: "Sources/\(floor)/\(name)", exclude: besides, swiftSettings: strict)
+        name: name, dependencies: uses, path: "Sources/\(layer)/\(name)", exclude: excluding, swiftSettings: strict)
 }
 
-/// A door to a C library: a module map and a shim header at `Sources/System/<name>`, no logic.
-func door(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Target {
+/// A C library: a module map and a shim header at `Sources/System/<name>`, no logic.
+func library(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Target {
     .systemLibrary(
         name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig,
         providers: apt.map { [.apt([$0])] })
@@ -21,8 +24,6 @@ func tests(_ name: String, uses: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
 }
 
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -35,58 +36,57 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
-        door("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
-        door("CJansson", pkgConfig: "jansson", apt: "libjansson-dev"),
-        door("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-        door("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
-        door("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
-        door("CLinux"),
+        library("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+        library("CJansson", pkgConfig: "jansson", apt: "libjansson-dev"),
+        library("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        library("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        library("CLinux"),
 
-        room("Toolkit", "Locking", uses: ["CLinux"]),
-        room("Toolkit", "JSON", uses: ["CJansson"]),
-        room("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
-        room("Toolkit", "Signing", uses: [crypto, cryptoExtras]),
-        room("Toolkit", "Templates", uses: ["JSON"]),
-        room("Toolkit", "SQLite", uses: ["CSQLite"]),
-        room("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),
-        room("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
+        module("Toolkit", "Locking", uses: ["CLinux"]),
+        module("Toolkit", "JSON", uses: ["CJansson"]),
+        module("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
+        module("Toolkit", "Signing", uses: ["CCrypto"]),
+        module("Toolkit", "Templates", uses: ["JSON"]),
+        module("Toolkit", "SQLite", uses: ["CSQLite"]),
+        module("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),
+        module("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
 
-        room("Chat", "ChatModel", uses: ["JSON"]),
-        room("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
+        module("Chat", "ChatModel", uses: ["JSON"]),
+        module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
 
-        room("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
-        room("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"]),
+        module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
+        module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"]),
+        module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
-        room("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
+        module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
 
-        room("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
-
-        room(
+        module(
             "Interfaces", "InboundHooks",
             uses: ["ChatCore", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
-        room(
+        module(
             "Interfaces", "Webhooks",
             uses: ["ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
-        room("Interfaces", "Following", uses: ["ChatCore", "ChatModel", "HTTPServer", "Locking"]),
-        room(
+        module("Interfaces", "Following", uses: ["ChatCore", "ChatModel", "HTTPServer", "Locking"]),
+        module(
             "Interfaces", "NativeAPI",
             uses: [
                 "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing",
                 "Webhooks", logging,
             ]),
-        room(
+        module(
             "Interfaces", "PubNubAPI",
             uses: ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing"]),
         // `Site` goes into the program by way of scripts/embed-site.
-        room("Interfaces", "Dashboard", uses: ["HTTPServer"], besides: ["Site"]),
+        module("Interfaces", "Dashboard", uses: ["HTTPServer"], excluding: ["Site"]),
 
-        room(
+        module(
             "App", "Gateway",
             uses: [
                 "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
@@ -94,13 +94,13 @@ let package = Package(
                 "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        room("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
-        room(
+        module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
+        module(
             "App", "ClientCommands",
             uses: [
                 "Bench", "ChatModel", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing", argumentParser,
             ]),
-        room(
+        module(
             "App", "ParleyCommands",
             uses: [
                 "ChatCore", "ChatModel", "ClientCommands", "Gateway", "HTTPClient", "JSON", "PubNubAPI", "Signing",
@@ -115,6 +115,7 @@ let package = Package(
         // A program of Examples/, built with everything else so that it stays true.
         .executableTarget(name: "converse", dependencies: ["ChatKit", "ChatRemote"], path: "Examples/swift"),
 
+        tests("ArchitectureTests", uses: []),
         tests("BenchTests", uses: ["Bench", "JSON", "Locking"]),
         tests(
             "ChatCoreTests",
@@ -138,7 +139,6 @@ let package = Package(
                 "TestHouse", "TestReceiver", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer"]),
-        tests("HouseRulesTests", uses: []),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
         tests("JSONTests", uses: ["JSON"]),

@@ -25,7 +25,6 @@ import Testing
         let message = Array("what do ya want for nothing?".utf8)
         let code = MessageAuthentication.code(algorithm, of: message, key: key)
         #expect(Hex.encode(code) == expected)
-        #expect(code.count == algorithm.digestLength)
     }
 
     @Test("do not depend on how the message was cut")

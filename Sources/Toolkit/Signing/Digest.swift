@@ -1,5 +1,3 @@
-internal import Crypto
-
 /// The hash functions that signatures of other services are made with.
 public enum HashAlgorithm: String, Sendable, CaseIterable {
     /// Only where a service demands it. HMAC does not need the collision resistance that SHA-1 lost (RFC 6151 argues
@@ -7,26 +5,16 @@ public enum HashAlgorithm: String, Sendable, CaseIterable {
     case sha1
     case sha256
     case sha512
-
-    /// The length of a digest in bytes.
-    public var digestLength: Int {
-        switch self {
-        case .sha1: 20
-        case .sha256: 32
-        case .sha512: 64
-        }
-    }
 }
 
 /// The SHA-256 digest of some bytes: 32 bytes.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] {
-    // A digest is a sequence of unknown length to `Array`, which would grow three times.
-    SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
+    SHA256State.digest(bytes)
 }
 
 /// The SHA-512 digest of some bytes: 64 bytes.
 func sha512(_ bytes: [UInt8]) -> [UInt8] {
-    SHA512.hash(data: bytes).withUnsafeBytes { Array($0) }
+    SHA512State.digest(bytes)
 }
 
 /// A hash-based message authentication code (RFC 2104), fed piece by piece so that nobody has to join the pieces.
@@ -39,16 +27,15 @@ func sha512(_ bytes: [UInt8]) -> [UInt8] {
 /// ```
 public struct MessageAuthentication {
     // Exactly one is there. An enum would copy the hash state out and in with every update.
-    private var sha1: HMAC<Insecure.SHA1>?
-    private var sha256: HMAC<SHA256>?
-    private var sha512: HMAC<SHA512>?
+    private var sha1: HMAC<SHA1State>?
+    private var sha256: HMAC<SHA256State>?
+    private var sha512: HMAC<SHA512State>?
 
     public init(_ algorithm: HashAlgorithm, key secret: Secret) {
-        let key = SymmetricKey(data: secret.bytes)
         switch algorithm {
-        case .sha1: sha1 = HMAC(key: key)
-        case .sha256: sha256 = HMAC(key: key)
-        case .sha512: sha512 = HMAC(key: key)
+        case .sha1: sha1 = HMAC(key: secret.bytes)
+        case .sha256: sha256 = HMAC(key: secret.bytes)
+        case .sha512: sha512 = HMAC(key: secret.bytes)
         }
     }
 
@@ -64,16 +51,16 @@ public struct MessageAuthentication {
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        sha1?.update(data: bytes)
-        sha256?.update(data: bytes)
-        sha512?.update(data: bytes)
+        sha1?.update(bytes)
+        sha256?.update(bytes)
+        sha512?.update(bytes)
     }
 
     /// The code of everything appended so far.
     public func finish() -> [UInt8] {
-        if let sha256 { return Array(sha256.finalize()) }
-        if let sha512 { return Array(sha512.finalize()) }
-        return sha1.map { Array($0.finalize()) } ?? []
+        if let sha256 { return sha256.finish() }
+        if let sha512 { return sha512.finish() }
+        return sha1?.finish() ?? []
     }
 
     /// The code of one whole message.

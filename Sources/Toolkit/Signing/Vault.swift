@@ -1,5 +1,3 @@
-internal import Crypto
-
 /// Keeps secrets unreadable where they are stored, with a key that is stored elsewhere.
 ///
 /// Whoever copies the database does not have the secrets. Each text is bound to its context, so that one cannot be moved
@@ -12,7 +10,7 @@ internal import Crypto
 public struct Vault: Sendable {
     private struct Key: Sendable {
         var id: String
-        var key: SymmetricKey
+        var key: SealingKey
         /// Draws nonces: see `nonce`.
         var nonceKey: Secret
     }
@@ -34,7 +32,7 @@ public struct Vault: Sendable {
         self.keys = keys.map { key in
             Key(
                 id: Hex.encode(Array(Self.derived("vault key id", from: key).prefix(4))),
-                key: SymmetricKey(data: key.bytes), nonceKey: Secret(Self.derived("vault nonce key", from: key)))
+                key: SealingKey(key.bytes), nonceKey: Secret(Self.derived("vault nonce key", from: key)))
         }
     }
 
@@ -58,15 +56,9 @@ public struct Vault: Sendable {
     /// - Parameter context: where the text belongs, such as `webhook/wh_1`; opening demands the same.
     public func seal(_ bytes: [UInt8], context: String) -> String {
         guard let key = keys.first else { return Self.plainPrefix + Base64.encode(bytes) }
-        do {
-            let box = try AES.GCM.seal(
-                bytes, using: key.key, nonce: AES.GCM.Nonce(data: Self.nonce(bytes, context, key.nonceKey)),
-                authenticating: Array(context.utf8))
-            return "\(Self.sealedPrefix)\(key.id):\(Base64.encode(Array(box.nonce) + box.ciphertext + box.tag))"
-        } catch {
-            // Keys are checked when they are read, nonces are cut to measure, and nothing of 64 GiB is a secret.
-            preconditionFailure("AES-GCM refuses sizes only: \(error)")
-        }
+        let nonce = Self.nonce(bytes, context, key.nonceKey)
+        let sealed = key.key.seal(bytes, nonce: nonce, context: Array(context.utf8))
+        return "\(Self.sealedPrefix)\(key.id):\(Base64.encode(nonce + sealed))"
     }
 
     /// The bytes of a stored text. One of neither form is from before there was a vault, and stands for itself.
@@ -104,13 +96,11 @@ public struct Vault: Sendable {
         guard let key = keys.first(where: { $0.id == parts[0] }) else {
             throw .keyUnknown(id: String(parts[0].prefix(64)))
         }
-        do {
-            let box = try AES.GCM.SealedBox(combined: bytes)
-            return Array(try AES.GCM.open(box, using: key.key, authenticating: Array(context.utf8)))
-        } catch {
-            // Too short, or a tag that does not fit: the reason is the same for whoever reads the log.
-            throw .damaged
-        }
+        // Too short, or a tag that does not fit: the reason is the same for whoever reads the log.
+        let nonce = Array(bytes.prefix(SealingKey.nonceBytes))
+        guard let opened = key.key.open(bytes.dropFirst(nonce.count), nonce: nonce, context: Array(context.utf8))
+        else { throw .damaged }
+        return opened
     }
 
     /// A nonce that depends on all that is sealed: it comes again only with the very same bytes and context, where the
@@ -119,7 +109,7 @@ public struct Vault: Sendable {
         var code = MessageAuthentication(.sha256, key: key)
         code.update("\(context.utf8.count):\(context)")
         code.update(bytes)
-        return Array(code.finish().prefix(12))
+        return Array(code.finish().prefix(SealingKey.nonceBytes))
     }
 
     /// Bytes for one use of a key, which tell nothing of it or of its other uses.

@@ -1,10 +1,8 @@
-internal import Crypto
-
 /// Makes HTTP Message Signatures (RFC 9421), one for each key, over method, URL and the body's digest (RFC 9530).
 struct MessageSigner: Sendable {
     private struct Key: Sendable {
         enum Material: Sendable {
-            case shared(HMAC<SHA256>)
+            case shared(HMAC<SHA256State>)
             case ed25519(Ed25519PrivateKey)
         }
 
@@ -21,7 +19,7 @@ struct MessageSigner: Sendable {
             switch key {
             case .symmetric(let secret):
                 Key(
-                    material: .shared(HMAC(key: SymmetricKey(data: secret.bytes))),
+                    material: .shared(HMAC(key: secret.bytes)),
                     parameters: ";keyid=\"\(Self.id(of: secret))\";alg=\"hmac-sha256\"")
             case .ed25519(let key):
                 Key(
@@ -59,10 +57,9 @@ struct MessageSigner: Sendable {
         switch key {
         case .shared(let keyed):
             var code = keyed
-            code.update(data: base)
-            return Array(code.finalize())
-        case .ed25519(let key):
-            do { return try key.signature(of: base) } catch { throw .failed }
+            code.update(base)
+            return code.finish()
+        case .ed25519(let key): return try key.signature(of: base)
         }
     }
 

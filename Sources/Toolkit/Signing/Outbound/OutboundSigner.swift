@@ -1,5 +1,3 @@
-internal import Crypto
-
 /// Signs what the gateway posts to one receiver, in every way that receiver was told to expect.
 ///
 /// Made once for each state of a webhook: the keys are set up here, so that a post costs its own hash blocks alone.
@@ -27,8 +25,8 @@ public struct OutboundSigner: Sendable {
     }
 
     private let standard: StandardSigner?
-    private let hub: HMAC<SHA256>?
-    private let stripe: [HMAC<SHA256>]?
+    private let hub: HMAC<SHA256State>?
+    private let stripe: [HMAC<SHA256State>]?
     private let message: MessageSigner?
     /// Something is to be signed with a key that is not there.
     private let lacksKey: Bool
@@ -43,7 +41,7 @@ public struct OutboundSigner: Sendable {
         let standardKeys = (wanted.contains(.standard) ? keys : []) + appKeys
         standard = wanted.isDisjoint(with: [.standard, .standardEd25519]) ? nil : StandardSigner(standardKeys)
         // As the receiver has it: the text with its prefix.
-        let texts = keys.filter(\.isShared).map { HMAC<SHA256>(key: SymmetricKey(data: Array($0.text.utf8))) }
+        let texts = keys.filter(\.isShared).map { HMAC<SHA256State>(key: Array($0.text.utf8)) }
         hub = wanted.contains(.hub) ? texts.last : nil
         stripe = wanted.contains(.stripe) ? texts : nil
         message = wanted.contains(.rfc9421) ? MessageSigner(keys + appKeys) : nil
@@ -70,22 +68,22 @@ public struct OutboundSigner: Sendable {
             fields.append(("webhook-signature", try standard.signature(id: id, timestamp: timestamp, body: body)))
         }
         if var code = hub {
-            code.update(data: body)
-            fields.append(("x-hub-signature-256", "sha256=" + Hex.encode(Array(code.finalize()))))
+            code.update(body)
+            fields.append(("x-hub-signature-256", "sha256=" + Hex.encode(code.finish())))
         }
         if let stripe { fields.append(("stripe-signature", Self.stripe(stripe, timestamp, body))) }
         if let message { fields += try message.fields(timestamp: timestamp, method: method, url: url, body: body) }
         return fields
     }
 
-    private static func stripe(_ keys: [HMAC<SHA256>], _ timestamp: Int64, _ body: [UInt8]) -> String {
+    private static func stripe(_ keys: [HMAC<SHA256State>], _ timestamp: Int64, _ body: [UInt8]) -> String {
         let head = Array("\(timestamp).".utf8)
         var header = "t=\(timestamp)"
         for key in keys {
             var code = key
-            code.update(data: head)
-            code.update(data: body)
-            header += ",v1=" + Hex.encode(Array(code.finalize()))
+            code.update(head)
+            code.update(body)
+            header += ",v1=" + Hex.encode(code.finish())
         }
         return header
     }

@@ -1,47 +1,56 @@
-internal import Crypto
+internal import CCrypto
 
 /// An Ed25519 key that signs (RFC 8032).
 public struct Ed25519PrivateKey: Sendable {
-    private let key: Curve25519.Signing.PrivateKey
+    private let key: LibraryKey
+    private let seed: Secret
+    /// The key others verify with.
+    public let publicKey: Ed25519PublicKey
 
     /// A key from its 32-byte seed, or from the 64 bytes of seed and public key; `nil` for any other length and when
     /// the two halves do not belong together.
     public init?(_ bytes: [UInt8]) {
-        guard bytes.count == 32 || bytes.count == 64,
-            let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes.prefix(32))  // fails on length alone
+        guard bytes.count == 32 || bytes.count == 64 else { return nil }
+        seed = Secret(Array(bytes.prefix(32)))
+        guard let key = LibraryKey(owning: EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed.bytes, 32)),
+            let publicKey = Ed25519PublicKey(key.rawPublicKey)
         else { return nil }
         self.key = key
+        self.publicKey = publicKey
         guard bytes.count == 32 || Array(bytes.suffix(32)) == publicKey.bytes else { return nil }
     }
 
     /// Seed and public key, the 64 bytes other implementations expect.
-    public var bytes: [UInt8] { Array(key.rawRepresentation) + publicKey.bytes }
-
-    /// The key others verify with.
-    public var publicKey: Ed25519PublicKey { Ed25519PublicKey(key.publicKey) }
+    public var bytes: [UInt8] { seed.bytes + publicKey.bytes }
 
     /// The 64-byte signature of a message.
-    func signature(of message: [UInt8]) throws -> [UInt8] { Array(try key.signature(for: message)) }
+    func signature(of message: [UInt8]) throws(StandardSigningError) -> [UInt8] {
+        guard let signature = key.ed25519Signature(of: message) else { throw .failed }
+        return signature
+    }
 }
 
 /// An Ed25519 key that verifies.
 public struct Ed25519PublicKey: Sendable {
-    private let key: Curve25519.Signing.PublicKey
+    private let key: LibraryKey
+    /// The key's 32 bytes.
+    public let bytes: [UInt8]
 
-    fileprivate init(_ key: Curve25519.Signing.PublicKey) { self.key = key }
-
-    /// A key from its 32 bytes.
+    /// A key from its 32 bytes; nil for any other length. Bytes that are no point of the curve make a key that verifies
+    /// nothing.
     public init?(_ bytes: [UInt8]) {
-        // The only failure is a wrong length.
-        guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes) else { return nil }
+        guard bytes.count == 32,
+            let key = LibraryKey(owning: EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count))
+        else { return nil }
         self.key = key
+        self.bytes = bytes
     }
 
-    /// The key's 32 bytes.
-    public var bytes: [UInt8] { Array(key.rawRepresentation) }
-
     /// Whether a 64-byte signature was made over this message by the other half of this key.
+    ///
+    /// A signature whose S is not below the order of the group is refused (RFC 8032, 5.1.7): it would be a second form of
+    /// another one.
     public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {
-        key.isValidSignature(signature, for: message)
+        signature.count == 64 && key.verifies(signature, of: message, digest: nil)
     }
 }

@@ -1,5 +1,3 @@
-internal import Crypto
-
 /// Why a message could not be signed.
 public enum StandardSigningError: Error, Sendable, Equatable {
     /// No key to sign with.
@@ -20,8 +18,7 @@ public struct StandardSigner: Sendable {
     private let keys: [Key]
 
     private enum Key: Sendable {
-        /// With the key already in it: a copy saves two of some ten hash blocks for each message.
-        case symmetric(HMAC<SHA256>)
+        case symmetric(HMAC<SHA256State>)
         case ed25519(Ed25519PrivateKey)
     }
 
@@ -29,7 +26,7 @@ public struct StandardSigner: Sendable {
     public init(_ keys: [StandardSigningKey]) {
         self.keys = keys.map { key in
             switch key {
-            case .symmetric(let secret): .symmetric(HMAC(key: SymmetricKey(data: secret.bytes)))
+            case .symmetric(let secret): .symmetric(HMAC(key: secret.bytes))
             case .ed25519(let key): .ed25519(key)
             }
         }
@@ -60,11 +57,11 @@ public struct StandardSigner: Sendable {
         switch key {
         case .symmetric(let keyed):
             var code = keyed
-            code.update(data: head)
-            code.update(data: body)
-            return "v1," + Base64.encode(code.finalize().withUnsafeBytes { Array($0) })
+            code.update(head)
+            code.update(body)
+            return "v1," + Base64.encode(code.finish())
         case .ed25519(let key):
-            do { return "v1a," + Base64.encode(try key.signature(of: head + body)) } catch { throw .failed }
+            return "v1a," + Base64.encode(try key.signature(of: head + body))
         }
     }
 }

@@ -1,5 +1,4 @@
-internal import Crypto
-internal import CryptoExtras
+internal import CCrypto
 
 /// A key that tells whether a `WebToken` is its own, with the one algorithm it is for (RFC 7518, 3; RFC 8037, 3.1).
 public struct WebTokenKey: Sendable {
@@ -13,8 +12,8 @@ public struct WebTokenKey: Sendable {
 
     private enum Key: Sendable {
         case shared(Secret)
-        case rsa(_RSA.Signing.PublicKey)
-        case p256(P256.Signing.PublicKey)
+        case rsa(LibraryKey)
+        case p256(LibraryKey)
         case ed25519(Ed25519PublicKey)
     }
 
@@ -30,19 +29,16 @@ public struct WebTokenKey: Sendable {
     ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have 2048 bits or more.
     /// - Returns: nil when it is none, or not one for the algorithm.
     public init?(_ algorithm: Algorithm, pem: String) {
-        // The reasons the library gives are about bytes; who brings a key learns which kind was expected.
-        switch algorithm {
-        case .hs256: return nil
-        case .rs256:
-            guard let key = try? _RSA.Signing.PublicKey(pemRepresentation: pem) else { return nil }
-            self.key = .rsa(key)
-        case .es256:
-            guard let key = try? P256.Signing.PublicKey(pemRepresentation: pem) else { return nil }
-            self.key = .p256(key)
-        case .edDSA:
-            guard let key = Ed25519PublicKey(pem: pem) else { return nil }
-            self.key = .ed25519(key)
-        }
+        guard let info = SubjectPublicKeyInfo(pem: pem) else { return nil }
+        let key: Key? =
+            switch algorithm {
+            case .hs256: nil
+            case .rs256: info.rsaKey.map { .rsa($0) }
+            case .es256: info.p256Key.map { .p256($0) }
+            case .edDSA: info.ed25519Key.map { .ed25519($0) }
+            }
+        guard let key else { return nil }
+        self.key = key
     }
 
     public var algorithm: Algorithm {
@@ -60,29 +56,78 @@ public struct WebTokenKey: Sendable {
         case .shared(let secret):
             return constantTimeEqual(
                 token.signature, MessageAuthentication.code(.sha256, of: token.signed, key: secret))
-        case .rsa(let key):
-            let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
-            return key.isValidSignature(signature, for: SHA256.hash(data: token.signed), padding: .insecurePKCS1v1_5)
+        case .rsa(let key): return key.verifies(token.signature, of: token.signed, digest: sha256Function)
         case .p256(let key):
-            // 64 bytes; anything else is no signature.
-            guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature) else {
-                return false
-            }
-            return key.isValidSignature(signature, for: token.signed)
+            guard let signature = ecdsaSignature(token.signature) else { return false }
+            return key.verifies(signature, of: token.signed, digest: sha256Function)
         case .ed25519(let key): return key.isValid(token.signature, for: token.signed)
         }
     }
 }
 
-extension Ed25519PublicKey {
-    /// What comes before the 32 bytes in a SubjectPublicKeyInfo (RFC 8410, 4): two sequences and the key's kind.
-    private static let prefix: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
+/// The DER bytes of a public key (RFC 5280, 4.1: SubjectPublicKeyInfo).
+private struct SubjectPublicKeyInfo {
+    let bytes: [UInt8]
 
-    fileprivate init?(pem: String) {
+    /// - Parameter pem: one block `PUBLIC KEY` (RFC 7468, 13) and nothing else.
+    init?(pem: String) {
         let lines = pem.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
         guard lines.count >= 3, lines.first == "-----BEGINPUBLICKEY-----", lines.last == "-----ENDPUBLICKEY-----",
-            let bytes = Base64.decode(lines.dropFirst().dropLast().joined()), bytes.starts(with: Self.prefix)
+            let bytes = Base64.decode(lines.dropFirst().dropLast().joined())
         else { return nil }
-        self.init(Array(bytes.dropFirst(Self.prefix.count)))
+        self.bytes = bytes
     }
+
+    /// What comes before the 32 bytes of an Ed25519 key (RFC 8410, 4): two sequences and the key's kind.
+    private static let ed25519: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
+    /// What comes before the 64 bytes of a point on the named curve P-256, uncompressed (RFC 5480, 2).
+    private static let p256: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
+        0xce,
+        0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+    ]
+
+    var ed25519Key: Ed25519PublicKey? {
+        guard bytes.starts(with: Self.ed25519) else { return nil }
+        return Ed25519PublicKey(Array(bytes.dropFirst(Self.ed25519.count)))
+    }
+
+    /// A point that is not on the curve makes no key.
+    var p256Key: LibraryKey? {
+        guard bytes.starts(with: Self.p256), bytes.count == Self.p256.count + 64 else { return nil }
+        return LibraryKey(subjectPublicKeyInfo: bytes)
+    }
+
+    /// Not one that is for PSS alone.
+    var rsaKey: LibraryKey? {
+        guard let key = LibraryKey(subjectPublicKeyInfo: bytes), key.kind == EVP_PKEY_RSA, key.bits >= 2048 else {
+            return nil
+        }
+        return key
+    }
+}
+
+/// SHA-256 as the library's signatures take it. Fetched once: OpenSSL 3 looks it up by its name each time otherwise.
+private nonisolated(unsafe) let sha256Function = EVP_MD_fetch(nil, "SHA256", nil)
+
+/// An ECDSA signature on P-256 in DER (RFC 3279, 2.2.3), from the 64 bytes of r and s (RFC 7518, 3.4); nil for any other
+/// length.
+private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
+    guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
+    defer { ECDSA_SIG_free(signature) }
+    let (r, s) = raw.withUnsafeBufferPointer { bytes in
+        (BN_bin2bn(bytes.baseAddress, 32, nil), BN_bin2bn(bytes.baseAddress.map { $0 + 32 }, 32, nil))
+    }
+    guard let r, let s, ECDSA_SIG_set0(signature, r, s) == 1 else {
+        BN_free(r)
+        BN_free(s)
+        return nil
+    }
+    // Two numbers of 33 bytes at most, with their heads.
+    var encoded = [UInt8](repeating: 0, count: 72)
+    let count = encoded.withUnsafeMutableBufferPointer { buffer in
+        var next = buffer.baseAddress
+        return Int(i2d_ECDSA_SIG(signature, &next))
+    }
+    return count > 0 ? Array(encoded.prefix(count)) : nil
 }

@@ -1,0 +1,81 @@
+internal import CCrypto
+
+/// A key of libcrypto. Threads may share it: it never changes, and OpenSSL locks what it caches in it.
+final class LibraryKey: @unchecked Sendable {
+    private let key: OpaquePointer
+
+    /// Takes over a key that the library has made; nil where it has made none.
+    init?(owning key: OpaquePointer?) {
+        guard let key else {
+            // What went wrong stays in a queue of the thread otherwise, for others to find.
+            ERR_clear_error()
+            return nil
+        }
+        self.key = key
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    /// The public half of a key pair, from its SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
+    ///
+    /// - Returns: nil for anything else, for bytes behind it, and for a point that is not on its curve.
+    convenience init?(subjectPublicKeyInfo bytes: [UInt8]) {
+        let key = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var next = buffer.baseAddress
+            guard let key = d2i_PUBKEY(nil, &next, buffer.count) else { return nil }
+            guard next == buffer.baseAddress.map({ $0 + buffer.count }) else {
+                EVP_PKEY_free(key)
+                return nil
+            }
+            return key
+        }
+        self.init(owning: key)
+    }
+
+    /// `EVP_PKEY_RSA` and its kin.
+    var kind: Int32 { EVP_PKEY_get_base_id(key) }
+
+    /// The length of an RSA modulus.
+    var bits: Int32 { EVP_PKEY_get_bits(key) }
+
+    /// The 32 bytes of an Ed25519 key's public half.
+    var rawPublicKey: [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+            count = buffer.count
+            let isRead = EVP_PKEY_get_raw_public_key(key, buffer.baseAddress, &count)
+            precondition(isRead == 1 && count == 32, "an Ed25519 key has 32 bytes")
+        }
+    }
+
+    /// Whether the signature was made over this message by the key's other half.
+    ///
+    /// - Parameters:
+    ///   - signature: as the algorithm encodes it: PKCS #1 v1.5 for RSA, DER for ECDSA, 64 bytes for Ed25519.
+    ///   - digest: what hashes the message; nil for Ed25519, which does so itself.
+    func verifies(_ signature: [UInt8], of message: [UInt8], digest: OpaquePointer?) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer { EVP_MD_CTX_free(context) }
+        guard EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1,
+            EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+        else {
+            ERR_clear_error()
+            return false
+        }
+        return true
+    }
+
+    /// The 64-byte Ed25519 signature of a message; nil when the library refuses, for want of memory.
+    func ed25519Signature(of message: [UInt8]) -> [UInt8]? {
+        guard let context = EVP_MD_CTX_new() else { return nil }
+        defer { EVP_MD_CTX_free(context) }
+        var signature = [UInt8](repeating: 0, count: 64)
+        var count = signature.count
+        guard EVP_DigestSignInit(context, nil, nil, nil, key) == 1,
+            EVP_DigestSign(context, &signature, &count, message, message.count) == 1, count == signature.count
+        else {
+            ERR_clear_error()
+            return nil
+        }
+        return signature
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+
+/// A module of `Package.swift`: its layer, its name, and what it may import.
+private struct Module {
+    let layer: String
+    let name: String
+    let imports: Set<String>
+
+    var folder: String { "\(layer)/\(name)" }
+
+    /// The table in `Package.swift`, the only one.
+    static func all() throws -> [Module] {
+        let manifest = try text("Package.swift")
+        let pattern = /module\(\s*"(\w+)", "(\w+)"(?:,\s*uses: \[(?<uses>[^\]]*)\])?/
+        return manifest.matches(of: pattern).map { match in
+            Module(
+                layer: String(match.1), name: String(match.2), imports: imports(String(match.output.uses ?? "")))
+        }
+    }
+
+    /// Names in quotes are modules; the others are constants for products of packages.
+    private static func imports(_ uses: String) -> Set<String> {
+        let products = ["argumentParser": "ArgumentParser", "logging": "Logging"]
+        let words = uses.split { $0 == "," || $0.isWhitespace }.map { $0.replacing("\"", with: "") }
+        return Set(words.map { products[$0] ?? $0 })
+    }
+}
+
+/// Where a C library may be imported inside a module; a module that is not named may import it anywhere.
+private let libraryFolders: [String: [String]] = [
+    "Toolkit/JSON": ["Jansson/"],
+    "Toolkit/JSONSchema": ["Documents/"],
+    "Toolkit/HTTPServer": ["Microhttpd/", "Loop/"],
+    "Toolkit/HTTPClient": ["Curl/"],
+]
+
+/// Comes with the toolchain; every module may import it. Full Foundation is not among it: it costs 44 MB.
+private let toolchain: Set<String> = ["Glibc", "Synchronization", "FoundationEssentials", "Swift"]
+
+private let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+private func text(_ path: String) throws -> String {
+    try String(contentsOf: top.appending(path: path), encoding: .utf8)
+}
+
+private struct SourceFile {
+    let folder: String
+    let path: String
+    let lines: [Substring]
+
+    var imports: [String] {
+        lines.compactMap { line in
+            let words = line.split(separator: " ").filter {
+                !["public", "internal", "private", "package", "@testable", "@preconcurrency", "@_exported"]
+                    .contains($0)
+            }
+            guard words.count >= 2, words[0] == "import" else { return nil }
+            // `import enum Module.Type`
+            let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "typealias", "let", "var"]
+            let name = kinds.contains(words[1]) && words.count >= 3 ? words[2] : words[1]
+            return String(name.split(separator: ".")[0])
+        }
+    }
+
+    static func all() throws -> [SourceFile] {
+        let folder = top.appending(path: "Sources")
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        return try paths.map { path in
+            let parts = path.split(separator: "/")
+            let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+            return SourceFile(
+                folder: parts.prefix(2).joined(separator: "/"), path: parts.dropFirst(2).joined(separator: "/"),
+                lines: text.split(separator: "\n"))
+        }
+    }
+}
+
+@Suite("The modules") struct ModuleTests {
+    @Test("are those of Package.swift")
+    func folders() throws {
+        let known = Set(try Module.all().map(\.folder)).union(["App/parley"])
+        #expect(Set(try SourceFile.all().map(\.folder)) == known)
+    }
+
+    @Test("import what Package.swift says, C libraries included")
+    func imports() throws {
+        let allowed = Dictionary(uniqueKeysWithValues: try Module.all().map { ($0.folder, $0.imports) })
+        for file in try SourceFile.all() where file.folder != "App/parley" {
+            let allowed = (allowed[file.folder] ?? []).union(toolchain)
+            for module in file.imports {
+                #expect(allowed.contains(module), "\(file.folder)/\(file.path) imports \(module)")
+            }
+        }
+    }
+
+    @Test("use everything that Package.swift says they use, so that none waits for one it does not need")
+    func uses() throws {
+        let files = Dictionary(grouping: try SourceFile.all(), by: \.folder)
+        for module in try Module.all() {
+            let imported = Set((files[module.folder] ?? []).flatMap(\.imports))
+            #expect(module.imports.subtracting(imported).isEmpty, "\(module.folder)")
+        }
+    }
+
+    @Test("are described in ARCHITECTURE.md, with what they import")
+    func documentation() throws {
+        let row = /\| `(\w+)` \| [^|]+ \| ([^|]*) \|/
+        let rows = try text("ARCHITECTURE.md").matches(of: row).map { match in
+            (name: String(match.1), imports: Set(match.2.matches(of: /\w+/).map { String($0.output) }))
+        }
+        let documented = Dictionary(rows.map { ($0.name, $0.imports) }) { first, _ in first }
+        for module in try Module.all() {
+            let imports = try #require(documented[module.name], "\(module.name) has no row")
+            // What every module may import is said once, above the table.
+            let told = module.imports.subtracting(["JSON", "Locking", "Logging"])
+            #expect(imports == told, "\(module.name) imports \(told.sorted())")
+        }
+    }
+
+    @Test("keep C behind the folder that knows it")
+    func libraries() throws {
+        for file in try SourceFile.all() {
+            guard let folders = libraryFolders[file.folder] else { continue }
+            for module in file.imports where module.hasPrefix("C") && module.dropFirst().first?.isUppercase == true {
+                #expect(folders.contains { file.path.hasPrefix($0) }, "\(file.folder)/\(file.path) imports \(module)")
+            }
+        }
+    }
+
+    @Test("start no detached task and crash on no error")
+    func forbiddenWords() throws {
+        for file in try SourceFile.all() {
+            for line in file.lines where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                for word in ["Task.detached", "try!", "fatalError(", "as! "] {
+                    #expect(!line.contains(word), "\(file.folder)/\(file.path): \(line)")
+                }
+            }
+        }
+    }
+}
