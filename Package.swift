@@ -48,6 +48,7 @@ let package = Package(
         library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         library("CLinux"),
+        .target(name: "CAssets", path: "Sources/System/CAssets"),
 
         module("Toolkit", "Locking", uses: ["CLinux"]),
         module("Toolkit", "JSON", uses: ["CJansson"]),
@@ -77,14 +78,14 @@ let package = Package(
         module(
             "Interfaces", "NativeAPI",
             uses: [
-                "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking", "Signing",
-                "Webhooks", logging,
+                "CAssets", "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking",
+                "Signing", "Webhooks", logging,
             ]),
         module(
             "Interfaces", "PubNubAPI",
             uses: ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing"]),
-        // `Site` goes into the program by way of scripts/embed-site.
-        module("Interfaces", "Dashboard", uses: ["HTTPServer"], excluding: ["Site"]),
+        // `Site` goes into the program by way of CAssets.
+        module("Interfaces", "Dashboard", uses: ["CAssets", "HTTPServer"], excluding: ["Site"]),
 
         module(
             "App", "Gateway",

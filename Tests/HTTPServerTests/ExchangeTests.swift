@@ -5,7 +5,7 @@ import Testing
 @Suite("An exchange") struct ExchangeTests {
     private static func routes(_ router: inout Router, _ loop: Loop) {
         router.add(.get, "/hello") { _ in .text("hello") }
-        router.add(.get, "/fixed") { _ in Response(status: 200, body: .fixed("fixed text")) }
+        router.add(.get, "/fixed") { _ in Response(status: 200, body: .fixed(StaticBytes("fixed text"))) }
         router.add(.get, "/later") { request in
             try await Task.sleep(for: .milliseconds(1))
             return .text("later " + (request.query["n"] ?? ""))

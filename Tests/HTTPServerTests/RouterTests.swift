@@ -191,7 +191,7 @@ extension Response {
     var text: String {
         switch body {
         case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .fixed(let text): text.description
+        case .fixed(let bytes): String(decoding: bytes.buffer, as: UTF8.self)
         case .empty, .pieces, .stream, .late: ""
         }
     }

@@ -9,7 +9,8 @@ public enum Dashboard {
     public static func addRoutes(to router: inout Router, isDevelopment: Bool = false) {
         for file in SiteFile.all {
             let answer =
-                isDevelopment && file.name == "index.html" ? developmentPage(file) : Answer(file.tag, .fixed(file.text))
+                isDevelopment && file.name == "index.html"
+                ? developmentPage(file) : Answer(file.tag, .fixed(file.bytes))
             // Pages of other sites may take the library from here. It holds nothing of anybody's.
             let manners = RouteManners(cors: file.name.hasPrefix("parley") ? CORSPolicy(origins: .any) : nil)
             router.add(.get, RoutePattern(stringLiteral: file.path), manners: manners) { request in
@@ -36,7 +37,7 @@ public enum Dashboard {
     }
 
     private static func developmentPage(_ file: SiteFile) -> Answer {
-        let html = file.text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+        let html = String(decoding: file.bytes.buffer, as: UTF8.self)
         let marked = html.replacing("<html ", with: "<html data-mode=\"dev\" ", maxReplacements: 1)
         return Answer(file.tag + "-dev", .bytes(Array(marked.utf8)))
     }

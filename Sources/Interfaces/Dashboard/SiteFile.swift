@@ -1,20 +1,28 @@
+import CAssets
 import HTTPServer
 
 /// One file of the site, as it lies in the folder `Site` of the sources.
 struct SiteFile: Sendable {
-    /// Below `Site`.
+    /// The path below `Site`.
     let name: String
-    /// Changes with the text.
+    /// Changes with the bytes.
     let tag: String
-    let text: StaticString
+    let bytes: StaticBytes
 
-    init(_ name: String, tag: String, text: StaticString) {
-        self.name = name
-        self.tag = tag
-        self.text = text
+    /// In the order of `assets.c`.
+    static let all = (0..<site_file_count()).map { SiteFile(site_file($0)) }
+
+    private init(_ file: Asset) {
+        name = String(cString: file.name)
+        bytes = StaticBytes(start: file.bytes, count: file.length)
+        tag = Self.hash(bytes.buffer)
     }
 
-    static func named(_ name: String) -> SiteFile? { all.first { $0.name == name } }
+    /// FNV-1a with 64 bits: tells versions of a file apart, and is not meant to withstand anybody.
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> String {
+        let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
+    }
 
     var contentType: String {
         if name.hasSuffix(".html") { return "text/html; charset=utf-8" }

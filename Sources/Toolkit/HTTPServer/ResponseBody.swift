@@ -3,8 +3,8 @@ public enum ResponseBody: Sendable {
     case empty
     /// Copied once, into the answer.
     case bytes([UInt8])
-    /// Text in the program itself, sent from where it lies.
-    case fixed(StaticString)
+    /// Bytes of the program itself, sent from where they lie.
+    case fixed(StaticBytes)
     /// A body made while it is sent, chunked, for what should not be held whole. The next piece is asked for when the
     /// client has room. An error cuts the connection, so that nobody takes the part for the whole.
     case pieces(Pieces)

@@ -29,7 +29,9 @@ package struct GatewayOptions: ParsableArguments {
     }
 
     /// The key, from the environment only: an argument would stand in process lists.
-    package static func key(for address: ServerAddress, _ environment: [String: String]) throws(CommandFailure) -> String {
+    package static func key(
+        for address: ServerAddress, _ environment: [String: String]
+    ) throws(CommandFailure) -> String {
         if let key = environment["PARLEY_KEY"], !key.isEmpty {
             guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw CommandFailure("PARLEY_KEY holds characters no key has", code: 2)

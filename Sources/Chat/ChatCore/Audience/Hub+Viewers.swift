@@ -21,7 +21,8 @@ extension Hub {
         guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
         roster.beginLoad()
         defer { roster.endLoad() }
-        let reading = try await RosterReading.read(user, naming: unknown, from: directory, board, sweeps: sweeps, now: now)
+        let reading = try await RosterReading.read(
+            user, naming: unknown, from: directory, board, sweeps: sweeps, now: now)
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.space)
         guard await reach(newest) else { throw ChatError.notListening }

@@ -1,10 +1,14 @@
+import CAssets
 import ChatModel
 import HTTPServer
 
 extension NativeAPI {
     /// `GET /openapi.yaml` (media type: RFC 9512)
     func getDescription(_ request: Request) -> Response {
-        Response(status: 200, headers: [("Content-Type", "application/yaml")], body: .fixed(OpenAPIText.yaml))
+        let file = openapi_description()
+        return Response(
+            status: 200, headers: [("Content-Type", "application/yaml")],
+            body: .fixed(StaticBytes(start: file.bytes, count: file.length)))
     }
 
     /// `GET /problems/{code}`: what the `type` of a problem points at, for people.

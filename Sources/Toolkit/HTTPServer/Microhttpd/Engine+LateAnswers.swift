@@ -80,7 +80,7 @@ extension ResponseBody {
     fileprivate func withWholeBytes<Result>(_ use: (UnsafeRawBufferPointer) -> Result) -> Result {
         switch self {
         case .bytes(let bytes): bytes.withUnsafeBytes(use)
-        case .fixed(let text): use(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        case .fixed(let bytes): use(bytes.buffer)
         case .empty, .pieces, .stream, .late: use(UnsafeRawBufferPointer(start: nil, count: 0))
         }
     }

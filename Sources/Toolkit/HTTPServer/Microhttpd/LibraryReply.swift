@@ -21,9 +21,9 @@ struct LibraryReply: ~Copyable {
         case .bytes(let bytes):
             knownLength = bytes.count
             made = bytes.withUnsafeBytes { shim_make_response($0.count, $0.baseAddress, 1) }
-        case .fixed(let text):
-            knownLength = text.utf8CodeUnitCount
-            made = shim_make_response(text.utf8CodeUnitCount, text.utf8Start, 0)
+        case .fixed(let bytes):
+            knownLength = bytes.buffer.count
+            made = shim_make_response(bytes.buffer.count, bytes.buffer.baseAddress, 0)
         case .pieces(let pieces):
             knownLength = 0
             made = isHead ? Self.withoutLength() : PieceSource(pieces, exchange: exchange).makeResponse()

@@ -34,7 +34,7 @@ enum RawReply {
         let body: [UInt8]
         switch response.body {
         case .bytes(let bytes): body = bytes
-        case .fixed(let text): body = text.withUTF8Buffer { Array($0) }
+        case .fixed(let bytes): body = Array(bytes.buffer)
         case .empty, .pieces, .stream, .late: body = []
         }
         let head = head(

@@ -232,7 +232,7 @@ extension Router {
         let bytes =
             switch response.body {
             case .bytes(let bytes): bytes.count
-            case .fixed(let text): text.utf8CodeUnitCount
+            case .fixed(let bytes): bytes.buffer.count
             case .empty, .pieces, .stream, .late: 0
             }
         observer(
