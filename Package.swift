@@ -37,7 +37,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
@@ -93,7 +92,6 @@ let package = Package(
                 "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
                 "Locking",
                 "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         module(

@@ -36,7 +36,7 @@ private let libraryFolders: [String: [String]] = [
 ]
 
 /// Comes with the toolchain; every module may import it. Full Foundation is not among it: it costs 44 MB.
-private let toolchain: Set<String> = ["Glibc", "Synchronization", "FoundationEssentials", "Swift"]
+private let toolchain: Set<String> = ["Dispatch", "Glibc", "Synchronization", "FoundationEssentials", "Swift"]
 
 private let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

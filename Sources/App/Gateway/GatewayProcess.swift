@@ -1,7 +1,6 @@
 import Glibc
 import Locking
 import Logging
-import UnixSignals
 
 /// `parley serve`: the gateway as a process of its own, with log, signals and greeting.
 public enum GatewayProcess {
@@ -23,7 +22,7 @@ public enum GatewayProcess {
         if configuration.isDevelopment {
             logger.warning("dev mode: well-known keys, loopback only; not for anything that matters")
         }
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        let signals = await ProcessSignals.caught([SIGTERM, SIGINT, SIGHUP])
         try await GatewayServer(configuration, logger: logger).run(
             whenListening: { url in
                 if configuration.isDevelopment { Greeting.lines(url: url).forEach(Terminal.say) }
@@ -44,7 +43,7 @@ public enum GatewayProcess {
                     }
                 }
                 for await signal in signals {
-                    guard signal == .sighup else { break }
+                    guard signal == SIGHUP else { break }
                     reloads.yield()
                 }
                 reloading.cancel()

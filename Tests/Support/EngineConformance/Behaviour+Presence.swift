@@ -30,7 +30,8 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
 
     /// Every behaviour of the contract.
     public static let all: [PresenceBehaviour] = [
-        PresenceBehaviour("a stay begins once and ends with the last of its connections, on whatever node they are") { trial in
+        PresenceBehaviour("a stay begins once and ends with the last of its connections, on whatever node they are") {
+            trial in
             let (phone, desk) = (HolderID("phone"), HolderID("desk"))
             let seat = trial.seat("ana")
             let first = try await trial.board.hold([seat], of: trial.user("ana"), by: phone)
@@ -80,8 +81,9 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             trial.clock.advance(by: .seconds(30))
             #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
         },
-        PresenceBehaviour("what a connection holds when it is concluded lasts as by a sign of life, and what was left does not")
-        {
+        PresenceBehaviour(
+            "what a connection holds when it is concluded lasts as by a sign of life, and what was left does not"
+        ) {
             trial in
             let (ana, holder) = (trial.seat("ana"), HolderID("poll"))
             _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
@@ -122,7 +124,8 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             trial.clock.advance(by: .seconds(10))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
-        PresenceBehaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") { trial in
+        PresenceBehaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") {
+            trial in
             let users = (1...25).map { "user\(100 + $0)" }
             let venue = Venue(.occupant, trial.channel("room"))
             _ = try await trial.board.renew(users.shuffled().map { trial.seat($0) }, for: .seconds(10))
@@ -158,7 +161,8 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             let stranger = UserID("ana", in: SpaceID("other"))
             #expect(try await trial.board.channels(of: stranger, as: .occupant).isEmpty)
         },
-        PresenceBehaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) { trial in
+        PresenceBehaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) {
+            trial in
             let seats = (0..<3).map { trial.seat("user\($0)") }
             _ = try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10))
             await trial.refusal(.overloaded) { _ = try await trial.board.renew(seats, for: .seconds(10)) }

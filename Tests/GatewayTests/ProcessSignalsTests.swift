@@ -1,0 +1,17 @@
+import Glibc
+import Testing
+
+@testable import Gateway
+
+@Suite("Signals of the process") struct ProcessSignalsTests {
+    @Test("are handed out in the order in which they come, and do not end the process")
+    func order() async {
+        // Nobody else uses these two, and nothing but the stream decides what they do.
+        let stream = await ProcessSignals.caught([SIGUSR1, SIGUSR2])
+        var signals = stream.makeAsyncIterator()
+        for signal in [SIGUSR1, SIGUSR2, SIGUSR1] {
+            #expect(kill(getpid(), signal) == 0)
+            #expect(await signals.next() == signal)
+        }
+    }
+}
