@@ -1,11 +1,13 @@
 FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        pkg-config libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libsqlite3-dev zlib1g-dev libjemalloc-dev \
+        pkg-config libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev libyaml-dev \
+        zlib1g-dev libjemalloc-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
 RUN swift package resolve
+COPY openapi.yaml ./
 COPY Sources Sources
 COPY Tests Tests
 COPY Examples Examples
@@ -14,7 +16,7 @@ RUN swift build -c release --static-swift-stdlib --product parley && strip .buil
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        libmicrohttpd12 libjansson4 libcurl4 libsqlite3-0 zlib1g libjemalloc2 ca-certificates curl \
+        libmicrohttpd12 libjansson4 libcurl4 libssl3 libsqlite3-0 libyaml-0-2 zlib1g libjemalloc2 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --user-group --home-dir /var/lib/parley --create-home --uid 10001 parley \
     && chmod 0700 /var/lib/parley

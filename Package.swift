@@ -37,7 +37,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
         library("CMicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
@@ -45,12 +44,14 @@ let package = Package(
         library("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
         library("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        library("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
         library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         library("CLinux"),
         .target(name: "CAssets", path: "Sources/System/CAssets"),
 
         module("Toolkit", "Locking", uses: ["CLinux"]),
         module("Toolkit", "JSON", uses: ["CJansson"]),
+        module("Toolkit", "YAML", uses: ["CYAML"]),
         module("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
         module("Toolkit", "Signing", uses: ["CCrypto"]),
         module("Toolkit", "Templates", uses: ["JSON"]),
@@ -91,7 +92,7 @@ let package = Package(
             uses: [
                 "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
                 "Locking",
-                "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
+                "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         module(
@@ -151,7 +152,7 @@ let package = Package(
                 "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPClient", "HTTPServer", "InboundHooks",
                 "JSON",
                 "Locking",
-                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", logging, "Yams",
+                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
             ]),
         tests("ParleyTests", uses: ["ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing"]),
         tests(
@@ -164,6 +165,7 @@ let package = Package(
         tests("SQLiteTests", uses: ["SQLite"]),
         tests("SigningTests", uses: ["Signing"]),
         tests("TemplatesTests", uses: ["JSON", "Templates"]),
+        tests("YAMLTests", uses: ["YAML"]),
         .target(
             name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking"],
             path: "Tests/Support/EngineConformance", swiftSettings: strict),

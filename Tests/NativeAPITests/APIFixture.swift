@@ -135,7 +135,7 @@ extension APIFixture {
         let bytes: [UInt8] =
             switch response.body {
             case .bytes(let bytes): bytes
-            case .fixed(let text): text.withUTF8Buffer { Array($0) }
+            case .fixed(let bytes): Array(bytes.buffer)
             case .empty, .pieces, .stream, .late: []
             }
         return Answer(

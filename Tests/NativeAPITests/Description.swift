@@ -1,5 +1,6 @@
 import JSON
-import Yams
+import Testing
+import YAML
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -12,16 +13,16 @@ struct Description {
     struct Operation {
         var method: String
         var path: String
-        var node: Node
-        var item: Node
+        var node: YAMLNode
+        var item: YAMLNode
 
         /// Found by its text: as a key a status is a string, which the subscript would take for a number.
-        func response(_ status: Int) -> Node? {
+        func response(_ status: Int) -> YAMLNode? {
             node["responses"]?.mapping?.first { $0.key.string == String(status) }?.value
         }
     }
 
-    let root: Node
+    let root: YAMLNode
 
     static func text() throws -> String {
         let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -30,13 +31,13 @@ struct Description {
     }
 
     init() throws {
-        root = try compose(yaml: Self.text()) ?? Node("")
+        root = try #require(try YAMLNode.parse(Self.text()))
     }
 
     var operations: [Operation] {
         var operations: [Operation] = []
-        for (path, item) in root["paths"]?.mapping ?? [:] {
-            for (method, node) in item.mapping ?? [:] where method.string != "parameters" {
+        for (path, item) in root["paths"]?.mapping ?? [] {
+            for (method, node) in item.mapping ?? [] where method.string != "parameters" {
                 operations.append(
                     Operation(method: method.string ?? "", path: path.string ?? "", node: node, item: item))
             }
@@ -44,28 +45,28 @@ struct Description {
         return operations
     }
 
-    func parameters(of operation: Operation) -> [Node] {
+    func parameters(of operation: Operation) -> [YAMLNode] {
         let listed = [operation.item, operation.node].flatMap { Array($0["parameters"]?.sequence ?? []) }
         return listed.map(resolved)
     }
 
     var references: [String] { Self.references(in: root) }
 
-    private static func references(in node: Node) -> [String] {
-        switch node {
+    private static func references(in node: YAMLNode) -> [String] {
+        switch node.value {
         case .mapping(let mapping):
             mapping.flatMap { $0.key.string == "$ref" ? [$0.value.string ?? ""] : references(in: $0.value) }
         case .sequence(let sequence): sequence.flatMap(references(in:))
-        case .scalar, .alias: []
+        case .scalar: []
         }
     }
 
-    func resolve(_ reference: String) -> Node? {
+    func resolve(_ reference: String) -> YAMLNode? {
         guard reference.hasPrefix("#/") else { return nil }
-        return reference.dropFirst(2).split(separator: "/").reduce(root as Node?) { $0?[String($1)] }
+        return reference.dropFirst(2).split(separator: "/").reduce(root as YAMLNode?) { $0?[String($1)] }
     }
 
-    private func resolved(_ node: Node) -> Node {
+    private func resolved(_ node: YAMLNode) -> YAMLNode {
         node["$ref"]?.string.flatMap(resolve) ?? node
     }
 }
@@ -85,12 +86,14 @@ extension Description {
             return answer.bytes.isEmpty ? [] : ["a body is not declared"]
         }
         let type = answer.header("Content-Type") ?? ""
-        guard let schema = content[Node(type)]?["schema"] else { return ["'\(type)' is not declared"] }
+        guard let schema = content.first(where: { $0.key.string == type })?.value["schema"] else {
+            return ["'\(type)' is not declared"]
+        }
         guard let value = answer.json else { return ["the body is no JSON"] }
         return check(value, schema, at: "#")
     }
 
-    private func check(_ value: JSONValue, _ node: Node, at place: String) -> [String] {
+    private func check(_ value: JSONValue, _ node: YAMLNode, at place: String) -> [String] {
         let schema = resolved(node)
         if let choices = schema["oneOf"]?.sequence {
             let verdicts = choices.map { check(value, $0, at: place) }
@@ -110,10 +113,10 @@ extension Description {
         }
     }
 
-    private func checkMembers(of value: JSONValue, _ schema: Node, at place: String) -> [String] {
+    private func checkMembers(of value: JSONValue, _ schema: YAMLNode, at place: String) -> [String] {
         let parts = flattened(schema)
-        let properties = parts.reduce(into: [String: Node]()) { properties, part in
-            for (name, node) in part["properties"]?.mapping ?? [:] { properties[name.string ?? ""] = node }
+        let properties = parts.reduce(into: [String: YAMLNode]()) { properties, part in
+            for (name, node) in part["properties"]?.mapping ?? [] { properties[name.string ?? ""] = node }
         }
         var problems: [String] = []
         for name in parts.flatMap({ $0["required"]?.sequence?.compactMap(\.string) ?? [] }) where value[name] == nil {
@@ -131,7 +134,7 @@ extension Description {
     }
 
     /// A schema and all that it is made of.
-    private func flattened(_ schema: Node) -> [Node] {
+    private func flattened(_ schema: YAMLNode) -> [YAMLNode] {
         [schema] + (schema["allOf"]?.sequence ?? []).flatMap { flattened(resolved($0)) }
     }
 }

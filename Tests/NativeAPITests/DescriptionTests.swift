@@ -2,7 +2,7 @@ import ChatCore
 import HTTPServer
 import JSON
 import Testing
-import Yams
+import YAML
 
 @testable import NativeAPI
 
@@ -15,7 +15,6 @@ import Yams
         try await APIFixture.run { api in
             let answer = await api.call(.get, "/openapi.yaml", key: nil)
             #expect(answer.header("Content-Type") == "application/yaml")
-            // Made by scripts/embed-openapi; run it after every change of the file.
             let file = try Description.text()
             #expect(answer.text == file)
         }

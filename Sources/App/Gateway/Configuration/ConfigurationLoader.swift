@@ -1,5 +1,5 @@
 import ChatModel
-import Yams
+import YAML
 
 /// Where a setting's value came from.
 public enum SettingOrigin: String, Sendable { case `default`, file, environment, flag }
@@ -39,11 +39,9 @@ public enum ConfigurationLoader {
     private static func read(
         _ text: String, named name: String, into loaded: inout LoadedConfiguration
     ) throws(SettingError) {
-        let root: Node?
-        do { root = try Yams.compose(yaml: text) } catch {
-            // On one line, as everything in the log.
-            let lines = "\(error)".split(whereSeparator: \.isNewline).map { $0.trimmingSpaces() }
-            throw SettingError("\(name): \(lines.joined(separator: " "))")
+        let root: YAMLNode?
+        do throws(YAMLError) { root = try YAMLNode.parse(text) } catch {
+            throw SettingError("\(name):\(error.place): \(error.reason)")
         }
         guard let root else { return }
         for (path, value) in try flatten(root, path: "", file: name) {
@@ -55,26 +53,25 @@ public enum ConfigurationLoader {
 
     /// Nested names become dotted ones; a list becomes a comma-separated text.
     private static func flatten(
-        _ node: Node, path: String, file: String
+        _ node: YAMLNode, path: String, file: String
     ) throws(SettingError) -> [(String, String)] {
-        switch node {
+        switch node.value {
         case .mapping(let mapping):
             var found: [(String, String)] = []
             for (key, value) in mapping {
-                guard let name = key.string else { throw SettingError("\(file): a name must be text") }
+                guard let name = key.string else { throw SettingError("\(file):\(key.place): a name must be text") }
                 found += try flatten(value, path: path.isEmpty ? name : "\(path).\(name)", file: file)
             }
             return found
         case .sequence(let sequence):
-            let items = sequence.compactMap(\.scalar?.string)
+            let items = sequence.compactMap(\.string)
             guard items.count == sequence.count else {
-                throw SettingError("\(file): \(path) must be a list of plain values")
+                throw SettingError("\(file):\(node.place): \(path) must be a list of plain values")
             }
             return [(path, items.joined(separator: ","))]
         case .scalar(let scalar):
             guard !path.isEmpty else { throw SettingError("\(file): must hold settings, one 'name: value' a line") }
-            return [(path, scalar.string)]
-        default: throw SettingError("\(file): aliases are not supported (\(path))")
+            return [(path, scalar)]
         }
     }
 

@@ -1,0 +1,138 @@
+internal import CYAML
+
+extension YAMLNode {
+    /// Reads a text that is one YAML document.
+    ///
+    /// - Returns: nil for a text without content.
+    /// - Throws: `YAMLError` for a text that is no YAML, has a key twice, an alias or a second document, or is larger or
+    ///   deeper than the limits.
+    public static func parse(_ text: String, limits: YAMLLimits = YAMLLimits()) throws(YAMLError) -> YAMLNode? {
+        let bytes = Array(text.utf8)
+        guard bytes.count <= limits.bytes else {
+            throw YAMLError(
+                reason: "the text has \(bytes.count) bytes; at most \(limits.bytes) are read",
+                place: YAMLPlace(line: 1, column: 1))
+        }
+        let result = bytes.withUnsafeBufferPointer { buffer -> Result<YAMLNode?, YAMLError> in
+            var parser = YAMLParser(buffer, limits: limits)
+            defer { parser.end() }
+            do throws(YAMLError) { return .success(try parser.document()) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}
+
+/// Makes nodes of libyaml's events. `end` must be called once, while the bytes are still there.
+private struct YAMLParser {
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private var event: yaml_event_t
+    private let limits: YAMLLimits
+    private var depth = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>, limits: YAMLLimits) {
+        self.limits = limits
+        event = yaml_event_t()
+        // By address: libyaml keeps pointers into it.
+        parser = .allocate(capacity: 1)
+        parser.initialize(to: yaml_parser_t())
+        // Fails for want of memory alone; the first event then says so.
+        yaml_parser_initialize(parser)
+        yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+        yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
+    }
+
+    mutating func end() {
+        yaml_event_delete(&event)
+        yaml_parser_delete(parser)
+        parser.deinitialize(count: 1)
+        parser.deallocate()
+    }
+
+    mutating func document() throws(YAMLError) -> YAMLNode? {
+        try next()  // the stream's start
+        try next()
+        guard event.type == YAML_DOCUMENT_START_EVENT else { return nil }
+        try next()
+        let node = try node()
+        try next()  // the document's end
+        try next()
+        guard event.type == YAML_STREAM_END_EVENT else { throw failure("there is a second document") }
+        return node
+    }
+
+    /// The node that begins with the event at hand.
+    private mutating func node() throws(YAMLError) -> YAMLNode {
+        let place = place
+        switch event.type {
+        case YAML_SCALAR_EVENT:
+            let scalar = event.data.scalar
+            guard scalar.anchor == nil else { throw failure("aliases are not supported") }
+            let bytes = UnsafeBufferPointer(start: scalar.value, count: scalar.length)
+            return YAMLNode(value: .scalar(String(decoding: bytes, as: UTF8.self)), place: place)
+        case YAML_SEQUENCE_START_EVENT:
+            guard event.data.sequence_start.anchor == nil else { throw failure("aliases are not supported") }
+            try descend()
+            var elements: [YAMLNode] = []
+            try next()
+            while event.type != YAML_SEQUENCE_END_EVENT {
+                elements.append(try node())
+                try next()
+            }
+            depth -= 1
+            return YAMLNode(value: .sequence(elements), place: place)
+        case YAML_MAPPING_START_EVENT:
+            guard event.data.mapping_start.anchor == nil else { throw failure("aliases are not supported") }
+            try descend()
+            let pairs = try pairs()
+            depth -= 1
+            return YAMLNode(value: .mapping(pairs), place: place)
+        default: throw failure("aliases are not supported")
+        }
+    }
+
+    private mutating func pairs() throws(YAMLError) -> [(key: YAMLNode, value: YAMLNode)] {
+        var pairs: [(key: YAMLNode, value: YAMLNode)] = []
+        var names: Set<[UInt8]> = []
+        try next()
+        while event.type != YAML_MAPPING_END_EVENT {
+            let key = try node()
+            if let name = key.string, !names.insert(Array(name.utf8)).inserted {
+                throw YAMLError(reason: "the key '\(name)' is there twice", place: key.place)
+            }
+            try next()
+            pairs.append((key, try node()))
+            try next()
+        }
+        return pairs
+    }
+
+    private mutating func descend() throws(YAMLError) {
+        depth += 1
+        guard depth <= limits.depth else {
+            throw failure("collections are nested deeper than \(limits.depth)")
+        }
+    }
+
+    private mutating func next() throws(YAMLError) {
+        yaml_event_delete(&event)
+        guard yaml_parser_parse(parser, &event) == 1 else { throw problem }
+    }
+
+    private var place: YAMLPlace { YAMLPlace(event.start_mark) }
+
+    private func failure(_ reason: String) -> YAMLError { YAMLError(reason: reason, place: place) }
+
+    /// What libyaml found.
+    private var problem: YAMLError {
+        let state = parser.pointee
+        let problem = state.problem.map { String(cString: $0) } ?? "no memory is left to read it"
+        // A reader's problem (bytes that are no text) comes before any token, with an offset in its place.
+        if state.error == YAML_READER_ERROR { return YAMLError(reason: problem, place: YAMLPlace(state.mark)) }
+        let context = state.context.map { String(cString: $0) + ": " } ?? ""
+        return YAMLError(reason: context + problem, place: YAMLPlace(state.problem_mark))
+    }
+}
+
+extension YAMLPlace {
+    fileprivate init(_ mark: yaml_mark_t) { self.init(line: Int(mark.line) + 1, column: Int(mark.column) + 1) }
+}
