@@ -115,14 +115,17 @@ let package = Package(
         // A program of Examples/, built with everything else so that it stays true.
         .executableTarget(name: "converse", dependencies: ["ChatKit", "ChatRemote"], path: "Examples/swift"),
 
+        // For the tests of every module: uses Locking alone, so that those of the toolkit wait for nothing of the chat.
+        .target(
+            name: "TestSupport", dependencies: ["Locking"], path: "Tests/Support/TestSupport", swiftSettings: strict),
         tests("ArchitectureTests", uses: []),
-        tests("BenchTests", uses: ["Bench", "JSON", "Locking"]),
+        tests("BenchTests", uses: ["Bench", "JSON", "Locking", "TestSupport"]),
         tests(
             "ChatCoreTests",
             uses: [
                 "ChatCore", "ChatModel", "EngineConformance", "JSON", "JSONSchema", "Locking", "SQLiteEngine",
                 "Signing",
-                "TestHouse", "TestReceiver", logging,
+                "TestHouse", "TestReceiver", "TestSupport", logging,
             ]),
         tests(
             "ChatKitTests",
@@ -130,19 +133,19 @@ let package = Package(
                 "ChatCore", "ChatKit", "ChatKitInProcess", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON",
                 "JSONSchema",
                 "Locking",
-                "SQLiteEngine", "TestReceiver",
+                "SQLiteEngine", "TestReceiver", "TestSupport",
             ]),
         tests(
             "GatewayTests",
             uses: [
                 "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine", "Signing",
-                "TestHouse", "TestReceiver", logging,
+                "TestHouse", "TestReceiver", "TestSupport", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer"]),
-        tests("HTTPClientTests", uses: ["HTTPClient", "Locking"]),
-        tests("HTTPServerTests", uses: ["HTTPServer", "Locking", logging]),
-        tests("JSONTests", uses: ["JSON"]),
-        tests("JSONSchemaTests", uses: ["JSON", "JSONSchema"]),
+        tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport"]),
+        tests("HTTPServerTests", uses: ["HTTPServer", "Locking", "TestSupport", logging]),
+        tests("JSONTests", uses: ["JSON", "TestSupport"]),
+        tests("JSONSchemaTests", uses: ["JSON", "JSONSchema", "TestSupport"]),
         .target(
             name: "EventStreamReader", dependencies: ["Locking"], path: "Tests/Support/EventStreamReader",
             swiftSettings: strict),
@@ -152,41 +155,47 @@ let package = Package(
                 "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPClient", "HTTPServer", "InboundHooks",
                 "JSON",
                 "Locking",
-                "NativeAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
+                "NativeAPI", "SQLiteEngine", "Signing", "TestHouse", "TestSupport", "Webhooks", "YAML", logging,
             ]),
-        tests("ParleyTests", uses: ["ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing"]),
+        tests(
+            "ParleyTests",
+            uses: ["ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing", "TestSupport"]),
         tests(
             "PubNubAPITests",
             uses: [
                 "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI",
-                "Signing",
-                "SQLiteEngine", logging,
+                "SQLiteEngine",
+                "Signing", "TestHouse", "TestSupport", logging,
             ]),
-        tests("SQLiteTests", uses: ["SQLite"]),
+        tests("SQLiteTests", uses: ["SQLite", "TestSupport"]),
         tests("SigningTests", uses: ["Signing"]),
-        tests("TemplatesTests", uses: ["JSON", "Templates"]),
+        tests("TemplatesTests", uses: ["JSON", "Templates", "TestSupport"]),
         tests("YAMLTests", uses: ["YAML"]),
         .target(
-            name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking"],
+            name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking", "TestSupport"],
             path: "Tests/Support/EngineConformance", swiftSettings: strict),
         .target(
             name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
         .target(
-            name: "TestHouse", dependencies: ["ChatCore", "ChatModel", "SQLiteEngine", "TestReceiver", logging],
+            name: "TestHouse",
+            dependencies: ["ChatCore", "ChatModel", "SQLiteEngine", "TestReceiver", "TestSupport", logging],
             path: "Tests/Support/House", swiftSettings: strict),
         tests(
             "InboundHooksTests",
             uses: [
                 "ChatCore", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "TestSupport",
             ]),
         tests(
             "WebhooksTests",
             uses: [
                 "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
-                "TestReceiver", "Webhooks", logging,
+                "TestReceiver", "TestSupport", "Webhooks", logging,
             ]),
         tests(
             "SQLiteEngineTests",
-            uses: ["ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", logging]),
+            uses: [
+                "ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", "TestSupport", logging,
+            ]),
     ]
 )

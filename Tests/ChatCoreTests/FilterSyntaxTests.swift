@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import JSON
+import TestSupport
 import Testing
 
 @Suite("The syntax of filters") struct FilterSyntaxTests {
@@ -65,8 +66,7 @@ import Testing
 
     @Test("survives any text: it compiles and can be evaluated, or is refused as a bad filter")
     func randomInput() throws {
-        let seed = UInt64.random(in: .min ... .max)
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator()
         let words = [
             "data", "meta", "type", ".", "[", "]", "(", ")", ",", "'a*'", "\"\\\"\"", "'", "==", "!=", "<", ">=", "&&",
             "||", "!",
@@ -87,12 +87,12 @@ import Testing
                 }
             } catch {
                 guard error.slug == "bad_filter" else {
-                    Issue.record("seed \(seed): '\(text)' was refused as \(error)")
+                    Issue.record("seed \(random.seed): '\(text)' was refused as \(error)")
                     return
                 }
             }
         }
-        #expect(compiled > 100, "seed \(seed): the words hardly ever make an expression")
+        #expect(compiled > 100, "seed \(random.seed): the words hardly ever make an expression")
     }
 }
 
@@ -119,18 +119,5 @@ import Testing
         #expect(try !Filter("data LIKE 'a*a*a'").accepts(sampleEvent(data: #""aa""#)))
         #expect(try Filter("data LIKE 'a*a*a'").accepts(sampleEvent(data: #""aaa""#)))
         #expect(try Filter("data LIKE '*aab*'").accepts(sampleEvent(data: #""aaaab""#)))
-    }
-}
-
-/// Random numbers from a printed seed (Steele, Lea, Flood: SplitMix64).
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import JSON
+import TestSupport
 import Testing
 
 @Suite("The index of selections") struct SelectionIndexTests {
@@ -124,18 +125,6 @@ import Testing
 
 /// Selections and events out of few pieces, so that they meet often.
 private struct Chance {
-    struct Numbers: RandomNumberGenerator {
-        private var state: UInt64
-        init(_ seed: UInt64) { state = seed }
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var bits = state
-            bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-            return bits ^ (bits >> 31)
-        }
-    }
-
     private static let channels = ["a", "a.b", "a.b.c", "b", "a.\u{301}b", "$system"]
     private static let types = ["a", "A", "a.b", "A.b", "a.b.c", "17", "17.0"]
     private static let names = [
@@ -152,11 +141,11 @@ private struct Chance {
         "\u{c9}", "true", "null", "9007199254740993",
     ]
 
-    var numbers: Numbers
+    var numbers: SeededGenerator
 
-    init(_ seed: UInt64) { numbers = Numbers(seed) }
+    init(_ seed: UInt64) { numbers = SeededGenerator(seed: seed) }
 
-    mutating func below(_ end: Int) -> Int { Int.random(in: 0..<end, using: &numbers) }
+    mutating func below(_ end: Int) -> Int { numbers.below(end) }
     mutating func one(of texts: [String]) -> String { texts[below(texts.count)] }
 
     mutating func selection() -> Selection {

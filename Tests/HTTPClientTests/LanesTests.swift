@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPClient
@@ -87,29 +88,25 @@ import Testing
 
     @Test("never exceed their limits and lose nobody, whatever the order of events")
     func random() {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var state = seed
-        func draw(_ bound: Int) -> Int {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int(state >> 33) % bound
-        }
+        var random = SeededGenerator()
+        let seed = random.seed
         var lanes = Lanes<Item>(limit: 5, hostLimit: 2, waitingLimit: 20)
         var active: [(String, Lanes<Item>.Lane)] = []
         var waiting: [(Item, Lanes<Item>.Lane)] = []
         for _ in 0..<20_000 {
-            switch draw(5) {
+            switch random.below(5) {
             case 0, 1:
-                let item = Item("h\(draw(4))")
+                let item = Item("h\(random.below(4))")
                 switch lanes.admit(item, to: item.name) {
                 case .start(let lane): active.append((item.name, lane))
                 case .wait(let lane): waiting.append((item, lane))
                 case .refuse: #expect(waiting.count == 20, "seed \(seed)")
                 }
             case 2 where !waiting.isEmpty:
-                let (item, lane) = waiting.remove(at: draw(waiting.count))
+                let (item, lane) = waiting.remove(at: random.below(waiting.count))
                 lanes.withdraw(item, from: lane)
             case 3, 4:
-                if !active.isEmpty { lanes.release(active.remove(at: draw(active.count)).1) }
+                if !active.isEmpty { lanes.release(active.remove(at: random.below(active.count)).1) }
             default: break
             }
             while let (item, lane) = lanes.next() {

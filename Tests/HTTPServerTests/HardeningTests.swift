@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("Hardening: what is not HTTP") struct MalformedRequestTests {
@@ -118,9 +119,8 @@ import Testing
     }
 
     @Test("does not disturb anybody when it is random") func randomBytes() async throws {
-        let seed = UInt64.random(in: .min ... .max)
         try await withServer(routes: Self.routes) { server in
-            var random = SplitMix(state: seed)
+            var random = SeededGenerator()
             for _ in 0..<200 {
                 let wire = try server.wire()
                 let start = Bool.random(using: &random) ? "POST /echo HTTP/1.1\r\nHost: x\r\n" : ""
@@ -132,21 +132,10 @@ import Testing
                 wire.close()
             }
             let answer = try server.wire().ask("GET", "/hello")
-            #expect(answer.text == "hello", "seed \(seed)")
+            #expect(answer.text == "hello", "seed \(random.seed)")
         }
     }
 
-    struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
 }
 
 @Suite("Hardening: clients that take their time") struct SlowClientTests {

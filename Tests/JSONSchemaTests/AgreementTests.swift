@@ -1,5 +1,6 @@
 import JSON
 import JSONSchema
+import TestSupport
 import Testing
 
 /// Random schemas and values: the plan by both ways of reading, and the walk over the rules that makes reports, are three
@@ -7,7 +8,7 @@ import Testing
 @Suite("Plan and report") struct AgreementTests {
     @Test("agree on random schemas and values", arguments: [UInt64](1...4))
     func agree(_ seed: UInt64) throws {
-        var random = SchemaDice(state: seed)
+        var random = SchemaDice(random: SeededGenerator(seed: seed))
         for _ in 0..<150 {
             let text = random.schema(depth: 0, top: true)
             let layout = try compiled(text) { $0.access = .layout }
@@ -27,12 +28,9 @@ import Testing
 
 /// Draws schemas that touch each other's keywords, over few names and small values, so that many pairs match.
 private struct SchemaDice {
-    var state: UInt64
+    var random: SeededGenerator
 
-    mutating func below(_ bound: Int) -> Int {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Int((state >> 33) % UInt64(bound))
-    }
+    mutating func below(_ bound: Int) -> Int { random.below(bound) }
 
     mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }
 

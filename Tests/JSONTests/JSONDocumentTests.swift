@@ -1,4 +1,5 @@
 import JSON
+import TestSupport
 import Testing
 
 @Suite("A JSON document") struct JSONDocumentTests {
@@ -155,16 +156,15 @@ import Testing
 
     @Test("finds the same parts in random documents as the parser does")
     func randomDocuments() throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SeededRandom(state: seed)
+        var random = SeededGenerator()
         for _ in 0..<500 {
             let text = RandomJSON.value(&random, depth: 4)
             let document = try JSONDocument(Array(text.utf8))
             guard let members = document.root.members else { continue }
             let raw = try #require(document.rawMembers())
-            #expect(raw.map(\.name) == members.map(\.name), "seed \(seed)")
+            #expect(raw.map(\.name) == members.map(\.name), "seed \(random.seed)")
             for (index, member) in raw.enumerated() {
-                #expect(try JSONDocument(member.value).root.kind == members[index].value.kind, "seed \(seed)")
+                #expect(try JSONDocument(member.value).root.kind == members[index].value.kind, "seed \(random.seed)")
             }
         }
     }
@@ -219,20 +219,8 @@ import Testing
     }
 }
 
-/// SplitMix64: small, seedable, good enough to vary inputs.
-struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 enum RandomJSON {
-    static func value(_ random: inout SeededRandom, depth: Int) -> String {
+    static func value(_ random: inout SeededGenerator, depth: Int) -> String {
         let space = [" ", "", "\n", ""].randomElement(using: &random) ?? ""
         switch Int.random(in: 0...(depth > 0 ? 6 : 4), using: &random) {
         case 0: return "\(Int.random(in: -1000...1000, using: &random))"
@@ -250,7 +238,7 @@ enum RandomJSON {
         }
     }
 
-    private static func string(_ random: inout SeededRandom) -> String {
+    private static func string(_ random: inout SeededGenerator) -> String {
         let parts = ["a", "\\\"", "\\\\", "{", "]", ",", ":", "é", "\\u0000", "😀"]
         return "\""
             + (0..<Int.random(in: 0...6, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }

@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 /// Input nobody should send: a clear refusal, and nothing stored.
@@ -184,7 +185,7 @@ import Testing
     @Test("random bodies are answered with 201 or a 4xx, never a 500")
     func randomBodies() async throws {
         try await APIFixture.run { api in
-            var random = SeededRandom(seed: 20_261_121)
+            var random = SeededGenerator(seed: 20_261_121)
             let seeds = [
                 #"{"type":"order.paid","data":{"amount":4200},"user":"ana","ttl_hours":24}"#,
                 #"{"mode":"each","events":[{"channel":"a","data":1},{"channel":"b","type":"t","data":{}}]}"#,
@@ -202,24 +203,5 @@ import Testing
                 #expect(answer.status < 500, "seed \(random.seed), round \(round): \(body)")
             }
         }
-    }
-}
-
-/// SplitMix64, so that a failing round can be run again.
-struct SeededRandom: RandomNumberGenerator {
-    let seed: UInt64
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        self.seed = seed
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
     }
 }

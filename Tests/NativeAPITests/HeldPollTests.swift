@@ -3,6 +3,7 @@ import ChatModel
 import EventStreamReader
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import Following
@@ -291,13 +292,13 @@ private struct SilentVoice: PollVoice {
             func ended(after seconds: Int64) -> [String] {
                 owners.ended(at: now.adding(.seconds(seconds))).compactMap(\.caller.user).sorted()
             }
-            var chance = SystemRandomNumberGenerator()
-            let lives = (1...200).map { Int64($0) }.shuffled(using: &chance)
+            var random = SeededGenerator()
+            let lives = (1...200).map { Int64($0) }.shuffled(using: &random)
             let all = lives.map { owners.enter(token(Int($0), ends: $0), from: .loopback) }
             let endless = owners.enter(token(0, ends: nil), from: .loopback)
             #expect(ended(after: 0) == [])
             for second: Int64 in 1...3 {
-                #expect(ended(after: second) == (1...second).map { "user\($0)" })
+                #expect(ended(after: second) == (1...second).map { "user\($0)" }, "seed \(random.seed)")
             }
             // Who has gone is not among them; who has come again is, and others of the same key are not.
             for owner in all { owners.leave(owner, from: .loopback) }

@@ -3,6 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 import Signing
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -384,7 +385,7 @@ import Testing
 
     @Test("of random bytes are refused or read, never a crash")
     func random() {
-        var random = SeededRandom(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
                 Array("012|ascdenxtprv9".utf8).randomElement(using: &random) ?? 0

@@ -3,6 +3,7 @@ import ChatModel
 import EventStreamReader
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -276,19 +277,4 @@ func firstFault(of seen: [Int], in expected: ClosedRange<Int>) -> String? {
         guard seen[index] == number else { return "\(seen[index]) in place of \(number)" }
     }
     return seen.count == expected.count ? nil : "goes on with \(seen[expected.count])"
-}
-
-/// Random numbers that are the same in every run.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
-    }
 }

@@ -6,6 +6,7 @@ import JSON
 import Logging
 import SQLiteEngine
 import Signing
+import TestSupport
 import Testing
 
 @testable import NativeAPI

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import TestSupport
 import Testing
 
 @testable import PubNubAPI
@@ -55,36 +56,26 @@ import Testing
         var limits = Limits()
         limits.pubnubPollHold = .seconds(1)
         try await PubNubHarness.run(limits: limits) { gateway in
-            var dice = Dice(state: seed)
+            var random = SeededGenerator(seed: seed)
             for _ in 0..<600 {
-                let (method, pattern) = Self.targets[dice.roll(Self.targets.count)]
+                let (method, pattern) = Self.targets[random.below(Self.targets.count)]
                 var path = ""
                 for character in pattern {
-                    path += character == "@" ? Self.values[dice.roll(Self.values.count)] : String(character)
+                    path += character == "@" ? Self.values[random.below(Self.values.count)] : String(character)
                 }
-                let query = (0..<dice.roll(5)).map { _ in
-                    Self.names[dice.roll(Self.names.count)] + "=" + Self.values[dice.roll(Self.values.count)]
+                let query = (0..<random.below(5)).map { _ in
+                    Self.names[random.below(Self.names.count)] + "=" + Self.values[random.below(Self.values.count)]
                 }
                 // A poll that waits would wait for the pulse, which nobody moves here.
                 guard !pattern.contains("subscribe") || !query.contains(where: { $0.hasPrefix("tt=") }) else {
                     continue
                 }
                 let target = path + "?" + query.joined(separator: "&")
-                let body = method == "GET" ? "" : Self.bodies[dice.roll(Self.bodies.count)]
+                let body = method == "GET" ? "" : Self.bodies[random.below(Self.bodies.count)]
                 let answer = try await gateway.call(method, target, body)
                 #expect((200..<500).contains(answer.status), "\(method) \(target) \(body): \(answer.text)")
                 #expect(answer.json != nil, "\(method) \(target) \(body): \(answer.text)")
             }
         }
-    }
-}
-
-/// Numbers that come alike every time.
-private struct Dice {
-    var state: UInt64
-
-    mutating func roll(_ sides: Int) -> Int {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Int((state >> 33) % UInt64(sides))
     }
 }

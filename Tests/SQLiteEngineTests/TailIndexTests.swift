@@ -2,6 +2,7 @@ import ChatModel
 import EngineConformance
 import JSON
 import SQLiteEngine
+import TestSupport
 import Testing
 
 @Suite("Reading few channels of many near the end of the log", .timeLimit(.minutes(1))) struct TailIndexTests {
@@ -23,7 +24,7 @@ import Testing
 
     /// Emits events on twenty channels, some of them passing, some that run out.
     private func fill(
-        _ engine: SQLiteEngine, _ count: Int, _ random: inout SystemRandomNumberGenerator
+        _ engine: SQLiteEngine, _ count: Int, _ random: inout SeededGenerator
     ) async throws
         -> [Event]
     {
@@ -60,21 +61,21 @@ import Testing
     @Test("gives what a walk over everything gives", arguments: [64 * 1024, 8 * 1024 * 1024])
     func same(tailBytes: Int) async throws {
         try await run(tailBytes: tailBytes) { engine in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededGenerator()
             var events: [Event] = []
             for round in 0..<4 {
                 events += try await fill(engine, 700, &random)
                 if round == 2 { clock.advance(by: .seconds(31)) }
                 for _ in 0..<12 {
-                    let names = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<22) })
+                    let names = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in random.below(22) })
                     let channels = ChannelSet(space: space, names: names.map { "c\($0)" })
-                    let start = events.randomElement()?.timetoken ?? .zero
+                    let start = events.randomElement(using: &random)?.timetoken ?? .zero
                     let expected = events.filter { event in
                         event.timetoken > start && channels.contains(event.channel)
                             && event.draft.expires.map { $0 > clock.now } ?? true
                     }
-                    let found = try await read(engine, channels, after: start, Int.random(in: 1...200))
-                    #expect(found == expected.map(\.timetoken))
+                    let found = try await read(engine, channels, after: start, Int.random(in: 1...200, using: &random))
+                    #expect(found == expected.map(\.timetoken), "seed \(random.seed)")
                 }
             }
         }
@@ -84,7 +85,7 @@ import Testing
     func deleted(place: Place) async throws {
         let path = place == .memory ? ":memory:" : folder.database
         try await run(tailBytes: 8 * 1024 * 1024, at: path) { engine in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededGenerator()
             let events = try await fill(engine, 2000, &random)
             let channels = ChannelSet(space: space, names: ["c3"])
             let before = try await read(engine, channels, after: .zero, 250)
@@ -93,18 +94,20 @@ import Testing
             _ = try await engine.log.delete(
                 after: Timetoken(gone.timetoken.rawValue - 1), before: Timetoken(gone.timetoken.rawValue + 1),
                 in: gone.channel)
-            #expect(try await read(engine, channels, after: .zero, 250) == before.filter { $0 != gone.timetoken })
+            #expect(
+                try await read(engine, channels, after: .zero, 250) == before.filter { $0 != gone.timetoken },
+                "seed \(random.seed)")
         }
     }
 
     @Test("reaches as far back as the log, though memory does not")
     func farBack() async throws {
         try await run(tailBytes: 4096) { engine in
-            var random = SystemRandomNumberGenerator()
+            var random = SeededGenerator()
             let events = try await fill(engine, 3000, &random)
             let channels = ChannelSet(space: space, names: ["c1", "c2"])
             let expected = events.filter { channels.contains($0.channel) }.map(\.timetoken)
-            #expect(try await read(engine, channels, after: .zero, 100) == expected)
+            #expect(try await read(engine, channels, after: .zero, 100) == expected, "seed \(random.seed)")
         }
     }
 }

@@ -1,19 +1,7 @@
 import JSON
 import Templates
+import TestSupport
 import Testing
-
-/// A generator whose draws follow from its seed (SplitMix64).
-private struct Draws: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-}
 
 @Suite("Random templates") struct RandomTemplateTests {
     private static let references = [
@@ -25,14 +13,16 @@ private struct Draws: RandomNumberGenerator {
 
     private static func quoted(_ text: String) -> String { JSONText(string: text).description }
 
-    private static func reference(_ draws: inout Draws) -> String { quoted(references.randomElement(using: &draws)!) }
+    private static func reference(_ draws: inout SeededGenerator) -> String {
+        quoted(references.randomElement(using: &draws)!)
+    }
 
-    private static func text(_ draws: inout Draws) -> String {
+    private static func text(_ draws: inout SeededGenerator) -> String {
         quoted((0..<Int.random(in: 0..<4, using: &draws)).map { _ in texts.randomElement(using: &draws)! }.joined())
     }
 
     /// A template, right or wrong.
-    private static func template(_ draws: inout Draws, depth: Int) -> String {
+    private static func template(_ draws: inout SeededGenerator, depth: Int) -> String {
         func inner() -> String { template(&draws, depth: depth - 1) }
         switch depth == 0 ? Int.random(in: 0..<3, using: &draws) : Int.random(in: 0..<9, using: &draws) {
         case 0: return ["1", "null", "true", "-1.50", "[]", "{}"].randomElement(using: &draws)!
@@ -62,7 +52,7 @@ private struct Draws: RandomNumberGenerator {
     @Test(
         "are refused with a place, or fill in to JSON within their bounds, or say why not", arguments: [UInt64](1...12))
     func random(seed: UInt64) throws {
-        var draws = Draws(state: seed)
+        var draws = SeededGenerator(seed: seed)
         var limits = TemplateLimits()
         limits.steps = 3000
         var filled = 0
@@ -97,7 +87,7 @@ private struct Draws: RandomNumberGenerator {
 
     @Test("of any bytes do not stop the compiler", arguments: [UInt64](1...6))
     func bytes(seed: UInt64) {
-        var draws = Draws(state: seed)
+        var draws = SeededGenerator(seed: seed)
         let pieces = [
             "{", "}", "[", "]", "\"", ":", ",", "$", "$each", "$switch", "$join", "cases", "as", "\\", "1", "body", " ",
             "é",

@@ -4,6 +4,7 @@ import HTTPClient
 import JSON
 import SQLiteEngine
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -255,7 +256,7 @@ import Testing
     /// Two ways to the same answer: the index against asking every webhook in turn.
     @Test("finds what asking each webhook finds", arguments: [UInt64](1...20))
     func index(seed: UInt64) throws {
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let names = ["a", "a.b", "a.b.c", "b", "typing.started", "channel.x_count.updated", "order.paid", "$system"]
         func patterns() -> [NamePattern] {
             (0..<Int.random(in: 1...3, using: &random)).map { _ in
@@ -301,18 +302,5 @@ import Testing
             matcher.visit(event) { _ in found = true }
             #expect(found == isFound)
         }
-    }
-}
-
-/// A generator that gives the same numbers for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,8 +1,10 @@
+import TestSupport
+
 /// Draws schemas and values that have something to do with each other: few names, few numbers, few strings.
 struct RandomSchemas {
-    var draw: SeededDraw
+    var draw: SeededGenerator
 
-    init(seed: UInt64) { draw = SeededDraw(seed: seed) }
+    init(seed: UInt64) { draw = SeededGenerator(seed: seed) }
 
     mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &draw)] }
 

@@ -1,4 +1,5 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import JSONSchema
@@ -111,7 +112,7 @@ private func exactOrder(_ integer: Int64, _ real: Double) -> Int {
     /// Fifteen digits are what a double keeps of any decimal, so the exact answer is that of the texts.
     @Test("agrees with exact rationals", arguments: [1, 2, 3])
     func rationals(seed: UInt64) throws {
-        var draw = SeededDraw(seed: seed)
+        var draw = SeededGenerator(seed: seed)
         for _ in 0..<60_000 {
             let divisor = Decimal(draw: &draw, digits: 1...7, decimals: 0...9)
             let value =
@@ -152,7 +153,7 @@ private struct Decimal {
 
     init(digits: UInt64, decimals: Int) { (self.digits, self.decimals) = (digits, decimals) }
 
-    init(draw: inout SeededDraw, digits: ClosedRange<Int>, decimals: ClosedRange<Int>) {
+    init(draw: inout SeededGenerator, digits: ClosedRange<Int>, decimals: ClosedRange<Int>) {
         let length = Int.random(in: digits, using: &draw)
         self.digits = .random(in: 0..<UInt64(Self.tens(length)), using: &draw)
         self.decimals = .random(in: decimals, using: &draw)

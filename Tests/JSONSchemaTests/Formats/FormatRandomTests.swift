@@ -1,21 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import JSONSchema
 
 @Suite("Every format under random bytes") struct FormatRandomTests {
-    /// SplitMix64.
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private static let seeds = [
         "2016-12-31T23:59:60.25+00:00", "P1Y2M3DT4H5M6S", "\"a b\"@[IPv6:::1.2.3.4]", "xn--9n2bp8q.xn--9t4b11yi5a",
         "münchen.de",
@@ -24,7 +12,7 @@ import Testing
     ].map { Array($0.utf8) }
 
     /// A stretch of a valid text with some bytes changed, put in, or taken out; often not UTF-8 any more.
-    private static func mutant(using random: inout Seeded) -> [UInt8] {
+    private static func mutant(using random: inout SeededGenerator) -> [UInt8] {
         var bytes = seeds.randomElement(using: &random) ?? []
         if Int.random(in: 0..<4, using: &random) == 0 { bytes += seeds.randomElement(using: &random) ?? [] }
         for _ in 0..<Int.random(in: 0...3, using: &random) where !bytes.isEmpty {
@@ -46,7 +34,7 @@ import Testing
 
     @Test("answers without a crash and keeps its relations", arguments: [1, 2, 3] as [UInt64])
     func mutants(seed: UInt64) {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<20_000 {
             let bytes = Self.mutant(using: &random)
             let verdicts = Format.allCases.map { accepts($0, bytes) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JSONSchema
@@ -74,18 +75,11 @@ import Testing
 
 /// Random patterns without lookaround and references, and texts that they have a chance to match.
 private struct PatternDraw {
-    private var state: UInt64
+    private var random: SeededGenerator
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    /// SplitMix64.
-    private mutating func next(_ bound: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ mixed >> 31) % UInt64(bound))
-    }
+    private mutating func next(_ bound: Int) -> Int { random.below(bound) }
 
     private mutating func pick(_ choices: [String]) -> String { choices[next(choices.count)] }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JSONSchema
@@ -63,7 +64,7 @@ import Testing
 
     @Test("puts any text together again as it was")
     func roundTrip() {
-        var draw = SeededDraw(seed: 1986)
+        var draw = SeededGenerator(seed: 1986)
         let pieces = ["a", "B", "1", ":", "/", "//", "?", "#", "[", "@", "%41", "%", ".", "..", "é", " ", "+", "\u{0}"]
         for _ in 0..<20_000 {
             let text = (0..<Int.random(in: 0...9, using: &draw)).map { _ in pieces.randomElement(using: &draw) ?? "" }
