@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
-import Locking
+import TestHouse
+import TestSupport
 import Testing
 
 @Suite("Trace contexts") struct TraceContextTests {
@@ -45,18 +46,17 @@ import Testing
 
     @Test("records what senders want recorded up to a hundred a second, and passes on the rest")
     func flood() throws {
-        let now = Lock(Timetoken(17_324_123_456_789_012))
-        let clock = WallClock { now.withLock { $0 } }
-        let tracer = Tracer(ratio: 0, clock: clock)
+        let clock = ManualClock()
+        let tracer = Tracer(ratio: 0, clock: clock.wallClock)
         let incoming = try #require(TraceContext(traceparent: Self.text, state: "a=1"))
         let contexts = (0..<150).map { _ in tracer.context(following: incoming) }
         #expect(contexts.count { $0?.isSampled == true } == 100)
         let last = try #require(contexts.last ?? nil)
         #expect(last.traceparent == Self.text.dropLast() + "0" && last.state == "a=1")
         #expect(tracer.context(following: nil) == nil)
-        now.withLock { $0 = $0.adding(.seconds(1)) }
+        clock.advance(by: .seconds(1))
         #expect(tracer.context(following: incoming)?.isSampled == true)
-        let all = Tracer(ratio: 1, clock: clock)
+        let all = Tracer(ratio: 1, clock: clock.wallClock)
         #expect((0..<150).allSatisfy { _ in all.context(following: incoming)?.isSampled == true })
     }
 }

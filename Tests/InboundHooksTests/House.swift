@@ -1,9 +1,9 @@
 import ChatCore
 import ChatModel
 import JSON
-import Locking
 import SQLiteEngine
 import TestHouse
+import TestSupport
 import Testing
 
 @testable import InboundHooks
@@ -12,13 +12,13 @@ import Testing
 struct House: Sendable {
     static let space = ChatHouse.space
     static let owner = ChatHouse.owner
-    /// 2023-11-14T22:13:20Z, the moment of the vectors in `conventions.md`.
+    /// 2023-11-14T22:13:20Z, the time of the signature vectors.
     static let start = Timetoken(17_000_000_000_000_000)
 
     private let chat: ChatHouse
     let inbound: InboundService
     /// Moved on by tests.
-    let clock: Lock<Timetoken>
+    let clock: ManualClock
 
     var engine: SQLiteEngine { chat.engine }
     var service: ChatService { chat.service }
@@ -35,8 +35,8 @@ struct House: Sendable {
     }
 
     private init(_ limits: Limits, _ path: String) async throws {
-        let clock = Lock(Self.start)
-        let wall = WallClock { clock.withLock { $0 } }
+        let clock = ManualClock(ticks: Self.start.rawValue)
+        let wall = clock.wallClock
         self.clock = clock
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: path, limits: limits, clock: wall, logger: ChatHouse.quiet))

@@ -6,6 +6,7 @@ import JSON
 import Locking
 import SQLiteEngine
 import Signing
+import TestSupport
 import Testing
 
 /// Runs what it is given one after the other, as the loop of a gateway does.
@@ -148,7 +149,7 @@ private final class OneThread: TaskExecutor {
     func window(offset: Int64, isAccepted: Bool) async throws {
         try await House.with { house in
             try await house.put("s", scheme: "standard", secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX")
-            house.clock.withLock { $0 = House.start.adding(.seconds(-offset)) }
+            house.clock.step(by: .seconds(-offset))
             let post = InboundPost(
                 [
                     ("webhook-id", "msg_2YtVJk0aQ9dWc7"), ("webhook-timestamp", "1700000000"),

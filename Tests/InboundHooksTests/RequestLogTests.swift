@@ -5,6 +5,7 @@ import Locking
 import SQLiteEngine
 import Signing
 import TestHouse
+import TestSupport
 import Testing
 
 @testable import InboundHooks
@@ -23,11 +24,11 @@ import Testing
     func outcomes() async throws {
         try await Self.with { house in
             _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            house.clock.withLock { $0 = $0.adding(.seconds(1)) }
+            house.clock.advance(by: .seconds(1))
             _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            house.clock.withLock { $0 = $0.adding(.seconds(1)) }
+            house.clock.advance(by: .seconds(1))
             _ = try? await house.gate.accept(InboundGateTests.github("{}", delivery: "d-2"), for: "s")
-            house.clock.withLock { $0 = $0.adding(.seconds(1)) }
+            house.clock.advance(by: .seconds(1))
             _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
             let requests = try await house.gate.requests(of: "s", by: House.owner)
             #expect(requests.map(\.outcome) == [.signatureInvalid, .rejected, .duplicate, .accepted])
@@ -187,7 +188,7 @@ import Testing
             #expect(try await house.gate.requests(of: "renewed", by: House.owner).isEmpty)
             #expect(try await house.gate.requests(of: "old", by: House.owner).count == 1)
             let earlier = try await house.gate.requests(of: "old", by: House.owner)[0].id
-            house.clock.withLock { $0 = $0.adding(.seconds(31 * 24 * 3600)) }
+            house.clock.advance(by: .seconds(31 * 24 * 3600))
             _ = try? await house.gate.accept(InboundGateTests.github("{}"), for: "old")
             let later = try await house.gate.requests(of: "old", by: House.owner)
             #expect(later.count == 1 && later[0].id != earlier)

@@ -5,9 +5,10 @@ import HTTPClient
 import HTTPServer
 import InboundHooks
 import JSON
-import Locking
 import Logging
 import SQLiteEngine
+import TestHouse
+import TestSupport
 import Testing
 import Webhooks
 
@@ -19,7 +20,7 @@ struct APIFixture: Sendable {
     let loop: Loop
     let router: Router
     let api: NativeAPI
-    let time: ManualTime
+    let clock: ManualClock
     let app: AppRecord
     let adminKey: String
 
@@ -29,14 +30,14 @@ struct APIFixture: Sendable {
         publicURL: String = "https://gw.example",
         _ body: @escaping @Sendable (APIFixture) async throws -> Void
     ) async throws {
-        let time = ManualTime()
+        let time = ManualClock(.ticksPerReading(10))
         let loop = try Loop(name: "test-loop")
         try loop.start()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: time.clock, logger: logger))
+            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: time.wallClock, logger: logger))
         let client = try Client()
-        let service = ChatService(engine: engine, limits: limits, clock: time.clock, executor: loop)
+        let service = ChatService(engine: engine, limits: limits, clock: time.wallClock, executor: loop)
         let webhooks = WebhookService(service: service, client: client, logger: logger)
         let inbound = InboundService(service: service, logger: logger)
         let api = NativeAPI(
@@ -53,7 +54,7 @@ struct APIFixture: Sendable {
                 let issued = try await establish(service)
                 try await body(
                     APIFixture(
-                        service: service, loop: loop, router: router, api: api, time: time, app: issued.app,
+                        service: service, loop: loop, router: router, api: api, clock: time, app: issued.app,
                         adminKey: issued.admin.text))
                 parts.cancelAll()
             }
@@ -79,22 +80,6 @@ struct APIFixture: Sendable {
         start { signal.finish() }
         for await _ in ready {}
     }
-}
-
-/// The time of day as a test decides it. It moves a little with every look, as real clocks do.
-final class ManualTime: Sendable {
-    private let ticks = Lock(UInt64(17_324_123_456_789_012))
-
-    var clock: WallClock {
-        WallClock { [self] in
-            ticks.withLock { ticks in
-                ticks += 10
-                return Timetoken(ticks)
-            }
-        }
-    }
-
-    func advance(_ duration: Duration) { ticks.withLock { $0 += UInt64(duration.timetokenTicks) } }
 }
 
 /// One answer, its body parsed when it is JSON.

@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -112,7 +113,7 @@ import Testing
             let newest = await Self.entries(api, "?limit=3").compactMap { $0["id"]?.string }
             try await api.service.audit.sweep(api.app.space)
             #expect(await Self.entries(api).compactMap { $0["id"]?.string } == newest)
-            api.time.advance(.seconds(3601))
+            api.clock.advance(by: .seconds(3601))
             try await api.service.audit.sweep(api.app.space)
             #expect(await Self.entries(api).isEmpty)
         }

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Authentication") struct AuthenticationTests {
@@ -55,7 +56,7 @@ import Testing
         try await APIFixture.run { api in
             let key = try await api.key([.read], expires: api.service.clock.now.adding(.seconds(60)))
             #expect(await api.call(.get, "/v1/channels/a/events", key: key).status == 200)
-            api.time.advance(.seconds(61))
+            api.clock.advance(by: .seconds(61))
             #expect(await api.call(.get, "/v1/channels/a/events", key: key).code == "credential_invalid")
             let made = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)
             let text = try #require(made["key"]?.string)

@@ -3,6 +3,7 @@ import ChatModel
 import EventStreamReader
 import Following
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI

@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Emitting over HTTP") struct EmitTests {
@@ -88,7 +89,7 @@ import Testing
         try await APIFixture.run { api in
             _ = await api.call(.post, "/v1/channels/a/events", #"{"data":1,"ttl_hours":2}"#)
             #expect(await api.history("a").count == 1)
-            api.time.advance(.seconds(2 * 3600 + 1))
+            api.clock.advance(by: .seconds(2 * 3600 + 1))
             #expect(await api.history("a").isEmpty)
         }
     }

@@ -2,6 +2,7 @@ import ChatModel
 import HTTPServer
 import JSON
 import Signing
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -71,7 +72,7 @@ import Testing
     func window() async throws {
         try await APIFixture.run { api in
             _ = await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#, headers: Self.key("k"))
-            api.time.advance(.seconds(24 * 3600 + 1))
+            api.clock.advance(by: .seconds(24 * 3600 + 1))
             let later = await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#, headers: Self.key("k"))
             #expect(later.header("Idempotency-Replayed") == nil)
         }

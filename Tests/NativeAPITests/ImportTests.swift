@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -160,7 +161,7 @@ import Testing
                     more: mention))
             #expect(Self.statuses(answer) == [201, 422, 201])
             #expect(await api.history("a").count == 2)
-            api.time.advance(.seconds(240 * 3600))
+            api.clock.advance(by: .seconds(240 * 3600))
             #expect(await api.history("a").compactMap { $0["type"]?.string } == ["user.mentioned"])
             let late = await Self.send(api, Self.message(4, "{}", more: #","type":"order.paid""#))
             #expect(Self.statuses(late) == [410])

@@ -1,5 +1,6 @@
 import ChatCore
 import HTTPServer
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -46,7 +47,7 @@ import Testing
         try await APIFixture.run { api in
             _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
             _ = await api.call(.post, "/v1/channels/a/events", #"{"type":"x","data":1}"#)
-            api.time.advance(.seconds(90))
+            api.clock.advance(by: .seconds(90))
             let text = await api.call(.get, "/metrics").text
             func value(_ name: String) -> Double {
                 let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }

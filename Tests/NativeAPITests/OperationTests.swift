@@ -2,6 +2,8 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import TestHouse
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -35,7 +37,7 @@ import Testing
             }
             let once = try await written()
             #expect(once == 1)
-            api.time.advance(.seconds(2))
+            api.clock.advance(by: .seconds(2))
             #expect(await api.call(.get, "/readyz", key: nil).status == 200)
             let twice = try await written()
             #expect(twice == 2)
@@ -47,7 +49,7 @@ import Testing
         try await APIFixture.run { api in
             // A store that never answers, and a clock on which the deadline is over at once.
             let stalled = ChatService(
-                engine: StalledEngine(real: api.service.engine), clock: api.time.clock, executor: api.loop)
+                engine: StalledEngine(real: api.service.engine), clock: api.clock.wallClock, executor: api.loop)
             let (ready, signal) = AsyncStream.makeStream(of: Never.self)
             let running = Task { try await stalled.run { signal.finish() } }
             for await _ in ready {}

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -32,7 +33,7 @@ import Testing
             #expect(refused["retryable"]?.boolean == true)
             #expect(refused.header("Retry-After") == "30")
             #expect(refused.header("RateLimit-Policy") == #""key";q=2;w=60"#)
-            api.time.advance(.seconds(30))
+            api.clock.advance(by: .seconds(30))
             #expect(await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text).status == 201)
         }
     }

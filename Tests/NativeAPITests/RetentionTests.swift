@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -27,9 +28,9 @@ import Testing
             _ = try await Self.emit(api, "login.seen", #","ttl_hours":24"#)
             _ = try await Self.emit(api, "order.paid")
             #expect(await Self.types(api).count == 4)
-            api.time.advance(.seconds(3601))
+            api.clock.advance(by: .seconds(3601))
             #expect(await Self.types(api) == ["login.seen", "login.seen", "order.paid"])
-            api.time.advance(.seconds(3600))
+            api.clock.advance(by: .seconds(3600))
             #expect(await Self.types(api) == ["order.paid"])
             #expect(await api.call(.get, "/v1/events/\(seen)").status == 404)
             #expect(await api.call(.get, "/v1/channels/a/events/count")["count"]?.integer == 1)
@@ -42,7 +43,7 @@ import Testing
             #expect(await api.call(.put, "/v1/event-types/a.b", #"{"retention_hours":1}"#).status == 201)
             #expect(await api.call(.put, "/v1/event-types/a.b", "{}")["retention_hours"]?.isNull == true)
             _ = try await Self.emit(api, "a.b")
-            api.time.advance(.seconds(7200))
+            api.clock.advance(by: .seconds(7200))
             #expect(await Self.types(api) == ["a.b"])
             #expect(await api.call(.put, "/v1/event-types/a.b", #"{"retention_hours":0}"#).status == 400)
         }
@@ -52,16 +53,16 @@ import Testing
     func apps() async throws {
         try await APIFixture.run { api in
             _ = try await Self.emit(api, "order.paid")
-            api.time.advance(.seconds(7200))
+            api.clock.advance(by: .seconds(7200))
             _ = try await Self.emit(api, "order.paid")
             let changed = await api.call(.patch, "/v1/apps/default", #"{"retention_hours":1}"#)
             #expect(changed.status == 200 && changed["retention_hours"]?.integer == 1)
             #expect(await Self.types(api).count == 1)
-            api.time.advance(.seconds(3601))
+            api.clock.advance(by: .seconds(3601))
             #expect(await Self.types(api).isEmpty)
             #expect(await api.call(.patch, "/v1/apps/default", #"{"retention_hours":null}"#).status == 200)
             _ = try await Self.emit(api, "order.paid")
-            api.time.advance(.seconds(1_000_000))
+            api.clock.advance(by: .seconds(1_000_000))
             // What was hidden stays so.
             #expect(await Self.types(api).count == 1)
         }
@@ -73,7 +74,7 @@ import Testing
             let made = await api.call(.post, "/v1/apps", #"{"name":"acme","retention_hours":1}"#)
             let (id, own) = (try #require(made["id"]?.string), try #require(made["admin_key"]?.string))
             _ = await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#, key: own)
-            api.time.advance(.seconds(3601))
+            api.clock.advance(by: .seconds(3601))
             #expect(await api.call(.get, "/v1/channels/a/events", key: own)["data"]?.elements?.count == 0)
             #expect(
                 await api.call(.patch, "/v1/apps/\(id)", #"{"retention_hours":5}"#)["retention_hours"]?.integer == 5)

@@ -3,6 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 import Signing
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -138,10 +139,10 @@ import Testing
             let hour = api.service.clock.now.adding(.seconds(3600))
             let (short, _) = try await signIn(api, key: try await api.key([.read], expires: hour))
             let (long, _) = try await signIn(api)
-            api.time.advance(.seconds(3601))
+            api.clock.advance(by: .seconds(3601))
             #expect(await api.call(.get, "/v1/streams", key: nil, headers: [short]).code == "session_ended")
             #expect(await api.call(.get, "/v1/streams", key: nil, headers: [long]).status == 200)
-            api.time.advance(.seconds(11 * 3600))
+            api.clock.advance(by: .seconds(11 * 3600))
             #expect(await api.call(.get, "/v1/streams", key: nil, headers: [long]).code == "session_ended")
         }
     }

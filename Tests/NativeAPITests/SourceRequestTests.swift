@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -19,7 +20,7 @@ import Testing
             try await Self.put(api)
             for body in [#"{"a":1}"#, #"{"skip":1}"#, "{}", "nonsense"] {
                 _ = await api.call(.post, "/in/s?token=x&page=2", body, key: nil)
-                api.time.advance(.seconds(1))
+                api.clock.advance(by: .seconds(1))
             }
             let all = await api.call(.get, "/v1/sources/s/requests")
             #expect(

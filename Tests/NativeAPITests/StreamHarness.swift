@@ -10,6 +10,8 @@ import Locking
 import Logging
 import SQLiteEngine
 import Signing
+import TestHouse
+import TestSupport
 import Testing
 import Webhooks
 
@@ -23,16 +25,9 @@ struct StreamHarness: Sendable {
     let streams: LiveStreams
     let loop: Loop
     let server: Server
-    let clock: HandClock
+    let clock: ManualClock
 
     var port: UInt16 { server.address?.port ?? 0 }
-
-    /// The time of day, moved by hand.
-    final class HandClock: Sendable {
-        private let now = Lock(Timetoken(17_324_123_456_789_012))
-        func advance(by duration: Duration) { now.withLock { $0 = $0.adding(duration) } }
-        var wallClock: WallClock { WallClock { self.now.withLock { $0 } } }
-    }
 
     /// Runs `body` against a gateway that is up, and takes it down again.
     static func run(
@@ -41,7 +36,7 @@ struct StreamHarness: Sendable {
         through wrap: (any Engine) -> any Engine = { $0 },
         _ body: (StreamHarness) async throws -> Void
     ) async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger))
@@ -52,7 +47,7 @@ struct StreamHarness: Sendable {
 
     /// The same on an engine that outlives the gateway, for restarts.
     static func run(
-        on engine: any Engine, limits: Limits = Limits(), clock: HandClock, logger: Logger,
+        on engine: any Engine, limits: Limits = Limits(), clock: ManualClock, logger: Logger,
         adjust: (inout ServerOptions) -> Void = { _ in },
         routes: (inout Router, LiveStreams) -> Void = { _, _ in }, _ body: (StreamHarness) async throws -> Void
     ) async throws {

@@ -5,6 +5,7 @@ import Following
 import HTTPServer
 import JSON
 import Locking
+import TestSupport
 import Testing
 
 @testable import NativeAPI

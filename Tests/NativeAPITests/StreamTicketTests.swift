@@ -6,6 +6,7 @@ import JSON
 import Logging
 import SQLiteEngine
 import Signing
+import TestHouse
 import TestSupport
 import Testing
 
@@ -261,7 +262,7 @@ import Testing
 
     @Test("survives a restart for a client that comes back with its last id, and opens nothing afresh")
     func restart() async throws {
-        let clock = StreamHarness.HandClock()
+        let clock = ManualClock()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: ":memory:", clock: clock.wallClock, logger: logger))

@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Subscriptions over HTTP") struct SubscriptionRouteTests {
@@ -110,7 +111,7 @@ import Testing
             let back = await api.call(.post, path + "/nack", Self.ids(first.ids, #","delay_seconds":60"#))
             #expect(Self.results(back) == ["returned"])
             #expect(await Self.pull(api, path, "").ids.isEmpty)
-            api.time.advance(.seconds(61))
+            api.clock.advance(by: .seconds(61))
             let second = await Self.pull(api, path)
             #expect(second.numbers == [7] && second.attempts == [2] && second.ids != first.ids)
             #expect(Self.results(await api.call(.post, path + "/ack", Self.ids(first.ids))) == ["lost"])

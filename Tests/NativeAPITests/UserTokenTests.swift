@@ -4,6 +4,7 @@ import Following
 import HTTPServer
 import JSON
 import Signing
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -65,9 +66,9 @@ import Testing
         try await APIFixture.run { api in
             let token = Self.token(Self.claims())
             #expect(await api.call(.get, "/v1/channels/a/events", key: token).status == 200)
-            api.time.advance(.seconds(3630))
+            api.clock.advance(by: .seconds(3630))
             #expect(await api.call(.get, "/v1/channels/a/events", key: token).status == 200)
-            api.time.advance(.seconds(31))
+            api.clock.advance(by: .seconds(31))
             #expect(await api.call(.get, "/v1/channels/a/events", key: token).code == "token_expired")
         }
     }

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import Following
 import JSON
+import TestSupport
 import Testing
 
 @testable import PubNubAPI

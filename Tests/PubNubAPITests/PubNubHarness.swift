@@ -7,6 +7,8 @@ import JSON
 import Locking
 import Logging
 import SQLiteEngine
+import TestHouse
+import TestSupport
 import Testing
 
 @testable import PubNubAPI
@@ -18,19 +20,9 @@ struct PubNubHarness: Sendable {
     let service: ChatService
     let polls: HeldPolls
     let server: Server
-    let clock: HandClock
+    let clock: ManualClock
 
     var port: UInt16 { server.address?.port ?? 0 }
-
-    /// The time of day, moved by hand.
-    final class HandClock: Sendable {
-        private let ahead = Lock(Duration.zero)
-        private static let start = Timetoken(17_324_123_456_789_012)
-        func advance(by duration: Duration) { ahead.withLock { $0 += duration } }
-        var wallClock: WallClock { WallClock { Self.start.adding(self.ahead.withLock { $0 }) } }
-        /// The machine's, and what the test has let go by.
-        var uptime: UInt64 { uptimeNanoseconds() + ahead.withLock { UInt64($0 / .nanoseconds(1)) } }
-    }
 
     /// Runs `body` against a gateway that is up, and takes it down again.
     ///
@@ -38,7 +30,7 @@ struct PubNubHarness: Sendable {
     static func run(
         limits: Limits = Limits(), connections: Int? = nil, _ body: (PubNubHarness) async throws -> Void
     ) async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         var settings = SQLiteEngineSettings(
             path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger)

@@ -4,6 +4,7 @@ import EventStreamReader
 import Following
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import PubNubAPI

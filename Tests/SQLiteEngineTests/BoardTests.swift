@@ -1,6 +1,7 @@
 import ChatModel
 import EngineConformance
 import SQLite
+import TestSupport
 import Testing
 
 @testable import SQLiteEngine

@@ -4,6 +4,7 @@ import EngineConformance
 import JSON
 import SQLiteEngine
 import Synchronization
+import TestSupport
 import Testing
 
 /// Whoever follows the commits is woken for each of them; a way over another thread would be paid by every event.

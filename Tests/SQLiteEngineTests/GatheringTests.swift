@@ -2,6 +2,7 @@ import ChatModel
 import EngineConformance
 import JSON
 import SQLiteEngine
+import TestSupport
 import Testing
 
 /// The writer waits for callers of the last batch to come again; it must not wait for those who don't.

@@ -3,6 +3,7 @@ import EngineConformance
 import JSON
 import Locking
 import SQLiteEngine
+import TestSupport
 import Testing
 
 /// What does not go to the disk does not wait for who writes to it.

@@ -5,6 +5,7 @@ import Locking
 import Logging
 import SQLite
 import SQLiteEngine
+import TestSupport
 
 /// Where a test keeps its engine.
 enum Place: String, CaseIterable, Sendable {

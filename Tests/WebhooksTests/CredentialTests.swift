@@ -4,7 +4,9 @@ import HTTPClient
 import JSON
 import Locking
 import Signing
+import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -143,7 +145,7 @@ import Testing
             let webhook = try await Self.create(house, receiver, Self.oauth(tokens))
             var request = OutboundRequest(method: "POST", url: receiver.url())
             request.totalTimeout = .milliseconds(200)
-            let posts = PostTokens(client: house.client, clock: house.clock.wall)
+            let posts = PostTokens(client: house.client, clock: house.clock.wallClock)
             let result = await posts.send(request, to: webhook)
             #expect(result.failure?.reason == .timeout)
             #expect(result.failure?.sentence?.hasPrefix("The token endpoint") == true)

@@ -130,7 +130,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let bodies = Ledger<[UInt8]>()
         let ids = Ledger<String>()
         try await House.with(settings, clock: clock) { house in

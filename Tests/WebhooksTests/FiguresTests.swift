@@ -7,7 +7,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("The figures of an endpoint") struct FiguresTests {
-    private static let start = ManualClock.start
+    private static let start = House.start
 
     @Test("count what happened in the last minutes, hour and day, and forget it in time")
     func windows() {

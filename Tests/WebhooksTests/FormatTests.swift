@@ -5,6 +5,7 @@ import JSON
 import Signing
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -16,7 +17,7 @@ import Testing
             channel: ChannelID("Euro € 😀", in: endpoint.space), type: "order.paid",
             data: JSONText(trusted: Array(#"{"amount":100.10,"user":"forged","note":"a\"b"}"#.utf8)), user: "ana")
         draft.schema = SchemaReference(type: "order.paid", version: 3)
-        return Event(timetoken: ManualClock.start, draft: draft)
+        return Event(timetoken: House.start, draft: draft)
     }()
 
     private static func content(
@@ -43,7 +44,7 @@ import Testing
         )
         let draft = EventDraft(
             channel: ChannelID("c", in: Self.endpoint.space), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
-        let list = try Self.content(.flat, Event(timetoken: ManualClock.start, draft: draft))
+        let list = try Self.content(.flat, Event(timetoken: House.start, draft: draft))
         #expect(String(decoding: list.body, as: UTF8.self).hasSuffix(#""data":[1]}"#))
     }
 
@@ -179,7 +180,7 @@ import Testing
         let draft = EventDraft(
             channel: ChannelID("c", in: webhook.space), type: "t", data: JSONText(trusted: Array(data.utf8)))
         return Deliveries.trial(
-            of: Event(timetoken: Timetoken(ManualClock.start.rawValue + UInt64(number)), draft: draft), for: webhook)
+            of: Event(timetoken: Timetoken(House.start.rawValue + UInt64(number)), draft: draft), for: webhook)
     }
 
     private static func webhook(_ format: BuiltInFormat, bytes: Int = 1024 * 1024) -> Webhook {
@@ -199,14 +200,14 @@ import Testing
         ])
     func batch(format: BuiltInFormat, contentType: String) throws {
         let webhook = Self.webhook(format)
-        var batch = PostBatch(at: ManualClock.start)
+        var batch = PostBatch(at: House.start)
         batch.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         let request = try #require(batch.requests.first)
         #expect(batch.requests.count == 1)
         #expect(batch.sent.map(\.deliveries.count) == [3])
         #expect(request.headers.first { $0.name == "content-type" }?.value == contentType)
         #expect(try JSONDocument(request.body).root.count == 3)
-        var again = PostBatch(at: ManualClock.start.adding(.seconds(60)))
+        var again = PostBatch(at: House.start.adding(.seconds(60)))
         again.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         func id(_ request: OutboundRequest?) -> String? { request?.headers.first { $0.name == "webhook-id" }?.value }
         #expect(id(again.requests.first) == id(request))
@@ -216,7 +217,7 @@ import Testing
     @Test("ends a batch before it gets too long, and before what was sent in another form")
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
-        var batch = PostBatch(at: ManualClock.start)
+        var batch = PostBatch(at: House.start)
         #expect(batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
         #expect(batch.sent.map(\.deliveries.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
@@ -224,7 +225,7 @@ import Testing
         mixed[1] = Sent(lease: mixed[1].lease, body: earlier.stored)
         var types: [String?] = []
         for first in 0..<3 {
-            var other = PostBatch(at: ManualClock.start)
+            var other = PostBatch(at: House.start)
             #expect(other.add(Array(mixed[first...]), to: webhook) == 1)
             types += other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
         }
@@ -237,7 +238,7 @@ import Testing
         var mixed = (0..<2).map { Self.trial($0, webhook) }
         let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
         mixed[0] = Sent(lease: mixed[0].lease, body: earlier.stored)
-        var batch = PostBatch(at: ManualClock.start)
+        var batch = PostBatch(at: House.start)
         #expect(batch.add(mixed, to: webhook) == 1)
         #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
         #expect(batch.requests.first?.body == Array("{}".utf8))
@@ -249,11 +250,11 @@ import Testing
         webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))
         webhook.settings.ordering = isOrdered ? .perChannel : .none
         let events = [#"{"x":1}"#, "{}", #"{"x":3}"#].enumerated().map { Self.trial(Int64($0), webhook, $1) }
-        var batch = PostBatch(at: ManualClock.start)
+        var batch = PostBatch(at: House.start)
         #expect(batch.add(events, to: webhook) == (isOrdered ? 1 : 3))
         #expect(batch.sent.map(\.deliveries.count) == [isOrdered ? 1 : 2])
         #expect(batch.unsent.count == (isOrdered ? 0 : 1))
-        var rest = PostBatch(at: ManualClock.start)
+        var rest = PostBatch(at: House.start)
         #expect(rest.add(Array(events[1...]), to: webhook) == (isOrdered ? 1 : 2))
         #expect(rest.unsent.count == 1)
         #expect(rest.requests.count == (isOrdered ? 0 : 1))

@@ -4,12 +4,13 @@ import Locking
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
 
 @Suite("An endpoint's health") struct HealthTests {
-    private static let start = ManualClock.start
+    private static let start = House.start
     private static func after(_ hours: Double) -> Timetoken { start.adding(.seconds(hours * 3600)) }
 
     @Test("is told of once an hour when it has as many deliveries waiting as it may, and each that is lost is counted")
@@ -155,7 +156,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let receiver = try Receiver { _ in .status(500) }
         let id = Ledger<String>()
         try await House.with(settings, clock: clock) { house in

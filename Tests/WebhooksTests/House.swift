@@ -6,33 +6,17 @@ import Locking
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
-
-/// The time of day as a test decides it. It creeps on with each look, as timetokens do with each event: frozen, it would
-/// fall behind the log, and nothing planned would ever be due.
-final class ManualClock: Sendable {
-    /// 2023-11-14T22:13:20Z, the moment of the vectors in `conventions.md`.
-    static let start = Timetoken(17_000_000_000_000_000)
-
-    private let moment = Lock(start)
-
-    var now: Timetoken {
-        moment.withLock { moment in
-            moment = Timetoken(moment.rawValue + 100)
-            return moment
-        }
-    }
-    var wall: WallClock { WallClock { self.now } }
-
-    func advance(by duration: Duration) { moment.withLock { $0 = $0.adding(duration) } }
-}
 
 /// Chat with outbound delivery, as a gateway has it.
 struct House: Sendable {
     static let space = ChatHouse.space
     static let owner = ChatHouse.owner
+    /// 2023-11-14T22:13:20Z, the time of the signature vectors.
+    static let start = Timetoken(17_000_000_000_000_000)
     /// What webhooks on loopback need.
     static let loopback = AddressGuard(allowing: [AddressBlock("127.0.0.0/8")!])
 
@@ -65,7 +49,7 @@ struct House: Sendable {
 
     /// Starts a house, runs `body` when everything is ready, and stops it again.
     static func with(
-        _ settings: Settings = Settings(), clock: ManualClock = ManualClock(),
+        _ settings: Settings = Settings(), clock: ManualClock = House.newClock(),
         _ body: @escaping @Sendable (House) async throws -> Void
     ) async throws {
         let house = try await House(settings, clock)
@@ -78,18 +62,20 @@ struct House: Sendable {
         await house.client.shutdown()
     }
 
+    static func newClock() -> ManualClock { ManualClock(ticks: start.rawValue, .ticksPerReading(100)) }
+
     private init(_ settings: Settings, _ clock: ManualClock) async throws {
         self.settings = settings
         self.clock = clock
         var engineSettings = SQLiteEngineSettings(
-            path: settings.path, limits: settings.limits, clock: clock.wall, logger: ChatHouse.quiet)
+            path: settings.path, limits: settings.limits, clock: clock.wallClock, logger: ChatHouse.quiet)
         engineSettings.tailBytes = 1024 * 1024
         let engine = try await SQLiteEngine(engineSettings)
         steps = StepLog(real: engine.log)
         house = try await ChatHouse(
             on: engine,
             behind: RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals),
-            limits: settings.limits, clock: clock.wall)
+            limits: settings.limits, clock: clock.wallClock)
         client = try Client(
             options: ClientOptions(
                 maxConnections: settings.connections, perHostConnections: settings.connectionsOfHost,

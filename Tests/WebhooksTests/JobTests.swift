@@ -5,6 +5,7 @@ import Locking
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -136,7 +137,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = Self.settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let id = Ledger<String>()
         try await House.with(settings, clock: clock) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 6)
@@ -294,9 +295,9 @@ import Testing
         scope.reach = DeliveryScope.Reach(
             Caller(space: House.space, credential: "k", scopes: [.manage], channels: [.below("rooms.")]))
         let job = DeliveryJob(
-            id: "job_1", space: House.space, kind: .purge, scope: scope, rate: nil, created: ManualClock.start)
+            id: "job_1", space: House.space, kind: .purge, scope: scope, rate: nil, created: House.start)
         let record = Record(
-            key: job.key, body: job.body, etag: "e", updated: ManualClock.start)
+            key: job.key, body: job.body, etag: "e", updated: House.start)
         let read = try #require(DeliveryJob(record))
         #expect(read.scope.filter?.text == text)
         #expect(read.scope.admits(type: "t", channel: "rooms.a"))

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks

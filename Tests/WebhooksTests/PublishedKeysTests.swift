@@ -5,6 +5,7 @@ import SQLiteEngine
 import Signing
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -37,7 +38,7 @@ import Testing
     @Test("are two while a rotation lasts, and both sign; then the new one alone")
     func rotated() async throws {
         let receiver = try Receiver()
-        let clock = ManualClock()
+        let clock = House.newClock()
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"

@@ -6,6 +6,7 @@ import SQLiteEngine
 import Signing
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -107,7 +108,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let secrets = Ledger<String>()
         try await House.with(settings, clock: clock) { house in
             secrets.append(try await house.webhook(receiver).secret)
@@ -116,7 +117,7 @@ import Testing
             let failed = try #require(try await house.deliveries().first)
             #expect(failed.status == .failed)
             let due = try #require(failed.due)
-            let delay = Double(due.rawValue - ManualClock.start.rawValue) / Double(Timetoken.ticksPerSecond)
+            let delay = Double(due.rawValue - House.start.rawValue) / Double(Timetoken.ticksPerSecond)
             #expect((5.0..<6.0).contains(delay))
             _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
         }
@@ -151,7 +152,7 @@ import Testing
             try await house.emit()
             await house.recorded(1)
             let due = try #require(try await house.deliveries().first?.due)
-            let delay = Double(due.rawValue - ManualClock.start.rawValue) / Double(Timetoken.ticksPerSecond)
+            let delay = Double(due.rawValue - House.start.rawValue) / Double(Timetoken.ticksPerSecond)
             #expect((600.0..<601.0).contains(delay))
         }
     }
@@ -188,7 +189,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let gate = Gate()
         let receiver = try Receiver { request in
             request.connection == 0 ? .held(gate, then: .status(200)) : .status(200)
@@ -219,7 +220,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let disabled = try await { () async throws -> String in
             let id = Ledger<String>()
             try await House.with(settings, clock: clock) { house in

@@ -2,7 +2,9 @@ import ChatCore
 import ChatModel
 import JSON
 import Locking
+import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks

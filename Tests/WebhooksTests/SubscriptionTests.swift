@@ -45,7 +45,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let made = Ledger<Subscription>()
         try await House.with(settings, clock: clock) { house in
             let subscription = try await Self.withBacklog(house)

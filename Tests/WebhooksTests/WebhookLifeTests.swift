@@ -6,6 +6,7 @@ import SQLiteEngine
 import Signing
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -101,7 +102,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let answers = Lock(500)
         let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
         try await House.with(settings, clock: clock) { house in
@@ -208,7 +209,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let receiver = try Receiver { _ in .status(500) }
         let id = Ledger<String>()
         try await House.with(settings, clock: clock) { house in
@@ -237,7 +238,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = ManualClock()
+        let clock = House.newClock()
         let receiver = try Receiver()
         let records = Ledger<(key: RecordKey, body: JSONText)>()
         try await House.with(settings, clock: clock) { house in

@@ -1,9 +1,9 @@
 import ChatModel
 import Foundation
 import JSON
-import Locking
 import SQLiteEngine
 import TestHouse
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -11,7 +11,7 @@ import Testing
 /// An app with rooms to moderate, whose time a test decides.
 struct Room: Sendable {
     let service: ChatService
-    let time: Lock<Timetoken>
+    let clock: ManualClock
 
     /// The app as its admin sees it.
     var chat: ChatAccess { service.chat(for: ChatHouse.owner) }
@@ -29,13 +29,12 @@ struct Room: Sendable {
 
     static func open(
         path: String = ":memory:", limits: Limits = Limits(),
-        time: Lock<Timetoken> = Lock(17_324_123_456_789_012), _ body: @Sendable (Room) async throws -> Void
+        clock: ManualClock = ManualClock(), _ body: @Sendable (Room) async throws -> Void
     ) async throws {
-        let clock = WallClock { time.withLock { $0 } }
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: path, limits: limits, clock: clock, logger: ChatHouse.quiet))
-        let house = try await ChatHouse(on: engine, limits: limits, clock: clock)
-        try await house.run { try await body(Room(service: house.service, time: time)) }
+            SQLiteEngineSettings(path: path, limits: limits, clock: clock.wallClock, logger: ChatHouse.quiet))
+        let house = try await ChatHouse(on: engine, limits: limits, clock: clock.wallClock)
+        try await house.run { try await body(Room(service: house.service, clock: clock)) }
     }
 
     /// Calls `body` with the path of a store, which is gone afterwards.
@@ -46,7 +45,7 @@ struct Room: Sendable {
         try await body(folder + "/parley.db")
     }
 
-    func advance(_ duration: Duration) { time.withLock { $0 = $0.adding(duration) } }
+    func advance(_ duration: Duration) { clock.advance(by: duration) }
 
     /// Writes records as they are, in the way every verb does.
     func put(_ channel: ChannelRecord) async throws {

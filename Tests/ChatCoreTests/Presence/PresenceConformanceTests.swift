@@ -1,5 +1,6 @@
 import ChatCore
 import EngineConformance
+import TestSupport
 import Testing
 
 @Suite("The presence board of one process keeps its promises") struct PresenceConformanceTests {

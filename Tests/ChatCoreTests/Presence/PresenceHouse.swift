@@ -1,9 +1,9 @@
 import ChatModel
-import EngineConformance
 import JSON
 import JSONSchema
 import SQLiteEngine
 import TestHouse
+import TestSupport
 import Testing
 
 @testable import ChatCore

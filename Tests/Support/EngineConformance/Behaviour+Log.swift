@@ -1,5 +1,6 @@
 import ChatModel
 import JSON
+import TestSupport
 import Testing
 
 extension Behaviour {

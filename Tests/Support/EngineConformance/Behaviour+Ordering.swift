@@ -1,5 +1,6 @@
 import ChatModel
 import Locking
+import TestSupport
 import Testing
 
 extension Behaviour {

@@ -1,5 +1,6 @@
 public import ChatModel
 import JSON
+public import TestSupport
 public import Testing
 
 /// One promise of `PresenceBoard` as a test any board runs.

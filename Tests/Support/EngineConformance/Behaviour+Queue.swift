@@ -1,6 +1,7 @@
 import ChatModel
 import JSON
 import Locking
+import TestSupport
 import Testing
 
 extension Behaviour {

@@ -1,5 +1,6 @@
 public import ChatModel
 import JSON
+public import TestSupport
 public import Testing
 
 /// One promise of the contract as a test any engine runs.

@@ -1,0 +1,8 @@
+public import ChatModel
+public import TestSupport
+
+extension ManualClock {
+    /// The time of day.
+    public var now: Timetoken { Timetoken(ticks) }
+    public var wallClock: WallClock { WallClock { self.now } }
+}

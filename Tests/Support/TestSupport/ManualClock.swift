@@ -1,0 +1,71 @@
+import Glibc
+import Locking
+
+/// A clock that a test moves: the time of day, which may step either way, and the uptime, which only grows.
+public final class ManualClock: Sendable {
+    /// What the clock does by itself.
+    public enum Pace: Sendable, Equatable {
+        case still
+        /// Each look at the time of day moves it on by so many ticks. A log gives every event a tick of its own, so a clock
+        /// that stands still falls behind the log, and what is planned relative to an event is never due.
+        case ticksPerReading(UInt64)
+        /// Runs with the machine's clocks, ahead of them by what the test has added.
+        case running
+    }
+
+    private struct State: Sendable {
+        /// When the clock runs: how far ahead of the machine's.
+        var ticks: Int64
+        var uptime: UInt64
+    }
+
+    private let pace: Pace
+    private let state: Lock<State>
+
+    /// - Parameter start: the time of day in ticks of 100 ns since 1970, unless the clock runs. The default lies in
+    ///   November 2024.
+    public init(ticks start: UInt64 = 17_324_123_456_789_012, _ pace: Pace = .still) {
+        self.pace = pace
+        state = Lock(
+            pace == .running ? State(ticks: 0, uptime: 0) : State(ticks: Int64(start), uptime: 1_000_000_000_000))
+    }
+
+    /// The time of day in ticks of 100 ns since 1970.
+    public var ticks: UInt64 {
+        state.withLock { state in
+            switch pace {
+            case .still: break
+            case .ticksPerReading(let count): state.ticks += Int64(count)
+            case .running: return UInt64(Self.machineTicks + state.ticks)
+            }
+            return UInt64(state.ticks)
+        }
+    }
+
+    /// In nanoseconds.
+    public var uptime: UInt64 { state.withLock { $0.uptime + (pace == .running ? uptimeNanoseconds() : 0) } }
+
+    /// Moves the time of day and the uptime forward.
+    public func advance(by duration: Duration) {
+        let ticks = Self.ticks(of: duration)
+        precondition(ticks >= 0, "uptime only grows")
+        state.withLock { state in
+            state.ticks += ticks
+            state.uptime += UInt64(ticks) * 100
+        }
+    }
+
+    /// Sets the time of day forward or back, as an operator or NTP does.
+    public func step(by duration: Duration) { state.withLock { $0.ticks += Self.ticks(of: duration) } }
+
+    private static func ticks(of duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        return seconds * 10_000_000 + attoseconds / 100_000_000_000
+    }
+
+    private static var machineTicks: Int64 {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 10_000_000 + Int64(now.tv_nsec) / 100
+    }
+}
