@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import JSON
 import TestSupport
 import Testing
 
@@ -74,7 +75,9 @@ import Testing
                 let body = method == "GET" ? "" : Self.bodies[random.below(Self.bodies.count)]
                 let answer = try await gateway.call(method, target, body)
                 #expect((200..<500).contains(answer.status), "\(method) \(target) \(body): \(answer.text)")
-                #expect(answer.json != nil, "\(method) \(target) \(body): \(answer.text)")
+                // A payload comes back as it was sent, and may hold a number too large to be read here.
+                let json = try? JSONDocument(Array(answer.text.utf8), numbers: .lenient)
+                #expect(json != nil, "\(method) \(target) \(body): \(answer.text)")
             }
         }
     }
