@@ -3,6 +3,7 @@ import ChatModel
 import JSON
 import Locking
 import TestReceiver
+import TestSupport
 
 let demo = SpaceID("demo")
 
@@ -166,7 +167,7 @@ func withScriptedService(
     log.store(stored)
     let service = ChatService(
         engine: ScriptedEngine(scripted: log), limits: limits,
-        executor: HubThread())
+        executor: ThreadExecutor())
     try await withThrowingTaskGroup { group in
         let (ready, signal) = AsyncStream.makeStream(of: Never.self)
         group.addTask { try await service.run(whenReady: { signal.finish() }) }

@@ -3,6 +3,7 @@ import ChatModel
 import JSON
 import Locking
 import TestReceiver
+import TestSupport
 import Testing
 
 @Suite("A mirror of records", .timeLimit(.minutes(1))) struct RecordMirrorTests {
@@ -44,19 +45,19 @@ import Testing
             await table.turns.wait { $0.last == "c" }
         }
         #expect(table.now == ["c": "3"])
-        #expect(!table.turns.entries.contains("b"))
+        #expect(!table.turns.value.contains("b"))
     }
 
     @Test("reads a record until it can be read, and complains once")
     func unreadable() async throws {
-        let complaints = Ledger<String>()
+        let complaints = Observed<[String]>()
         await following(isUnreadable: { key, _ in complaints.append(key.id) }) {
             directory.failReads(3)
             directory.change(key("a"), "1")
             await table.turns.wait(count: 1)
         }
         #expect(table.now == ["a": "1"])
-        #expect(complaints.entries == ["a"])
+        #expect(complaints.value == ["a"])
     }
 
     @Test("has applied a write when it returns, of its kinds only")
@@ -127,7 +128,7 @@ private func text(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf
 private final class Table: Sendable {
     private let contents = Lock<[String: String]>([:])
     /// The ids that were applied, in order.
-    let turns = Ledger<String>()
+    let turns = Observed<[String]>()
 
     var now: [String: String] { contents.withLock { $0 } }
 
@@ -153,7 +154,7 @@ private final class ScriptedDirectory: Directory {
     private let state = Lock(State())
     private let told = AsyncStream.makeStream(of: RecordChanges.self)
     /// An entry for each answer that is held back.
-    let held = Ledger<Bool>()
+    let held = Observed<[Bool]>()
 
     func put(_ key: RecordKey, _ body: String?) {
         state.withLock { state in

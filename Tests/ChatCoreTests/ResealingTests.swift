@@ -5,6 +5,7 @@ import SQLiteEngine
 import Signing
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @Suite("Stored secrets") struct ResealingTests {
@@ -24,7 +25,7 @@ import Testing
     }
 
     private static func service(_ engine: SQLiteEngine, _ keys: [Secret]) throws -> ChatService {
-        ChatService(engine: engine, vault: try Vault(keys), executor: HubThread())
+        ChatService(engine: engine, vault: try Vault(keys), executor: ThreadExecutor())
     }
 
     private static func appBody(_ engine: SQLiteEngine) async throws -> String {
@@ -34,13 +35,13 @@ import Testing
     /// The app's secret as a gateway that starts with these keys has it.
     private static func secret(_ engine: SQLiteEngine, _ keys: [Secret]) async throws -> String? {
         let service = try service(engine, keys)
-        let found = Ledger<String?>()
+        let found = Observed<[String?]>()
         try await withThrowingTaskGroup { group in
             try await ChatHouse.start({ try await service.run(whenReady: $0) }, in: &group)
             found.append(service.keyring.app(ChatHouse.space)?.secretKey)
             group.cancelAll()
         }
-        return found.entries.first ?? nil
+        return found.value.first ?? nil
     }
 
     @Test("of an app are not to be read in the store, and are had back with the key")

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import TestReceiver
+import TestSupport
 import Testing
 
 @Suite("A selection") struct SelectionTests {
@@ -9,7 +10,7 @@ import Testing
         limits: Limits = Limits()
     ) -> ChatAccess {
         ChatService(
-            engine: ScriptedEngine(scripted: ScriptedLog()), limits: limits, executor: HubThread()
+            engine: ScriptedEngine(scripted: ScriptedLog()), limits: limits, executor: ThreadExecutor()
         ).demoChat(scopes: scopes, channels: channels, types: types)
     }
 

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import HTTPClient
 import JSON
-import Testing
 import TestReceiver
+import TestSupport
+import Testing
 
 @testable import Gateway
 
@@ -100,7 +101,7 @@ import TestReceiver
                 #expect((delivered["traceparent"] != nil) == isTraced)
             }
             // What waited was sent before the gateway stopped.
-            #expect(Self.spans(collector.requests.entries).isEmpty != isTraced)
+            #expect(Self.spans(collector.requests.value).isEmpty != isTraced)
         }
     }
 
@@ -109,7 +110,7 @@ import TestReceiver
         let (collector, hook) = (try Receiver { _ in .status(200) }, try Receiver())
         let unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
         for (endpoint, parent) in [("", Self.parent), (collector.url(""), unsampled)] {
-            let before = hook.requests.entries.count
+            let before = hook.requests.value.count
             try await Self.serving({
                 $0.otlpEndpoint = endpoint; $0.otlpSampleRatio = 0
             }) { url, client in
@@ -124,7 +125,7 @@ import TestReceiver
                 #expect(field.hasSuffix(String(parent.suffix(2))))
             }
         }
-        #expect(Self.spans(collector.requests.entries).isEmpty)
+        #expect(Self.spans(collector.requests.value).isEmpty)
     }
 
     @Test("refuse a collector, fields or a ratio that cannot be used")

@@ -1,6 +1,7 @@
 import Glibc
 import HTTPClient
 import Locking
+import TestSupport
 import Testing
 
 @Suite("The client") struct ClientTests {
@@ -91,16 +92,16 @@ import Testing
 
     @Test("sends again when a kept connection turns out to be closed")
     func staleConnection() async throws {
-        let closed = Tally()
+        let closed = Observed(0)
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(ok)
-            closed.addFromThread()
+            closed.increment()
         }
         try await withClient { client in
             for number in 1...5 {
                 #expect(await client.send(OutboundRequest(method: "POST", url: server.url(), body: [1])).status == 200)
-                await closed.reach(number)
+                await closed.wait { $0 >= number }
             }
         }
         #expect(server.accepted == 5)

@@ -1,26 +1,21 @@
 import HTTPClient
 import Locking
+import TestSupport
 import Testing
 
 @Suite("Requests sent as a group") struct GroupTests {
     /// What was received, in the order it came.
     private final class Inbox: Sendable {
-        private let results = Lock<[(index: Int, result: OutboundResult)]>([])
-        private let tally = Tally()
+        private let results = Observed<[(index: Int, result: OutboundResult)]>()
 
-        func receive(_ index: Int, _ result: OutboundResult) {
-            results.withLock { $0.append((index, result)) }
-            tally.addFromThread()
-        }
+        func receive(_ index: Int, _ result: OutboundResult) { results.append((index, result)) }
 
         /// The reasons or statuses by index, once there are as many.
         func outcomes(_ count: Int) async -> [Int: String] {
-            await tally.reach(count)
-            return results.withLock { results in
-                Dictionary(
-                    results.map { ($0.index, $0.result.failure?.reason.rawValue ?? "\($0.result.status ?? 0)") },
-                    uniquingKeysWith: { "\($0) and \($1)" })
-            }
+            let results = await results.wait(count: count)
+            return Dictionary(
+                results.map { ($0.index, $0.result.failure?.reason.rawValue ?? "\($0.result.status ?? 0)") },
+                uniquingKeysWith: { "\($0) and \($1)" })
         }
     }
 
@@ -43,13 +38,13 @@ import Testing
 
     @Test("wait for each other's answers, and not when none is to come")
     func linger() async throws {
-        let waiting = Tally()
+        let waiting = Observed(0)
         let server = try ScriptedServer { peer in
             while let request = peer.readRequest() {
                 if request.line.contains("/quick") {
                     peer.write(ok)
                 } else {
-                    waiting.addFromThread()
+                    waiting.increment()
                     peer.waitForEnd()
                 }
             }
@@ -61,7 +56,7 @@ import Testing
             // One is under way for good: the others wait until there are enough of them.
             let requests = ["/silent"] + Array(repeating: "/quick", count: 64)
             group.send(requests.map { OutboundRequest(url: server.url($0)) }) { inbox.receive($0 + 1, $1) }
-            await waiting.reach(1)
+            await waiting.wait { $0 >= 1 }
             #expect(await inbox.outcomes(65).count == 65)
             group.cancel()
             #expect(await inbox.outcomes(66)[1] == "cancelled")
@@ -74,33 +69,33 @@ import Testing
         try await withClient { client in
             let inbox = Inbox()
             let counts = Lock<(received: Int, announced: [Int])>((0, []))
-            let announced = Tally()
+            let announced = Observed(0)
             let group = client.group(linger: .seconds(3600)) {
                 counts.withLock { $0.announced.append($0.received) }
-                announced.addFromThread()
+                announced.increment()
             }
             @Sendable func receive(_ index: Int, _ result: OutboundResult) {
                 counts.withLock { $0.received += 1 }
                 inbox.receive(index, result)
             }
             group.send((0..<20).map { OutboundRequest(url: server.url("/\($0)")) }) { receive($0, $1) }
-            await announced.reach(1)
+            await announced.wait { $0 >= 1 }
             #expect(counts.withLock { $0.announced } == [20])
             group.send([OutboundRequest(method: "NO METHOD", url: server.url("/"))]) { receive($0, $1) }
-            await announced.reach(2)
+            await announced.wait { $0 >= 2 }
             #expect(counts.withLock { $0.announced } == [20, 21])
         }
     }
 
     @Test("end together, on the wire and waiting, and nothing is sent after; other requests go on")
     func cancelled() async throws {
-        let started = Tally()
+        let started = Observed(0)
         let server = try ScriptedServer { peer in
             while let request = peer.readRequest() {
                 if request.line.contains("/quick") {
                     peer.write(ok)
                 } else {
-                    started.addFromThread()
+                    started.increment()
                     peer.waitForEnd()
                 }
             }
@@ -109,7 +104,7 @@ import Testing
             let (group, inbox) = (client.group(), Inbox())
             let requests = (0..<10).map { _ in OutboundRequest(url: server.url("/slow")) }
             group.send(requests) { inbox.receive($0, $1) }
-            await started.reach(4)
+            await started.wait { $0 >= 4 }
             async let other = client.send(OutboundRequest(url: server.url("/quick")))
             group.cancel()
             let outcomes = await inbox.outcomes(10)

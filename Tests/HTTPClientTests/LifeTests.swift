@@ -1,22 +1,23 @@
 import HTTPClient
+import TestSupport
 import Testing
 
 @Suite("A transfer") struct TransferLifeTests {
     @Test("that is cancelled ends at once and closes its connection")
     func cancelled() async throws {
-        let (started, ended) = (Tally(), Tally())
+        let (started, ended) = (Observed(0), Observed(0))
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
-            started.addFromThread()
+            started.increment()
             peer.waitForEnd()
-            ended.addFromThread()
+            ended.increment()
         }
         try await withClient { client in
             let task = Task { await client.send(OutboundRequest(url: server.url())) }
-            await started.reach(1)
+            await started.wait { $0 >= 1 }
             task.cancel()
             #expect(await task.value.failure?.reason == .cancelled)
-            await ended.reach(1)
+            await ended.wait { $0 >= 1 }
         }
     }
 
@@ -35,10 +36,10 @@ import Testing
 
     @Test("that waits for a connection can be cancelled, and leaves its place to the next")
     func cancelledWaiting() async throws {
-        let started = Tally()
+        let started = Observed(0)
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
-            started.addFromThread()
+            started.increment()
             peer.waitForEnd()
         }
         let options = testOptions {
@@ -47,7 +48,7 @@ import Testing
         }
         try await withClient(options) { client in
             let first = Task { await client.send(OutboundRequest(url: server.url())) }
-            await started.reach(1)
+            await started.wait { $0 >= 1 }
             for _ in 0..<5 {
                 let waiting = Task { await client.send(OutboundRequest(url: server.url())) }
                 waiting.cancel()
@@ -61,10 +62,10 @@ import Testing
 
     @Test("is refused when too many wait")
     func overloaded() async throws {
-        let started = Tally()
+        let started = Observed(0)
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
-            started.addFromThread()
+            started.increment()
             peer.waitForEnd()
         }
         let options = testOptions {
@@ -73,7 +74,7 @@ import Testing
         }
         try await withClient(options) { client in
             let first = Task { await client.send(OutboundRequest(url: server.url())) }
-            await started.reach(1)
+            await started.wait { $0 >= 1 }
             // Of ten, three may wait and seven are refused; those that wait end when the first ones' ending is certain.
             await withTaskGroup(of: OutboundFailure.Reason?.self) { group in
                 for _ in 0..<10 {
@@ -114,19 +115,19 @@ import Testing
 @Suite("A client that is shut down") struct ShutdownTests {
     @Test("ends what is under way and what waits as cancelled, and closes its connections")
     func pending() async throws {
-        let (started, ended) = (Tally(), Tally())
+        let (started, ended) = (Observed(0), Observed(0))
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
-            started.addFromThread()
+            started.increment()
             peer.waitForEnd()
-            ended.addFromThread()
+            ended.increment()
         }
         let client = try Client(options: testOptions { $0.perHostConnections = 2 })
         let tasks = (0..<6).map { _ in Task { await client.send(OutboundRequest(url: server.url())) } }
-        await started.reach(2)
+        await started.wait { $0 >= 2 }
         await client.shutdown()
         for task in tasks { #expect(await task.value.failure?.reason == .cancelled) }
-        await ended.reach(2)
+        await ended.wait { $0 >= 2 }
         #expect(await client.send(OutboundRequest(url: server.url())).failure?.reason == .cancelled)
         await client.shutdown()
         #expect(server.accepted == 2)
@@ -134,33 +135,33 @@ import Testing
 
     @Test("closes the connections it kept")
     func idle() async throws {
-        let ended = Tally()
+        let ended = Observed(0)
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(ok)
             peer.waitForEnd()
-            ended.addFromThread()
+            ended.increment()
         }
         let client = try Client(options: testOptions())
         #expect(await client.send(OutboundRequest(url: server.url())).status == 200)
         await client.shutdown()
-        await ended.reach(1)
+        await ended.wait { $0 >= 1 }
     }
 
     @Test("by letting go of it does the same")
     func released() async throws {
-        let ended = Tally()
+        let ended = Observed(0)
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(ok)
             peer.waitForEnd()
-            ended.addFromThread()
+            ended.increment()
         }
         do {
             let client = try Client(options: testOptions())
             #expect(await client.send(OutboundRequest(url: server.url())).status == 200)
         }
-        await ended.reach(1)
+        await ended.wait { $0 >= 1 }
     }
 
     @Test("can be so by several at once")

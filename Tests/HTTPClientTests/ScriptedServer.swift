@@ -189,38 +189,6 @@ struct ReceivedRequest: Sendable {
     }
 }
 
-/// A count that tests wait for, twenty seconds at most.
-actor Tally {
-    private var count = 0
-    private var waiters: [Int: (wanted: Int, continuation: CheckedContinuation<Bool, Never>)] = [:]
-    private var lastWaiter = 0
-
-    func add() {
-        count += 1
-        for (number, waiter) in waiters where count >= waiter.wanted { release(number, true) }
-    }
-
-    func reach(_ wanted: Int, sourceLocation: SourceLocation = #_sourceLocation) async {
-        if count >= wanted { return }
-        lastWaiter += 1
-        let number = lastWaiter
-        let patience = Task {
-            // Cancelled, as it is whenever the count was reached, there is nobody left to release.
-            if (try? await Task.sleep(for: .seconds(20))) != nil { release(number, false) }
-        }
-        let reached = await withCheckedContinuation { waiters[number] = (wanted, $0) }
-        patience.cancel()
-        #expect(reached, "\(count) of \(wanted)", sourceLocation: sourceLocation)
-    }
-
-    private func release(_ number: Int, _ reached: Bool) {
-        waiters.removeValue(forKey: number)?.continuation.resume(returning: reached)
-    }
-
-    /// For the threads of a server.
-    nonisolated func addFromThread() { Task { await add() } }
-}
-
 let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 /// Options that let a client reach the servers here.

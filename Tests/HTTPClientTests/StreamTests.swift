@@ -1,16 +1,7 @@
 import HTTPClient
 import Locking
+import TestSupport
 import Testing
-
-/// A gate between a test and the thread of a server.
-private func open(_ gate: Monitor<Int>, to number: Int) {
-    gate.withLock { $0 = number }
-    gate.wakeAll()
-}
-
-private func wait(for gate: Monitor<Int>, toReach number: Int) {
-    gate.wait { $0 >= number ? .done(()) : .sleep }
-}
 
 @Suite("A streamed answer") struct StreamTests {
     private func collect(_ stream: OutboundStream) async throws(OutboundFailure) -> [UInt8] {
@@ -26,16 +17,16 @@ private func wait(for gate: Monitor<Int>, toReach number: Int) {
 
     @Test("gives its head before its body, and each piece when it comes")
     func pieces() async throws {
-        let gate = Monitor(0)
+        let gate = Observed(0)
         let head = head
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil, peer.write(head) else { return }
             // Each piece goes out only after the client asked for it by making another request.
             for number in 1...3 {
-                wait(for: gate, toReach: number)
+                gate.waitBlocking { $0 >= number }
                 peer.write("2\r\n\(number)\n\r\n")
             }
-            wait(for: gate, toReach: 4)
+            gate.waitBlocking { $0 >= 4 }
             peer.write("0\r\n\r\n")
         }
         try await withClient { client in
@@ -44,10 +35,10 @@ private func wait(for gate: Monitor<Int>, toReach number: Int) {
             #expect(stream.headers["content-type"] == "text/event-stream")
             var iterator = stream.makeAsyncIterator()
             for number in 1...3 {
-                open(gate, to: number)
+                gate.update { $0 = number }
                 #expect(try await iterator.next(isolation: nil) == Array("\(number)\n".utf8))
             }
-            open(gate, to: 4)
+            gate.update { $0 = 4 }
             #expect(try await iterator.next(isolation: nil) == nil)
             #expect(try await iterator.next(isolation: nil) == nil)
         }
@@ -58,7 +49,7 @@ private func wait(for gate: Monitor<Int>, toReach number: Int) {
         // A length that is no multiple of any buffer's, so that a piece lost or doubled shifts all that follows.
         let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 / 7) }
         let count = 128
-        let stuck = Tally()
+        let stuck = Observed(0)
         let offered = Lock(0)
         let server = try ScriptedServer { peer in
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(block.count * count)\r\n\r\n"
@@ -69,7 +60,7 @@ private func wait(for gate: Monitor<Int>, toReach number: Int) {
                 sent += more
             }
             offered.withLock { $0 = sent }
-            stuck.addFromThread()
+            stuck.increment()
             while sent < block.count * count {
                 let piece = Array(block[(sent % block.count)...])
                 guard peer.write(piece) else { return }
@@ -78,7 +69,7 @@ private func wait(for gate: Monitor<Int>, toReach number: Int) {
         }
         try await withClient { client in
             let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
-            await stuck.reach(1)
+            await stuck.wait { $0 >= 1 }
             // The rest is in the sockets and the 64 KiB of the stream.
             #expect(offered.withLock { $0 } < block.count * count)
             let all = try await collect(stream)
@@ -166,29 +157,29 @@ private func wait(for gate: Monitor<Int>, toReach number: Int) {
 
     @Test("that nobody holds any more, or that is cancelled, closes its connection")
     func released() async throws {
-        let ended = Tally()
+        let ended = Observed(0)
         let head = head
         let server = try ScriptedServer { peer in
             guard peer.readRequest() != nil, peer.write(head) else { return }
             peer.waitForEnd()
-            ended.addFromThread()
+            ended.increment()
         }
         try await withClient { client in
             let request = OutboundRequest(url: server.url())
             do { _ = try await client.stream(request, idleTimeout: .seconds(10)) }
-            await ended.reach(1)
+            await ended.wait { $0 >= 1 }
 
             let stream = try await client.stream(request, idleTimeout: .seconds(10))
             let task = Task { () async throws(OutboundFailure) in try await collect(stream) }
             task.cancel()
             let failure = await #expect(throws: OutboundFailure.self) { try await task.value }
             #expect(failure?.reason == .cancelled)
-            await ended.reach(2)
+            await ended.wait { $0 >= 2 }
 
             let other = try await client.stream(request, idleTimeout: .seconds(10))
             other.cancel()
             await #expect(throws: OutboundFailure.self) { try await collect(other) }
-            await ended.reach(3)
+            await ended.wait { $0 >= 3 }
         }
     }
 

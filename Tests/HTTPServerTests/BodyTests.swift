@@ -1,6 +1,7 @@
 import Glibc
 import HTTPServer
 import Locking
+import TestSupport
 import Testing
 
 @Suite("A request body") struct BodyTests {
@@ -138,7 +139,7 @@ import Testing
     }
 
     @Test("makes a fast client wait for a slow handler") func backPressure() async throws {
-        let gate = Gate()
+        let gate = Latch()
         try await withAsyncServer { router, _ in
             router.add(.post, "/slow", body: .streamed(limit: 50_000_000)) { request in
                 await gate.pass()
@@ -184,8 +185,8 @@ import Testing
     }
 
     @Test("fails in the handler when the client goes in the middle") func streamBrokenOff() async throws {
-        let outcome = Shared("")
-        let received = Shared(0)
+        let outcome = Observed("")
+        let received = Observed(0)
         try await withServer { router, _ in
             router.add(.post, "/up", body: .streamed(limit: 50_000_000)) { request in
                 do {
@@ -200,9 +201,9 @@ import Testing
         } body: { server in
             let wire = try server.wire()
             wire.send("POST /up HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
-            #expect(received.waits { $0 == 3 })
+            received.waitBlocking { $0 == 3 }
             wire.reset()
-            #expect(outcome.waits { !$0.isEmpty })
+            outcome.waitBlocking { !$0.isEmpty }
             #expect(outcome.value == "CancellationError")
         }
     }
@@ -210,8 +211,8 @@ import Testing
     @Test("all together take no more memory than allowed") func memoryCap() async throws {
         var options = ServerOptions()
         options.limits.bodyBytesInFlight = 150_000
-        let gate = Gate()
-        let arrived = Shared(0)
+        let gate = Latch()
+        let arrived = Observed(0)
         try await withAsyncServer(options: options) { router, _ in
             router.add(.post, "/hold", body: .collected(limit: 100_000)) { request in
                 arrived.update { $0 += 1 }
@@ -223,7 +224,7 @@ import Testing
             let first = try server.wire()
             try await blocking {
                 first.request("POST", "/hold", body: body)
-                #expect(arrived.waits { $0 == 1 })
+                arrived.waitBlocking { $0 == 1 }
                 let second = try server.wire()
                 second.request("POST", "/hold", body: body)
                 let answer = try second.answer()
@@ -235,7 +236,7 @@ import Testing
                 #expect(try third.ask("POST", "/hold", body: body).text == "100000")
             }
             // Given back once the connection is through with the answer, which its reader may have had before.
-            #expect(await eventually { await server.server.metrics.bodyBytesInFlight == 0 })
+            await waitUntil { await server.server.metrics.bodyBytesInFlight == 0 }
         }
     }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import TestSupport
 import Testing
 
 private let chunked: Broadcast.Options = {
@@ -61,7 +62,7 @@ private func remainder(_ wire: Wire) throws -> (chunks: [[UInt8]], isWhole: Bool
             let rest = try await blocking { try remainder(wire) }
             #expect(rest.chunks == [frame(1)] + (hasLast ? [frame(2)] : []))
             #expect(rest.isWhole)
-            #expect(stage.reasons.waits { $0 == [.finished] })
+            stage.reasons.waitBlocking { $0 == [.finished] }
         }
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("An exchange") struct ExchangeTests {
@@ -214,7 +215,7 @@ import Testing
     }
 
     @Test("asks for the next piece only when the client has room") func pieceBackPressure() async throws {
-        let made = Shared(0)
+        let made = Observed(0)
         try await withServer { router, _ in
             router.add(.get, "/endless") { _ in
                 let endless = AsyncStream<[UInt8]>(unfolding: {
@@ -239,8 +240,8 @@ import Testing
     }
 
     @Test("cancels the handler when the client goes") func clientGone() async throws {
-        let cancelled = Shared(0)
-        let started = Shared(0)
+        let cancelled = Observed(0)
+        let started = Observed(0)
         try await withServer { router, _ in
             router.add(.get, "/wait") { _ in
                 started.update { $0 += 1 }
@@ -255,20 +256,20 @@ import Testing
         } body: { server in
             let leaving = try server.wire()
             leaving.request("GET", "/wait")
-            #expect(started.waits { $0 == 1 })
+            started.waitBlocking { $0 == 1 }
             leaving.close()
-            #expect(cancelled.waits { $0 == 1 })
+            cancelled.waitBlocking { $0 == 1 }
             let resetting = try server.wire()
             resetting.request("GET", "/wait")
-            #expect(started.waits { $0 == 2 })
+            started.waitBlocking { $0 == 2 }
             resetting.reset()
-            #expect(cancelled.waits { $0 == 2 })
+            cancelled.waitBlocking { $0 == 2 }
         }
     }
 
     @Test("serves many waiting requests at once") func manyWaiting() async throws {
-        let gate = Gate()
-        let waiting = Shared(0)
+        let gate = Latch()
+        let waiting = Observed(0)
         try await withServer { router, _ in
             router.add(.get, "/gate") { _ in
                 waiting.update { $0 += 1 }
@@ -278,7 +279,7 @@ import Testing
         } body: { server in
             let wires = try (0..<300).map { _ in try server.wire() }
             for wire in wires { wire.request("GET", "/gate") }
-            #expect(waiting.waits { $0 == 300 })
+            waiting.waitBlocking { $0 == 300 }
             gate.open()
             for wire in wires { #expect(try wire.answer().text == "through") }
         }
@@ -300,7 +301,7 @@ import Testing
     }
 
     @Test("tells the observer and counts") func observerAndMetrics() async throws {
-        let outcomes = Shared<[String]>([])
+        let outcomes = Observed<[String]>([])
         try await withAsyncServer { router, loop in
             Self.routes(&router, loop)
             router.observer = { outcome in

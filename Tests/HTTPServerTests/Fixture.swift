@@ -2,6 +2,7 @@ import Glibc
 import HTTPServer
 import Locking
 import Logging
+import TestSupport
 import Testing
 
 /// A server on a free port with a loop of its own.
@@ -68,7 +69,7 @@ func withAsyncServer<Value: Sendable>(
 
 /// Keeps what is logged.
 struct LogRecorder: LogHandler {
-    private let lines = Shared<[String]>([])
+    private let lines = Observed<[String]>([])
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .debug
 
@@ -82,66 +83,6 @@ struct LogRecorder: LogHandler {
     func log(event: LogEvent) {
         let fields = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
         lines.update { $0.append("\(event.level) \(event.message) \(fields)") }
-    }
-}
-
-/// A value that tests and handlers share, and that can be waited for.
-final class Shared<Value: Sendable>: Sendable {
-    private let state: Lock<Value>
-
-    init(_ value: Value) { state = Lock(value) }
-
-    var value: Value { state.withLock { $0 } }
-
-    func update(_ body: @Sendable (inout Value) -> Void) {
-        state.withLock { body(&$0) }
-    }
-
-    /// Looks every millisecond, for five seconds at most; whether the condition came true.
-    func waits(until condition: @Sendable (Value) -> Bool) -> Bool {
-        for _ in 0..<5000 {
-            if condition(value) { return true }
-            usleep(1000)
-        }
-        return false
-    }
-}
-
-/// Looks every other millisecond, for five seconds at most; whether the condition came true.
-func eventually(_ condition: @Sendable () async throws -> Bool) async rethrows -> Bool {
-    for _ in 0..<2500 {
-        if try await condition() { return true }
-        do { try await Task.sleep(for: .milliseconds(2)) } catch { return false }
-    }
-    return false
-}
-
-/// A gate that handlers wait at until a test opens it.
-final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Lock(State())
-
-    func pass() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiting.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    func open() {
-        let waiting = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
     }
 }
 

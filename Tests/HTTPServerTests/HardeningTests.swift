@@ -234,7 +234,7 @@ import Testing
                 _ = try wire.head()
             }
             // Reads nothing until the server has given up: then what is in flight arrives, and the end.
-            #expect(await eventually { await server.server.metrics.connections == 0 })
+            await waitUntil { await server.server.metrics.connections == 0 }
             #expect(await server.server.metrics.timedOut == 1)
             try await blocking {
                 let rest = try wire.rest()
@@ -261,8 +261,8 @@ import Testing
     }
 
     @Test("do not crowd out those at work: the newcomer gets 503") func allAtWork() async throws {
-        let gate = Gate()
-        let waiting = Shared(0)
+        let gate = Latch()
+        let waiting = Observed(0)
         let options = Self.options { $0.limits.connections = 3 }
         try await withServer(options: options) { router, _ in
             router.add(.get, "/wait") { _ in
@@ -276,7 +276,7 @@ import Testing
                 wire.request("GET", "/wait")
                 return wire
             }
-            #expect(waiting.waits { $0 == 3 })
+            waiting.waitBlocking { $0 == 3 }
             let turnedAway = try server.wire().answer()
             #expect(turnedAway.status == 503)
             #expect(turnedAway["Retry-After"] == "1")

@@ -1,18 +1,19 @@
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 /// A server whose `/late` is answered when the test says so.
 private struct Waiting: Sendable {
     let server: Fixture
-    let replies: Shared<[LateReply]>
-    let gone: Shared<Int>
+    let replies: Observed<[LateReply]>
+    let gone: Observed<Int>
 
-    func hasOpened(_ count: Int) -> Bool { replies.waits { $0.count == count } }
+    func hasOpened(_ count: Int) -> Bool { replies.waitBlocking { $0.count == count } }
 
     /// Waits until so many clients are on sockets of their own.
     func hasParked(_ count: Int) async -> Bool {
-        await eventually { await server.server.metrics.parked == count }
+        await waitUntil { await server.server.metrics.parked == count }
     }
 
     func complete(_ index: Int, _ response: Response) async {
@@ -25,9 +26,9 @@ private func withWaiting(
     onDrain: @escaping @Sendable ([LateReply], Loop) async -> Void = { _, _ in },
     adjust: (inout Router) -> Void = { _ in }, body: @escaping @Sendable (Waiting) async throws -> Void
 ) async throws {
-    let replies = Shared<[LateReply]>([])
-    let gone = Shared(0)
-    let loops = Shared<[Loop]>([])
+    let replies = Observed<[LateReply]>([])
+    let gone = Observed(0)
+    let loops = Observed<[Loop]>([])
     try await withAsyncServer(
         options: options, cors: cors, onDrain: { await onDrain(replies.value, loops.value[0]) }
     ) { router, loop in
@@ -136,7 +137,7 @@ private func withWaiting(
             case .reset: wire.reset()
             case .halfClose: wire.closeWriting()
             }
-            #expect(waiting.gone.waits { $0 == 1 })
+            waiting.gone.waitBlocking { $0 == 1 }
             #expect(await waiting.hasParked(0))
             #expect(await waiting.server.onLoop { waiting.replies.value[0].isOver })
             await waiting.complete(0, .text("nobody"))
@@ -231,8 +232,8 @@ private func withWaiting(
             wire.request("GET", "/late", version: "1.0")
             #expect(waiting.hasOpened(1))
             wire.close()
-            #expect(waiting.gone.waits { $0 == 1 })
-            #expect(await eventually { await waiting.server.server.metrics.connections == 0 })
+            waiting.gone.waitBlocking { $0 == 1 }
+            await waitUntil { await waiting.server.server.metrics.connections == 0 }
             await waiting.complete(0, .text("nobody"))
         }
     }
@@ -269,7 +270,7 @@ private func withWaiting(
 
     @Test("is counted once, with its status, and says what its origin may read")
     func observed() async throws {
-        let outcomes = Shared<[Int]>([])
+        let outcomes = Observed<[Int]>([])
         try await withWaiting(
             cors: CORSPolicy(origins: .any),
             adjust: { router in
@@ -290,10 +291,10 @@ private func withWaiting(
 
     @Test("is not waited for by a client that went before the handler was done", arguments: ["1.1", "1.0"])
     func goneEarly(_ version: String) async throws {
-        let gate = Gate()
-        let gone = Shared(0)
-        let entered = Shared(0)
-        let left = Shared(0)
+        let gate = Latch()
+        let gone = Observed(0)
+        let entered = Observed(0)
+        let left = Observed(0)
         try await withWaiting(adjust: { router in
             router.add(.get, "/slow") { _ in
                 entered.update { $0 += 1 }
@@ -307,13 +308,13 @@ private func withWaiting(
         }) { waiting in
             let wire = try waiting.server.wire()
             wire.request("GET", "/slow", version: version)
-            #expect(entered.waits { $0 == 1 })
+            entered.waitBlocking { $0 == 1 }
             // A turn later the request is suspended: only then is its task told of the end.
             await waiting.server.onLoop {}
             wire.closeWriting()
-            #expect(left.waits { $0 == 1 })
+            left.waitBlocking { $0 == 1 }
             gate.open()
-            #expect(gone.waits { $0 == 1 })
+            gone.waitBlocking { $0 == 1 }
             #expect(try wire.rest().isEmpty)
         }
     }
@@ -324,7 +325,7 @@ private func withWaiting(
             let wire = try waiting.server.wire()
             wire.request("GET", "/late", version: version)
             wire.closeWriting()
-            #expect(waiting.gone.waits { $0 == 1 })
+            waiting.gone.waitBlocking { $0 == 1 }
             #expect(try wire.rest().isEmpty)
         }
     }
@@ -333,9 +334,9 @@ private func withWaiting(
     func dropped() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(20)
-        let gate = Gate()
-        let entered = Shared(0)
-        let dropped = Shared(0)
+        let gate = Latch()
+        let entered = Observed(0)
+        let dropped = Observed(0)
         try await withWaiting(
             options: options,
             adjust: { router in
@@ -353,10 +354,10 @@ private func withWaiting(
         ) { waiting in
             let wire = try waiting.server.wire()
             wire.request("GET", "/slow")
-            #expect(entered.waits { $0 == 1 })
+            entered.waitBlocking { $0 == 1 }
         }
         gate.open()
-        #expect(dropped.waits { $0 == 1 })
+        dropped.waitBlocking { $0 == 1 }
     }
 }
 
@@ -399,7 +400,7 @@ private func withWaiting(
 
     @Test("are answered when the server stops, and told that the connection ends")
     func drain() async throws {
-        let wires = Shared<[Wire]>([])
+        let wires = Observed<[Wire]>([])
         try await withWaiting(onDrain: { replies, loop in
             loop.post { for reply in replies { reply.complete(.text("bye")) } }
         }) { waiting in
@@ -420,8 +421,8 @@ private func withWaiting(
     func overdue() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(20)
-        let gone = Shared<[Shared<Int>]>([])
-        let wires = Shared<[Wire]>([])
+        let gone = Observed<[Observed<Int>]>([])
+        let wires = Observed<[Wire]>([])
         try await withWaiting(options: options) { waiting in
             gone.update { $0 = [waiting.gone] }
             let parked = try waiting.server.wire()

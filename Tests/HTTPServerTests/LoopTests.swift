@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("The loop") struct LoopTests {
@@ -12,7 +13,7 @@ import Testing
 
     @Test("runs what is posted in order, on its own thread") func order() async throws {
         try await withLoop { loop in
-            let seen = Shared<[Int]>([])
+            let seen = Observed<[Int]>([])
             #expect(!loop.isCurrent)
             for number in 0..<5000 {
                 loop.post {
@@ -20,15 +21,15 @@ import Testing
                     seen.update { $0.append(number) }
                 }
             }
-            #expect(seen.waits { $0.count == 5000 })
+            seen.waitBlocking { $0.count == 5000 }
             #expect(seen.value == Array(0..<5000))
         }
     }
 
     @Test("fires timers in the order of their time, and not those called off") func timers() async throws {
         try await withLoop { loop in
-            let fired = Shared<[Int]>([])
-            let posted = Shared(false)
+            let fired = Observed<[Int]>([])
+            let posted = Observed(false)
             loop.post {
                 let timers = [30, 10, 20, 15, 5].map { number in
                     loop.schedule(after: .milliseconds(number)) { fired.update { $0.append(number) } }
@@ -37,14 +38,14 @@ import Testing
                 posted.update { $0 = true }
             }
             let late = loop.schedule(after: .seconds(3600)) { fired.update { $0.append(-1) } }
-            #expect(fired.waits { $0.count == 4 })
+            fired.waitBlocking { $0.count == 4 }
             #expect(fired.value == [5, 10, 20, 30])
             late.cancel()
         }
     }
 
     /// A millisecond of work, and again.
-    private static func goOn(_ loop: Loop, _ count: Shared<Int>) {
+    private static func goOn(_ loop: Loop, _ count: Observed<Int>) {
         let end = ContinuousClock.now + .milliseconds(1)
         while ContinuousClock.now < end {}
         count.update { $0 += 1 }
@@ -53,26 +54,26 @@ import Testing
 
     @Test("lets others have their turn between jobs that follow one another") func fairness() async throws {
         try await withLoop { loop in
-            let (count, seen) = (Shared(0), Shared(-1))
+            let (count, seen) = (Observed(0), Observed(-1))
             loop.post {
                 loop.schedule(after: .milliseconds(5)) { seen.update { $0 = count.value } }
                 Self.goOn(loop, count)
             }
-            #expect(seen.waits { $0 >= 0 })
+            seen.waitBlocking { $0 >= 0 }
             #expect(seen.value < 100)
         }
     }
 
     @Test("survives many timers that are called off") func manyTimers() async throws {
         try await withLoop { loop in
-            let fired = Shared(0)
+            let fired = Observed(0)
             loop.post {
                 for number in 0..<20_000 {
                     let timer = loop.schedule(after: .milliseconds(number % 7)) { fired.update { $0 += 1 } }
                     if number % 10 != 0 { timer.cancel() }
                 }
             }
-            #expect(fired.waits { $0 == 2000 })
+            fired.waitBlocking { $0 == 2000 }
         }
     }
 
@@ -96,7 +97,7 @@ import Testing
         try await withLoop { loop in
             let othersCame = await Task(executorPreference: LoopTasks(loop)) {
                 try? await Task.sleep(for: .microseconds(1))  // Nothing cancels it.
-                let others = Shared(false)
+                let others = Observed(false)
                 loop.post { others.update { $0 = true } }
                 for _ in 0..<10 { #expect(await Self.isStill(on: loop)) }
                 return others.value
@@ -109,7 +110,7 @@ import Testing
 
     @Test("does what was posted before it ends, and lets no task hang after it") func end() async throws {
         let loop = try Loop(name: "test")
-        let seen = Shared(0)
+        let seen = Observed(0)
         for _ in 0..<1000 { loop.post { seen.update { $0 += 1 } } }
         try loop.start()
         loop.stop()
@@ -124,7 +125,7 @@ import Testing
 
     @Test("wakes for work from many threads at once") func manyThreads() async throws {
         try await withLoop { loop in
-            let seen = Shared(0)
+            let seen = Observed(0)
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
@@ -132,7 +133,7 @@ import Testing
                     }
                 }
             }
-            #expect(seen.waits { $0 == 16_000 })
+            seen.waitBlocking { $0 == 16_000 }
         }
     }
 }

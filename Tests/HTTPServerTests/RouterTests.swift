@@ -1,4 +1,5 @@
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("The router") struct RouterTests {
@@ -97,7 +98,7 @@ import Testing
     @Test("keeps an unknown error's text to itself and tells the observer") func unknownError() async {
         struct Secret: Error {}
         var router = Router()
-        let outcomes = Shared<[Router.Outcome]>([])
+        let outcomes = Observed<[Router.Outcome]>([])
         router.observer = { outcome in outcomes.update { $0.append(outcome) } }
         router.add(.get, "/x/{id}") { _ in throw Secret() }
         let response = await router.respond(to: Request(.get, "/x/1"))

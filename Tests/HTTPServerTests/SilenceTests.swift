@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 /// That a machine which says nothing is noticed in the end is the kernel's doing (`test_vanished_clients.py` pulls a cable);
@@ -35,7 +36,7 @@ import Testing
     func questions() async throws {
         var options = ServerOptions()
         options.deadlines.silence = .seconds(12)
-        let replies = Shared<[LateReply]>([])
+        let replies = Observed<[LateReply]>([])
         try await withAsyncServer(options: options) { router, _ in
             router.add(.get, "/hello") { _ in .text("hello") }
             router.add(.get, "/late") { _ in .late(LateOpening { reply in replies.update { $0.append(reply) } }) }
@@ -46,7 +47,7 @@ import Testing
                 #expect(try wire.ask("GET", "/hello").status == 200)
                 #expect(Self.option(wire, SOL_SOCKET, SO_KEEPALIVE) == 0)
                 wire.request("GET", target)
-                #expect(await eventually { Self.option(wire, SOL_SOCKET, SO_KEEPALIVE) == 1 })
+                await waitUntil { Self.option(wire, SOL_SOCKET, SO_KEEPALIVE) == 1 }
                 #expect(Self.option(wire, Self.tcp, TCP_KEEPIDLE) == 6)
                 #expect(Self.option(wire, Self.tcp, TCP_KEEPINTVL) == 2)
                 #expect(Self.option(wire, Self.tcp, TCP_USER_TIMEOUT) == 10_000)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -20,7 +21,7 @@ import Testing
         try await withStage { stage in
             let connection = try await stuck(stage)
             await stage.server.onLoop { connection.finish(last: frame(2), within: .milliseconds(50)) }
-            #expect(stage.reasons.waits { $0 == [.tooSlow] })
+            stage.reasons.waitBlocking { $0 == [.tooSlow] }
         }
     }
 
@@ -33,7 +34,7 @@ import Testing
                 connection.finish(within: .milliseconds(50))
                 connection.finish(within: .seconds(40))
             }
-            #expect(stage.reasons.waits { $0 == [.tooSlow] })
+            stage.reasons.waitBlocking { $0 == [.tooSlow] }
         }
     }
 
@@ -43,7 +44,7 @@ import Testing
             let (wire, connection) = try await stage.open()
             await stage.server.onLoop { connection.finish(last: frame(2), within: .zero) }
             #expect(try await blocking { try numbers(wire.rest()) } == [2])
-            #expect(stage.reasons.waits { $0 == [.finished] })
+            stage.reasons.waitBlocking { $0 == [.finished] }
         }
     }
 
@@ -60,7 +61,7 @@ import Testing
 
     @Test("before its beginning is told to who would have had it")
     func dropped() async throws {
-        let (opened, dropped) = (Shared(0), Shared(0))
+        let (opened, dropped) = (Observed(0), Observed(0))
         var options = ServerOptions()
         options.limits.streams = 1
         try await withAsyncServer(options: options) { router, _ in
@@ -78,7 +79,7 @@ import Testing
                 first.request("GET", "/stream")
                 #expect(try first.head().status == 200)
                 #expect(try server.wire().ask("GET", "/stream").status == 503)
-                #expect(dropped.waits { $0 == 1 })
+                dropped.waitBlocking { $0 == 1 }
                 #expect(opened.value == 1)
             }
         }
@@ -107,13 +108,13 @@ import Testing
             }
             #expect(sizes == [Self.page, 8 * 1024, Self.page + 8 * 1024])
             logs = []
-            #expect(await eventually { await server.onLoop { budget.usedBytes } == 0 })
+            await waitUntil { await server.onLoop { budget.usedBytes } == 0 }
         }
     }
 
     @Test("overtake a reader that lags past it, and only such a one")
     func overtaking() async throws {
-        let budgets = Shared<[LogBudget]>([])
+        let budgets = Observed<[LogBudget]>([])
         try await withStage { stage in
             let budget = LogBudget(loop: stage.server.loop, bytes: Self.page)
             budgets.update { $0 = [budget] }

@@ -1,16 +1,17 @@
 import Glibc
 import HTTPServer
 import Logging
+import TestSupport
 import Testing
 
 /// A server whose `/stream` joins a broadcast.
 struct Stage: Sendable {
     let server: Fixture
     let broadcast: Broadcast
-    let connections: Shared<[StreamConnection]>
-    let reasons: Shared<[StreamConnection.CloseReason]>
+    let connections: Observed<[StreamConnection]>
+    let reasons: Observed<[StreamConnection.CloseReason]>
     /// Keeps clients connected that a test does not name.
-    let clients = Shared<[Wire]>([])
+    let clients = Observed<[Wire]>([])
 
     func append(_ frame: [UInt8]) async {
         await server.onLoop { [broadcast] in broadcast.append(frame) }
@@ -38,13 +39,13 @@ struct Stage: Sendable {
 
 func withStage<Value: Sendable>(
     options: ServerOptions = ServerOptions(), log: Broadcast.Options = Broadcast.Options(),
-    onDrain: @escaping @Sendable (Shared<[StreamConnection]>, Loop) async -> Void = { _, _ in },
+    onDrain: @escaping @Sendable (Observed<[StreamConnection]>, Loop) async -> Void = { _, _ in },
     body: @escaping @Sendable (Stage) async throws -> Value
 ) async throws -> Value {
-    let connections = Shared<[StreamConnection]>([])
-    let reasons = Shared<[StreamConnection.CloseReason]>([])
-    let broadcasts = Shared<[Broadcast]>([])
-    let loops = Shared<[Loop]>([])
+    let connections = Observed<[StreamConnection]>([])
+    let reasons = Observed<[StreamConnection.CloseReason]>([])
+    let broadcasts = Observed<[Broadcast]>([])
+    let loops = Observed<[Loop]>([])
     return try await withAsyncServer(
         options: options, onDrain: { await onDrain(connections, loops.value[0]) }
     ) { router, loop in
@@ -205,9 +206,9 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             let (closing, _) = try await stage.open()
             let (resetting, _) = try await stage.open()
             closing.close()
-            #expect(stage.reasons.waits { $0.count == 1 })
+            stage.reasons.waitBlocking { $0.count == 1 }
             resetting.reset()
-            #expect(stage.reasons.waits { $0.count == 2 })
+            stage.reasons.waitBlocking { $0.count == 2 }
             #expect(stage.reasons.value == [.peerGone, .peerGone])
             let metrics = await stage.server.server.metrics
             #expect(metrics.streams == 0)
@@ -228,7 +229,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             }
             let rest = try await blocking { try numbers(wire.rest()) }
             #expect(rest == [1, 2])
-            #expect(stage.reasons.waits { $0 == [.finished] })
+            stage.reasons.waitBlocking { $0 == [.finished] }
         }
     }
 
@@ -240,12 +241,12 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 connection.finish(last: frame(1))
                 connection.finish()
             }
-            #expect(stage.reasons.waits { !$0.isEmpty })
+            stage.reasons.waitBlocking { !$0.isEmpty }
             await stage.server.onLoop {}
             #expect(stage.reasons.value.count == 1)
-            let late = Shared<[StreamConnection.CloseReason]>([])
+            let late = Observed<[StreamConnection.CloseReason]>([])
             await stage.server.onLoop { connection.onClose { reason in late.update { $0.append(reason) } } }
-            #expect(late.waits { $0.count == 1 })
+            late.waitBlocking { $0.count == 1 }
         }
     }
 
@@ -256,8 +257,8 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 let (wire, connection) = try await stage.open()
                 if Bool.random() { wire.close() } else { await stage.server.onLoop { connection.finish() } }
             }
-            #expect(await eventually { await stage.server.server.metrics.streams == 1 })
-            #expect(await eventually { heldConnections(port: stage.server.port) == 1 })
+            await waitUntil { await stage.server.server.metrics.streams == 1 }
+            await waitUntil { heldConnections(port: stage.server.port) == 1 }
         }
     }
 
@@ -277,7 +278,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 #expect(hello.text == "hello")
             }
             first.wire.close()
-            #expect(stage.reasons.waits { $0.count == 1 })
+            stage.reasons.waitBlocking { $0.count == 1 }
             _ = try await stage.open()
         }
     }
@@ -319,7 +320,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         try await withStage(log: Self.small) { stage in
             let (slow, connection) = try await stage.open(receiveBuffer: 4096)
             let (quick, _) = try await stage.open()
-            let lagged = Shared(0)
+            let lagged = Observed(0)
             await stage.server.onLoop { [broadcast = stage.broadcast] in
                 broadcast.onLag = { connection in
                     lagged.update { $0 += 1 }
@@ -398,7 +399,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             #expect(size == 4096)
             #expect(grown == 2 * 1024 * 1024)
             _ = try await blocking { try wire.take(300_000) }
-            #expect(await eventually { await allocated() == 0 })
+            await waitUntil { await allocated() == 0 }
             await stage.append(frame(4))
             _ = try await blocking { try wire.read(through: "data: 4 ") }
         }
@@ -409,7 +410,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         options.limits.streamLowMarkBytes = 10_000
         try await withStage(options: options) { stage in
             let (wire, connection) = try await stage.open(receiveBuffer: 4096)
-            let sent = Shared(0)
+            let sent = Observed(0)
             let producer = Task {
                 for page in 0..<150 {
                     let bytes = (0..<100).flatMap { frame(page * 100 + $0, size: 1000) }
@@ -418,7 +419,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 }
             }
             // The kernel's buffers are full and the producer waits, long before all is made.
-            #expect(await eventually { await stage.server.onLoop { connection.lag } > 10_000 })
+            await waitUntil { await stage.server.onLoop { connection.lag } > 10_000 }
             #expect(sent.value < 150)
             let seen = try await blocking { try numbers(wire.take(150 * 100 * 1000)) }
             #expect(seen == Array(0..<15_000))
@@ -434,7 +435,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             await #expect(throws: StreamConnection.Closed(reason: .tooSlow)) {
                 for _ in 0..<400 { try await connection.sendPage([UInt8](repeating: 0x61, count: 100_000)) }
             }
-            #expect(stage.reasons.waits { $0 == [.tooSlow] })
+            stage.reasons.waitBlocking { $0 == [.tooSlow] }
             await #expect(throws: StreamConnection.Closed(reason: .tooSlow)) { try await connection.sendPage([1]) }
         }
     }
@@ -449,14 +450,14 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 return false
             }
             #expect(isRefused)
-            #expect(stage.reasons.waits { $0 == [.tooSlow] })
+            stage.reasons.waitBlocking { $0 == [.tooSlow] }
         }
     }
 }
 
 @Suite("Stopping") struct StopTests {
     @Test("lets streams say good-bye") func goodbye() async throws {
-        let wires = Shared<[Wire]>([])
+        let wires = Observed<[Wire]>([])
         try await withStage(onDrain: { connections, loop in
             await withCheckedContinuation { continuation in
                 loop.post {
@@ -479,21 +480,21 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
     @Test("closes streams nobody said good-bye to, once the time is up") func streamsLeft() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(50)
-        let left = Shared<[Wire]>([])
+        let left = Observed<[Wire]>([])
         let reasons = try await withStage(options: options) { stage in
             let (wire, _) = try await stage.open()
             left.update { $0.append(wire) }
             return stage.reasons
         }
-        #expect(reasons.waits { $0 == [.drained] })
+        reasons.waitBlocking { $0 == [.drained] }
         let rest = try await blocking { try left.value[0].rest() }
         #expect(rest.isEmpty)
     }
 
     @Test("finishes what is under way") func inFlight() async throws {
-        let gate = Gate()
-        let waiting = Shared(0)
-        let wires = Shared<[Wire]>([])
+        let gate = Latch()
+        let waiting = Observed(0)
+        let wires = Observed<[Wire]>([])
         try await withServer(onDrain: { gate.open() }) { router, _ in
             router.add(.get, "/wait") { _ in
                 waiting.update { $0 += 1 }
@@ -506,7 +507,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 wire.request("GET", "/wait")
                 wires.update { $0.append(wire) }
             }
-            #expect(waiting.waits { $0 == 3 })
+            waiting.waitBlocking { $0 == 3 }
         }
         for wire in wires.value {
             let answer = try await blocking { try wire.answer() }
@@ -518,9 +519,9 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
     @Test("never aborts, whatever is suspended") func suspended() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(50)
-        let gate = Gate()
-        let wires = Shared<[Wire]>([])
-        let waiting = Shared(0)
+        let gate = Latch()
+        let wires = Observed<[Wire]>([])
+        let waiting = Observed(0)
         try await withServer(options: options) { router, _ in
             router.add(.get, "/wait") { _ in
                 waiting.update { $0 += 1 }
@@ -558,7 +559,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             headless.send("GET /wa")
             let silent = try server.wire()
             wires.update { $0 = [waitingForUs, reading, uploading, halfSent, headless, silent] }
-            #expect(waiting.waits { $0 == 3 })
+            waiting.waitBlocking { $0 == 3 }
         }
         for wire in wires.value { _ = try await blocking { try wire.rest() } }
         gate.open()

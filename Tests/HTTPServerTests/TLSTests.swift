@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import TestSupport
 import Testing
 
 /// A certificate for 127.0.0.1, made for this run in a folder of its own.
@@ -178,8 +179,8 @@ private final class EncryptedWire: @unchecked Sendable {
     }
 
     @Test("late answers come on the library's connection, and it goes on") func lateAnswers() async throws {
-        let opened = Shared(0)
-        let gone = Shared(0)
+        let opened = Observed(0)
+        let gone = Observed(0)
         try await withTLS { router, loop in
             router.add(.get, "/late") { _ in
                 .late(LateOpening { reply in loop.post { reply.complete(.text("late")) } })
@@ -196,19 +197,19 @@ private final class EncryptedWire: @unchecked Sendable {
                 let client = try EncryptedWire(port: server.port, certificate: certificate)
                 for _ in 0..<3 { #expect(try client.wire.ask("GET", "/late").text == "late") }
                 client.wire.request("GET", "/never")
-                #expect(opened.waits { $0 == 1 })
+                opened.waitBlocking { $0 == 1 }
                 client.end()
             }
-            #expect(gone.waits { $0 == 1 })
+            gone.waitBlocking { $0 == 1 }
         }
     }
 
     @Test("streams behave like others, good-bye included") func streams() async throws {
-        let connections = Shared<[StreamConnection]>([])
-        let reasons = Shared<[StreamConnection.CloseReason]>([])
-        let broadcasts = Shared<[Broadcast]>([])
+        let connections = Observed<[StreamConnection]>([])
+        let reasons = Observed<[StreamConnection.CloseReason]>([])
+        let broadcasts = Observed<[Broadcast]>([])
         // The last one stays until the server has said good-bye to it.
-        let held = Shared<[EncryptedWire]>([])
+        let held = Observed<[EncryptedWire]>([])
         try await withTLS { router, _ in
             router.add(.get, "/stream") { _ in
                 .stream(
@@ -244,14 +245,14 @@ private final class EncryptedWire: @unchecked Sendable {
                 }
             }
             clients[0].end()
-            #expect(reasons.waits { $0 == [.peerGone] })
+            reasons.waitBlocking { $0 == [.peerGone] }
             await server.onLoop { connections.value[1].finish(last: Array("event: bye\n\n".utf8)) }
             try await blocking { _ = try clients[1].wire.read(through: "event: bye\n\n") }
-            #expect(reasons.waits { $0 == [.peerGone, .finished] })
+            reasons.waitBlocking { $0 == [.peerGone, .finished] }
             clients[1].end()
             #expect(await server.server.metrics.streams == 1)
         }
-        #expect(reasons.waits { $0 == [.peerGone, .finished, .drained] })
+        reasons.waitBlocking { $0 == [.peerGone, .finished, .drained] }
         held.update { $0 = [] }
     }
 

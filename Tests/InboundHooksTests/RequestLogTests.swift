@@ -92,15 +92,15 @@ import Testing
 
     /// Waits until so many requests are in the directory.
     private static func stored(_ count: Int, in house: House) async throws -> [Record] {
-        let deadline = ContinuousClock.now.advanced(by: .seconds(20))
-        while true {
-            let found = try await house.engine.directory.list(RecordQuery(.inboundRequest, in: House.space, limit: 500))
-            if found.items.count == count || ContinuousClock.now > deadline {
-                try #require(found.items.count == count, "\(found.items.map(\.key.id))")
-                return found.items
-            }
-            await Task.yield()
+        var found: [Record] = []
+        try await waitUntil {
+            found = try await house.engine.directory.list(
+                RecordQuery(.inboundRequest, in: House.space, limit: 500)
+            ).items
+            return found.count == count
         }
+        try #require(found.count == count, "\(found.map(\.key.id))")
+        return found
     }
 
     @Test("has what was verified and turned away after a restart too, with what signs and opens covered")

@@ -149,12 +149,20 @@ extension APIFixture {
 
     /// The list of a webhook's deliveries, once there is one: the planner works beside the requests.
     func firstDelivery(of webhook: String) async -> Answer {
-        var list = await call(.get, "/v1/deliveries?webhook=\(webhook)")
-        for _ in 0..<100_000 where list["data"]?.count == 0 {
-            await Task.yield()
-            list = await call(.get, "/v1/deliveries?webhook=\(webhook)")
+        await answer(to: "/v1/deliveries?webhook=\(webhook)") { $0["data"]?.count != 0 }
+    }
+
+    /// Asks the admin's question again until the answer is the wanted one, and returns the last one.
+    func answer(
+        to target: String, sourceLocation: SourceLocation = #_sourceLocation, when isWanted: (Answer) -> Bool
+    ) async -> Answer {
+        var answer = await call(.get, target)
+        await waitUntil(sourceLocation: sourceLocation) {
+            if isWanted(answer) { return true }
+            answer = await call(.get, target)
+            return isWanted(answer)
         }
-        return list
+        return answer
     }
 
     /// Every kept event of a channel, as envelopes.

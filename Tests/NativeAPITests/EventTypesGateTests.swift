@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -119,12 +120,9 @@ import Testing
             let stored = await api.emit(#"{"amount":"1","currency":"EUR"}"#)
             #expect(stored.status == 201)
             #expect(await api.history("shop")[0]["schema"] == nil)
-            var reports = await api.history("$system")
             // Told after the sender has its answer.
-            for _ in 0..<100_000 where reports.isEmpty {
-                await Task.yield()
-                reports = await api.history("$system")
-            }
+            await waitUntil { await !api.history("$system").isEmpty }
+            let reports = await api.history("$system")
             let report = try #require(reports.first)
             #expect(report["type"]?.string == "schema.violated")
             #expect(report["data"]?["event"]?.string == stored["id"]?.string)

@@ -95,12 +95,8 @@ import Testing
             #expect(set.status == 200 && set["accepted"]?.integer == 0)
             #expect(await api.emit("{}").status == 201)
             #expect(await api.emit(#"{"shop":1}"#).status == 201)
-            var report = await api.call(.get, path)
             // Looked at after the sender has its answer.
-            for _ in 0..<100_000 where report["accepted"]?.integer == 0 || report["refused"]?.integer == 0 {
-                await Task.yield()
-                report = await api.call(.get, path)
-            }
+            let report = await api.answer(to: path) { $0["accepted"]?.integer != 0 && $0["refused"]?.integer != 0 }
             #expect(report["accepted"]?.integer == 1 && report["refused"]?.integer == 1)
             let sample = try #require(report["samples"]?[0])
             #expect(sample["error"]?["keyword"]?.string == "required" && sample["count"]?.integer == 1)

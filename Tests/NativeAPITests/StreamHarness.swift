@@ -153,9 +153,11 @@ extension StreamHarness {
         for _ in 0..<count { await streams.polls.pass() }
     }
 
-    /// Waits until a condition of the streams holds; the test's time limit is the bound.
-    func until(_ condition: @Sendable (isolated LiveStreams) -> Bool) async {
-        while await !streams.holds(condition) { await Task.yield() }
+    /// Waits until a condition of the streams holds.
+    func until(
+        sourceLocation: SourceLocation = #_sourceLocation, _ condition: @Sendable (isolated LiveStreams) -> Bool
+    ) async {
+        await waitUntil(sourceLocation: sourceLocation) { await streams.holds(condition) }
     }
 }
 

@@ -4,6 +4,7 @@ import EventStreamReader
 import Following
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI
@@ -94,7 +95,7 @@ import Testing
             await gateway.until { !$0.polls.assumeIsolated { $0.isEmpty } }
             connection.close()
             await gateway.until { $0.polls.assumeIsolated { $0.isEmpty } }
-            while await gateway.service.hub.feedCount > 0 { await Task.yield() }
+            await waitUntil { await gateway.service.hub.feedCount == 0 }
         }
     }
 

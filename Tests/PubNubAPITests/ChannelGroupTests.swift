@@ -103,7 +103,7 @@ import Testing
             let first = try await poller.batch(",", "0", "&channel-group=g").cursor
             for change in ["/g?add=b", "/g?remove=a", "/g/remove"] {
                 try poller.ask(",", first, "&channel-group=g")
-                while await gateway.polls.count != 1 { await Task.yield() }
+                await gateway.untilHeld()
                 try await gateway.get(Self.base + change)
                 #expect(await gateway.polls.isEmpty)
                 #expect(await poller.answer().cursor == first)
@@ -143,7 +143,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch(",", "0", "&channel-group=g").cursor
             try poller.ask(",", start, "&channel-group=g")
-            while await gateway.polls.count != 1 { await Task.yield() }
+            await gateway.untilHeld()
             try await gateway.get(Self.base + "/g?add=b")
             let empty = await poller.answer()
             #expect(empty.status == 200 && empty.items.isEmpty)

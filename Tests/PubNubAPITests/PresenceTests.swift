@@ -64,7 +64,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("room", "0").cursor
             try poller.ask("room", start)
-            while await gateway.polls.count != 1 { await Task.yield() }
+            await gateway.untilHeld()
             _ = try await gateway.get(Self.base + "/channel/room/leave?uuid=bob")
             try await gateway.publish("room", "1")
             #expect(await poller.answer().payloads == ["1"])

@@ -101,6 +101,11 @@ struct PubNubHarness: Sendable {
         try await get("/v3/history/sub-key/sub-demo/channel/\(channels)?uuid=ana\(query)")
     }
 
+    /// Waits until so many polls are held.
+    func untilHeld(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await waitUntil(sourceLocation: sourceLocation) { await polls.count == count }
+    }
+
     /// What the log has of a channel, as every other reader sees it.
     func events(_ channel: String) async throws -> [Event] {
         let channel = ChannelID(channel, in: Self.space)

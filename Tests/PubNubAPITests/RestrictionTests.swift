@@ -96,7 +96,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("room", "0").cursor
             try poller.ask("room", start)
-            while await gateway.polls.count != 1 { await Task.yield() }
+            await gateway.untilHeld()
             _ = try await set(#"{"ban":true,"mute":false}"#, of: "bob", gateway)
             let answer = await poller.answer()
             #expect(answer.status == 200 && answer.items.isEmpty && answer.cursor > start)

@@ -11,10 +11,6 @@ import Testing
 
 @Suite("A PubNub subscriber", .timeLimit(.minutes(1))) struct SubscribeTests {
     /// Waits until somebody is held; the test's time limit is the bound.
-    private func untilHeld(_ gateway: PubNubHarness, _ count: Int = 1) async {
-        while await gateway.polls.count != count { await Task.yield() }
-    }
-
     @Test("is told at once where the log is, in the very first bytes")
     func handshake() async throws {
         try await PubNubHarness.run { gateway in
@@ -56,7 +52,7 @@ import Testing
             let start = try await gateway.get("/v2/subscribe/sub-demo/room.1/0?tt=0")["t"]?["t"]?.string ?? ""
             let poller = try WirePoller(gateway)
             try poller.ask("room.1", start)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             try await gateway.publish(
                 "room.1", #"{ "b":1.10,"a":1e400}"#,
                 "&meta=%7B%22lang%22%3A%22en%22%7D&custom_message_type=text-message&seqn=3")
@@ -125,7 +121,7 @@ import Testing
             try await gateway.publish("a", "1")
             let poller = try WirePoller(gateway)
             try poller.ask("a", "99999999999999999")
-            while await gateway.polls.count != 1 { await Task.yield() }
+            await gateway.untilHeld()
             try await gateway.publish("a", "2")
             #expect(await poller.answer().payloads == ["2"])
         }
@@ -139,7 +135,7 @@ import Testing
             for (number, poller) in pollers.enumerated() {
                 try poller.ask("a", message, number.isMultiple(of: 2) ? "" : "&filter-expr=x%3D%3D1")
             }
-            while await gateway.polls.count != 4 { await Task.yield() }
+            await gateway.untilHeld(4)
             _ = try await gateway.call(
                 "POST", "/v1/message-actions/sub-demo/channel/a/message/\(message)?uuid=ana",
                 #"{"type":"reaction","value":"smile"}"#)
@@ -174,7 +170,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("a", "0").cursor
             try poller.ask("a", start)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             #expect(await gateway.server.metrics.parked == 1)
             let other = try await gateway.publish("b", "1").timetoken
             await gateway.polls.pass()
@@ -190,10 +186,10 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("a", "0").cursor
             try poller.ask("a", start)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             poller.close()
-            await untilHeld(gateway, 0)
-            while await gateway.service.hub.feedCount > 0 { await Task.yield() }
+            await gateway.untilHeld(0)
+            await waitUntil { await gateway.service.hub.feedCount == 0 }
         }
     }
 
@@ -203,7 +199,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("a", "0").cursor
             try poller.ask("a", start)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             try await gateway.publish("a", "1", "&norep=1")
             _ = try await gateway.service.engine.log.append(
                 [
@@ -250,7 +246,7 @@ import Testing
             try await gateway.publish("a", "2")
             #expect(try await poller.batch("a", "123").payloads == ["2"])
             try poller.ask("a", "99999999999999999999")
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             try await gateway.publish("a", "3")
             #expect(await poller.answer().payloads == ["3"])
         }
@@ -289,7 +285,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("a-pnpres", "0").cursor
             try poller.ask("a-pnpres", start, "&channel-group=g")
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             try await gateway.publish("a", "1")
             await gateway.polls.drain()
             #expect(await poller.answer().items.isEmpty)
@@ -305,7 +301,7 @@ import Testing
             let start = try await gateway.get("/v2/subscribe/sub-other/a/0?tt=0")["t"]?["t"]?.string ?? ""
             try poller.send(
                 Array("GET /v2/subscribe/sub-other/a/0?tt=\(start) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             let owner = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
             try await gateway.service.keyring.removeApp("other", by: owner)
             var answer = ""

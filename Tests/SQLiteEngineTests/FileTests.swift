@@ -183,7 +183,7 @@ import Testing
         // is what a machine without power would find.
         var audited = 0
         for round in 1...5 {
-            while acknowledged.withLock({ $0.count }) < round * 400 { await Task.yield() }
+            await waitUntil { acknowledged.withLock { $0.count } >= round * 400 }
             let before = acknowledged.withLock { $0 }
             let copy = folder.path + "/copy\(round).db"
             try FileManager.default.copyItem(atPath: folder.database + "-wal", toPath: copy + "-wal")
@@ -256,9 +256,9 @@ import Testing
                 refusals.withLock { $0.append(code) }
             }
             // Both wait, one of them perhaps inside a batch, until their time is over.
-            while refusals.withLock({ $0.count }) < 2 {
+            await waitUntil {
                 clock.advance(by: .seconds(6))
-                await Task.yield()
+                return refusals.withLock { $0.count } == 2
             }
         }
         #expect(refusals.withLock { $0 } == [.unavailable, .unavailable])

@@ -1,6 +1,5 @@
 import ChatModel
 import EngineConformance
-import FoundationEssentials
 import Locking
 import Logging
 import SQLite
@@ -14,20 +13,6 @@ enum Place: String, CaseIterable, Sendable {
     var factory: EngineFactory {
         { limits, clock in try await SQLiteUnderTest(self, limits, clock) }
     }
-}
-
-/// A folder that is gone when its owner is.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/engine-tests-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }  // a leftover in /tmp breaks nothing
-
-    var database: String { path + "/parley.db" }
 }
 
 extension SQLiteEngineSettings {

@@ -61,21 +61,21 @@ import Testing
             _ = try await Self.create(house, receiver, Self.oauth(tokens, #","scope":"a b","audience":"x""#))
             for _ in 0..<8 { try await house.emit() }
             await house.recorded(8)
-            #expect(Set(receiver.requests.entries.map { $0["authorization"] }) == ["Bearer t1"])
-            let request = try #require(tokens.requests.entries.first)
-            #expect(tokens.requests.entries.count == 1)
+            #expect(Set(receiver.requests.value.map { $0["authorization"] }) == ["Bearer t1"])
+            let request = try #require(tokens.requests.value.first)
+            #expect(tokens.requests.value.count == 1)
             #expect(request.text == "grant_type=client_credentials&scope=a%20b&audience=x")
             #expect(request["authorization"] == "Basic " + Base64.encode(Array("id%3A1:s%26t".utf8)))
             house.clock.advance(by: .seconds(3571))
             try await house.emit()
             await house.recorded(9)
-            #expect(receiver.requests.entries.last?["authorization"] == "Bearer t2")
+            #expect(receiver.requests.value.last?["authorization"] == "Bearer t2")
         }
     }
 
     @Test("does not wait for a token that is being got with other credentials")
     func changedMeanwhile() async throws {
-        let gate = Gate()
+        let gate = Latch()
         defer { gate.open() }
         let first = try Receiver { _ in .held(gate, then: .status(200, body: Array(#"{"access_token":"old"}"#.utf8))) }
         let second = try Self.tokenServer()
@@ -112,9 +112,9 @@ import Testing
             let delivery = try #require(try await house.deliveries().last)
             #expect(delivery.status == .delivered)
             #expect(delivery.attempts == 1)
-            #expect(receiver.requests.entries.count == 3)
+            #expect(receiver.requests.value.count == 3)
             #expect(
-                tokens.requests.entries.first?.text
+                tokens.requests.value.first?.text
                     == "grant_type=client_credentials&client_id=id%3A1&client_secret=s%26t")
         }
     }
@@ -126,18 +126,18 @@ import Testing
             _ = try await Self.create(house, receiver, Self.oauth(tokens))
             for _ in 0..<3 { try await house.emit() }
             await house.recorded(3)
-            #expect(receiver.requests.entries.count == 3)
-            #expect(tokens.requests.entries.count == 1)
+            #expect(receiver.requests.value.count == 3)
+            #expect(tokens.requests.value.count == 1)
             // A minute on it may be the token's fault.
             house.clock.advance(by: .seconds(60))
             await house.recorded(6)
-            #expect(tokens.requests.entries.count == 2)
+            #expect(tokens.requests.value.count == 2)
         }
     }
 
     @Test("counts the time it takes to get a token to the attempt's")
     func oneDeadline() async throws {
-        let gate = Gate()
+        let gate = Latch()
         defer { gate.open() }
         let tokens = try Receiver { _ in .held(gate, then: .status(200)) }
         let receiver = try Receiver()
@@ -149,7 +149,7 @@ import Testing
             let result = await posts.send(request, to: webhook)
             #expect(result.failure?.reason == .timeout)
             #expect(result.failure?.sentence?.hasPrefix("The token endpoint") == true)
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
         }
     }
 
@@ -190,7 +190,7 @@ import Testing
             _ = try await Self.create(house, receiver, Self.oauth(tokens))
             try await house.emit()
             await house.recorded(1)
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
             let failed = try #require(try await house.deliveries().first)
             let attempts = try await house.webhooks.deliveries.delivery(failed.id, by: House.owner).attempts
             #expect(attempts.first?.error == "response_invalid")
@@ -202,7 +202,7 @@ import Testing
             isBroken.withLock { $0 = false }
             house.clock.advance(by: .seconds(10))
             await house.recorded(2)
-            #expect(receiver.requests.entries.first?["authorization"] == "Bearer t")
+            #expect(receiver.requests.value.first?["authorization"] == "Bearer t")
         }
     }
 
@@ -276,7 +276,7 @@ import Testing
             let webhook = try await Self.create(house, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
             let attempt = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
             #expect(attempt.status == 204)
-            let request = try #require(receiver.requests.entries.first)
+            let request = try #require(receiver.requests.value.first)
             #expect(request["authorization"] == "Bearer t1")
             #expect(request["content-type"] == "application/cloudevents+json")
         }
@@ -307,7 +307,7 @@ import Testing
                     return false
                 }
             }
-            let requests = receiver.requests.entries
+            let requests = receiver.requests.value
             #expect(try requests.allSatisfy { try accepts(rotated.secret, $0, at: 1_700_000_050) })
             #expect(try requests.map { try accepts(issued.secret, $0, at: 1_700_000_050) } == [true, false])
         }

@@ -6,6 +6,7 @@ import SQLiteEngine
 import Signing
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -72,9 +73,9 @@ import Testing
             let first = try await house.emit(data: #"{"amount":5}"#)
             let second = try await house.emit(data: #"{"amount":50}"#)
             await house.recorded(3)
-            #expect(Set(orders.requests.entries.compactMap { $0["webhook-id"] }) == [first.id, second.id])
-            #expect(paid.requests.entries.compactMap { $0["webhook-id"] } == [second.id])
-            #expect(none.requests.entries.isEmpty)
+            #expect(Set(orders.requests.value.compactMap { $0["webhook-id"] }) == [first.id, second.id])
+            #expect(paid.requests.value.compactMap { $0["webhook-id"] } == [second.id])
+            #expect(none.requests.value.isEmpty)
         }
     }
 
@@ -90,8 +91,8 @@ import Testing
             _ = try await house.engine.log.append([typing], claim: nil)
             let last = try await house.emit()
             await house.recorded(2)
-            #expect(all.requests.entries.compactMap { $0["webhook-id"] } == [last.id])
-            #expect(named.requests.entries.compactMap { $0["webhook-event-type"] } == ["typing.started"])
+            #expect(all.requests.value.compactMap { $0["webhook-id"] } == [last.id])
+            #expect(named.requests.value.compactMap { $0["webhook-event-type"] } == ["typing.started"])
         }
     }
 
@@ -105,8 +106,8 @@ import Testing
                 "system.disk_low", data: JSONText(trusted: Array(#"{"free_bytes":1}"#.utf8)), in: House.space)
             try await house.emit()
             await house.recorded(2)
-            #expect(all.requests.entries.compactMap { $0["webhook-event-type"] } == ["order.paid"])
-            #expect(named.requests.entries.compactMap { $0["webhook-event-type"] } == ["system.disk_low"])
+            #expect(all.requests.value.compactMap { $0["webhook-event-type"] } == ["order.paid"])
+            #expect(named.requests.value.compactMap { $0["webhook-event-type"] } == ["system.disk_low"])
         }
     }
 
@@ -131,22 +132,22 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let bodies = Ledger<[UInt8]>()
-        let ids = Ledger<String>()
+        let bodies = Observed<[[UInt8]]>()
+        let ids = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             ids.append(try await house.webhook(receiver).webhook.id)
-            _ = try await house.registry.disable(try #require(ids.entries.first), by: House.owner)
+            _ = try await house.registry.disable(try #require(ids.value.first), by: House.owner)
             let event = try await house.chat.emit(
                 Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
             ).event
             bodies.append(event.envelope.bytes)
-            try await until { try await !house.deliveries().isEmpty }
+            try await waitUntil { try await !house.deliveries().isEmpty }
         }
         // Another life: the event itself is forgotten.
         try await House.with(settings, clock: clock) { house in
-            _ = try await house.registry.enable(try #require(ids.entries.first), by: House.owner)
+            _ = try await house.registry.enable(try #require(ids.value.first), by: House.owner)
             await house.recorded(1)
-            #expect(receiver.requests.entries.map(\.body) == bodies.entries)
+            #expect(receiver.requests.value.map(\.body) == bodies.value)
         }
     }
 
@@ -240,7 +241,7 @@ import Testing
                 try await ChatHouse.start({ try await other.run(whenReady: $0) }, in: &group)
                 let second = try await house.emit()
                 await house.recorded(2)
-                #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [first.id, second.id])
+                #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [first.id, second.id])
                 group.cancelAll()
             }
         }
@@ -259,7 +260,7 @@ import Testing
                 [], cursor: name, from: position, to: Timetoken(position.rawValue + 1))
             let event = try await house.emit()
             await house.recorded(2)
-            #expect(receiver.requests.entries.last?["webhook-id"] == event.id)
+            #expect(receiver.requests.value.last?["webhook-id"] == event.id)
         }
     }
 
@@ -274,8 +275,8 @@ import Testing
                 var ids: Set<String> = []
                 for _ in 0..<100 { ids.insert(try await house.emit().id) }
                 await house.recorded(100)
-                #expect(Set(receiver.requests.entries.compactMap { $0["webhook-id"] }) == ids)
-                #expect(receiver.requests.entries.count == 100)
+                #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }) == ids)
+                #expect(receiver.requests.value.count == 100)
                 let deliveries = try await house.deliveries()
                 #expect(deliveries.count == 100)
                 #expect(deliveries.allSatisfy { $0.status == .delivered && $0.attempts == 1 })
@@ -291,7 +292,7 @@ import Testing
         let (old, new) = (try Receiver(), try Receiver())
         try await House.with { house in
             try await house.webhook(old)
-            let late = Ledger<String>()
+            let late = Observed<[String]>()
             house.steps.beforeEvents { () throws(ChatError) in
                 do {
                     try await house.webhook(new)
@@ -302,8 +303,8 @@ import Testing
             }
             try await house.emit()
             await house.recorded(3)
-            #expect(old.requests.entries.count == 2)
-            #expect(new.requests.entries.compactMap { $0["webhook-id"] } == late.entries)
+            #expect(old.requests.value.count == 2)
+            #expect(new.requests.value.compactMap { $0["webhook-id"] } == late.value)
         }
     }
 
@@ -315,7 +316,7 @@ import Testing
             try await house.webhook(receiver)
             let event = try await house.emit()
             await house.recorded(1)
-            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [event.id])
+            #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
             #expect(try await house.deliveries().count == 1)
         }
     }
@@ -329,7 +330,7 @@ import Testing
             let attempt = try await house.webhooks.deliveries.test(webhook: issued.webhook.id, by: House.owner)
             #expect(attempt.status == 418)
             #expect(attempt.error == "http_status")
-            let request = try #require(receiver.requests.entries.first)
+            let request = try #require(receiver.requests.value.first)
             #expect(request["webhook-event-type"] == "webhook.test")
             let data = try #require(JSONText(trusted: request.body).rawMember("data"))
             try await house.expectCatalogued("webhook.test", data)

@@ -149,7 +149,7 @@ import Testing
             _ = try await house.registry.patch(id, with: patch, by: House.owner)
             house.clock.advance(by: .seconds(10))
             await house.recorded(2)
-            let bodies = receiver.requests.entries
+            let bodies = receiver.requests.value
             #expect(bodies.count == 2)
             #expect(bodies.first?.body == bodies.last?.body)
             #expect(bodies.last?["ce-id"] == nil)
@@ -165,12 +165,12 @@ import Testing
             let id = try await house.registry.create(settings, by: House.owner).webhook.id
             let event = try await house.emit()
             await house.recorded(1)
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
             let patch = try JSONDocument(Array(#"{"template":{"t":"{event/id}"}}"#.utf8))
             _ = try await house.registry.patch(id, with: patch, by: House.owner)
             house.clock.advance(by: .seconds(10))
             await house.recorded(2)
-            #expect(receiver.requests.entries.map(\.text) == [#"{"t":"\#(event.id)"}"#])
+            #expect(receiver.requests.value.map(\.text) == [#"{"t":"\#(event.id)"}"#])
         }
     }
 

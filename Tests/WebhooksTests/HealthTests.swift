@@ -23,18 +23,18 @@ import Testing
             _ = try await house.registry.disable(webhook.id, by: House.owner)
             func emit(_ count: Int, dead: UInt64) async throws {
                 for _ in 0..<count { try await house.emit() }
-                try await until { house.webhooks.metrics.dead == dead }
+                await waitUntil { house.webhooks.metrics.dead == dead }
             }
             func told() async throws -> [String] {
                 try await house.notices().filter { $0.type == "webhook.overflowing" }.map(\.data.description)
             }
             try await emit(3, dead: 1)
-            try await until { try await told().count == 1 }
+            try await waitUntil { try await told().count == 1 }
             try await emit(4, dead: 5)
             #expect(try await told() == [#"{"webhook":"\#(webhook.id)","dead":1}"#])
             house.clock.advance(by: .seconds(3600))
             try await emit(1, dead: 6)
-            try await until { try await told().count == 2 }
+            try await waitUntil { try await told().count == 2 }
             #expect(try await told().last == #"{"webhook":"\#(webhook.id)","dead":5}"#)
             #expect(try await house.deliveries().count { $0.reason == "held_too_many" } == 6)
             #expect(house.webhooks.metrics.planned == 2)
@@ -158,7 +158,7 @@ import Testing
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
         let receiver = try Receiver { _ in .status(500) }
-        let id = Ledger<String>()
+        let id = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             id.append(try await house.webhook(receiver).webhook.id)
             try await house.emit()
@@ -170,11 +170,11 @@ import Testing
         clock.advance(by: .seconds(6 * 24 * 3600))
         try await House.with(settings, clock: clock) { house in
             await house.recorded(1)
-            let first = try await house.registry.webhook(id.entries[0], by: House.owner)
+            let first = try await house.registry.webhook(id.value[0], by: House.owner)
             #expect(first.status == .enabled)
             clock.advance(by: .seconds(12 * 3600))
             await house.recorded(2)
-            let second = try await house.registry.webhook(id.entries[0], by: House.owner)
+            let second = try await house.registry.webhook(id.value[0], by: House.owner)
             #expect(second.status == .disabled)
         }
     }

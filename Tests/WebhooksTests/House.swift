@@ -40,7 +40,7 @@ struct House: Sendable {
     let client: Client
     let webhooks: WebhookService
     /// Attempts once they are recorded, with what followed.
-    let attempts: Ledger<(delivery: Delivery, decision: DeliveryState.Decision)>
+    let attempts: Observed<[(delivery: Delivery, decision: DeliveryState.Decision)]>
     private let settings: Settings
 
     var engine: SQLiteEngine { house.engine }
@@ -80,13 +80,13 @@ struct House: Sendable {
             options: ClientOptions(
                 maxConnections: settings.connections, perHostConnections: settings.connectionsOfHost,
                 waitingLimit: settings.waiting, addressGuard: settings.clientGuard))
-        attempts = Ledger()
+        attempts = Observed()
         webhooks = Self.outbound(house.service, client, settings, attempts)
     }
 
     private static func outbound(
         _ service: ChatService, _ client: Client, _ settings: Settings,
-        _ attempts: Ledger<(delivery: Delivery, decision: DeliveryState.Decision)>
+        _ attempts: Observed<[(delivery: Delivery, decision: DeliveryState.Decision)]>
     ) -> WebhookService {
         var options = WebhookOptions(
             addressGuard: settings.registrationGuard, userAgent: "Parley/test", draw: { settings.draw })
@@ -152,14 +152,4 @@ extension House {
     /// Waits for the number of recorded attempts.
     @discardableResult
     func recorded(_ count: Int) async -> [Delivery] { await attempts.wait(count: count).map(\.delivery) }
-}
-
-/// Asks until the answer is yes, and gives up after a while: the test's expectations then say what is missing. For what
-/// nobody announces, such as a row of the queue.
-func until(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        await Task.yield()
-    }
 }

@@ -28,7 +28,7 @@ import Testing
     }
 
     private static func ended(_ id: String, in house: House) async throws -> DeliveryJob {
-        try await until { try await house.webhooks.jobs.job(id, by: House.owner).state.isOver }
+        try await waitUntil { try await house.webhooks.jobs.job(id, by: House.owner).state.isOver }
         return try await house.webhooks.jobs.job(id, by: House.owner)
     }
 
@@ -41,7 +41,7 @@ import Testing
             #expect(try await house.deliveries().map(\.status) == Array(repeating: .dead, count: 5))
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
             #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (5, true))
-            #expect(receiver.requests.entries.count == 5, "counting sends nothing")
+            #expect(receiver.requests.value.count == 5, "counting sends nothing")
 
             status.withLock { $0 = 200 }
             let job = try await house.webhooks.jobs.begin(.redrive, scope, by: House.owner)
@@ -50,7 +50,7 @@ import Testing
             let ended = try await Self.ended(job.id, in: house)
             #expect(ended.state == .done && ended.done == 5 && ended.examined == 5)
             #expect(try await house.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
-            #expect(Set(receiver.requests.entries.compactMap { $0["webhook-id"] }).count == 5)
+            #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }).count == 5)
             #expect(try await house.webhooks.jobs.list(limit: 10, by: House.owner).items.map(\.id) == [job.id])
         }
     }
@@ -62,7 +62,7 @@ import Testing
             let webhook = try await house.webhook(receiver).webhook
             _ = try await house.webhooks.registry.disable(webhook.id, by: House.owner)
             for _ in 0..<3 { try await house.emit() }
-            try await until { try await house.deliveries().count == 3 }
+            try await waitUntil { try await house.deliveries().count == 3 }
             let scope = DeliveryScope(webhook: webhook.id, only: .all)
             let job = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
             let ended = try await Self.ended(job.id, in: house)
@@ -110,7 +110,7 @@ import Testing
             await house.recorded(6)
             let ended = try await Self.ended(job.id, in: house)
             #expect(ended.state == .done && ended.done == 5 && ended.examined == 6)
-            let ids = receiver.requests.entries.compactMap { $0["webhook-id"] }
+            let ids = receiver.requests.value.compactMap { $0["webhook-id"] }
             #expect(ids.count == 6 && Set(ids).count == 5, "what was delivered already comes again with its id")
             #expect(try await house.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
         }
@@ -138,7 +138,7 @@ import Testing
         var settings = Self.settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let id = Ledger<String>()
+        let id = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 6)
             let jobs = house.webhooks.jobs
@@ -146,23 +146,23 @@ import Testing
             let job = try await jobs.begin(.redrive, scope, rate: 2, by: House.owner)
             id.append(job.id)
             await house.recorded(8)
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 2 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 2 }
             _ = try await jobs.set(.paused, of: job.id, by: House.owner)
             clock.advance(by: .seconds(60))
             #expect(try await jobs.job(job.id, by: House.owner).examined == 2)
             _ = try await jobs.set(.running, of: job.id, by: House.owner)
             await house.recorded(10)
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 4 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 4 }
         }
         try await House.with(settings, clock: clock) { house in
             let jobs = house.webhooks.jobs
-            try await until { try await jobs.job(id.entries[0], by: House.owner).examined == 6 }
-            let over = try await Self.ended(id.entries[0], in: house)
+            try await waitUntil { try await jobs.job(id.value[0], by: House.owner).examined == 6 }
+            let over = try await Self.ended(id.value[0], in: house)
             #expect(over.state == .done && over.done == 6)
             await #expect(throws: ChatError.self) { try await jobs.set(.cancelled, of: over.id, by: House.owner) }
 
             let job = try await jobs.begin(.redrive, DeliveryScope(only: .dead), rate: 1, by: House.owner)
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 1 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 1 }
             let cancelled = try await jobs.set(.cancelled, of: job.id, by: House.owner)
             #expect(cancelled.state == .cancelled && cancelled.finished != nil)
             clock.advance(by: .seconds(60))
@@ -179,12 +179,12 @@ import Testing
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
             let job = try await jobs.begin(.redrive, scope, rate: 3, by: House.owner)
             // The clock stands nearly still: the first step, and no more.
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 3 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 3 }
             // A step that came a little late, and the next one when it would have been due all the same.
             house.clock.advance(by: .milliseconds(1900))
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 6 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 6 }
             house.clock.advance(by: .milliseconds(100))
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 9 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 9 }
             #expect(try await jobs.job(job.id, by: House.owner).examined == 9)
         }
     }
@@ -198,7 +198,7 @@ import Testing
             let jobs = house.webhooks.jobs
             let job = try await jobs.begin(
                 .replay, DeliveryScope(webhook: webhook.id, only: .all), rate: 1, by: House.owner)
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 1 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 1 }
             try await house.spoil(webhook)
             house.clock.advance(by: .seconds(2))
             let ended = try await Self.ended(job.id, in: house)
@@ -215,8 +215,8 @@ import Testing
             let jobs = house.webhooks.jobs
             let job = try await jobs.begin(
                 .redrive, DeliveryScope(webhook: webhook.id, only: .dead), rate: 1, by: House.owner)
-            try await until { try await jobs.job(job.id, by: House.owner).examined == 1 }
-            let resumed = Ledger<Bool>()
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 1 }
+            let resumed = Observed<[Bool]>()
             house.refusals.afterRead(of: { DeliveryJob($0)?.state == .paused }) { () async throws(ChatError) in
                 _ = try await jobs.set(.running, of: job.id, by: House.owner)
                 resumed.append(true)
@@ -224,7 +224,7 @@ import Testing
             _ = try await jobs.set(.paused, of: job.id, by: House.owner)
             await resumed.wait(count: 1)
             house.clock.advance(by: .seconds(60))
-            try await until { try await jobs.job(job.id, by: House.owner).examined >= 2 }
+            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined >= 2 }
             #expect(try await jobs.job(job.id, by: House.owner).examined >= 2)
         }
     }
@@ -240,7 +240,7 @@ import Testing
             let another = house.another()
             try await withThrowingTaskGroup { group in
                 group.addTask { try await another.run() }
-                try await until { house.refusals.refusedLists > 0 }
+                await waitUntil { house.refusals.refusedLists > 0 }
                 house.refusals.refuseLists(of: [])
                 let ended = try await Self.ended(job.id, in: house)
                 #expect(ended.state == .done)

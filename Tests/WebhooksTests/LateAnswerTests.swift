@@ -13,7 +13,7 @@ import Testing
         _ status: Int, posts: Int, meanwhile: @escaping @Sendable (House, String) async throws -> Void,
         then: @escaping @Sendable (House, Webhook) async throws -> Void
     ) async throws {
-        let gate = Gate()
+        let gate = Latch()
         let receiver = try Receiver { _ in .held(gate, then: .status(status)) }
         try await House.with { house in
             let webhook = try await house.webhook(receiver, concurrency: posts).webhook

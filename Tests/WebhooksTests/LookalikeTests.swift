@@ -1,5 +1,6 @@
 import ChatModel
 import TestReceiver
+import TestSupport
 import Testing
 
 @Suite("Channels whose names look alike") struct LookalikeTests {
@@ -17,9 +18,9 @@ import Testing
                 events.append(try await house.emit(channel: name).id)
             }
             await house.recorded(3)
-            #expect(first.requests.entries.compactMap { $0["webhook-id"] } == [events[0]])
-            #expect(second.requests.entries.compactMap { $0["webhook-id"] } == [events[1]])
-            #expect(below.requests.entries.compactMap { $0["webhook-id"] } == [events[3]])
+            #expect(first.requests.value.compactMap { $0["webhook-id"] } == [events[0]])
+            #expect(second.requests.value.compactMap { $0["webhook-id"] } == [events[1]])
+            #expect(below.requests.value.compactMap { $0["webhook-id"] } == [events[3]])
         }
     }
 }

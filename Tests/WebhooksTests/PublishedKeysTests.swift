@@ -42,7 +42,7 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
-        let kept = Ledger<Webhook>()
+        let kept = Observed<[Webhook]>()
         try await House.with(settings, clock: clock) { house in
             let body = #"{"url":"\#(receiver.url())","signatures":["standard_ed25519"]}"#
             let webhook = try await house.registry.create(
@@ -76,7 +76,7 @@ import Testing
             await house.recorded(2)
         }
         try await House.with(settings, clock: clock) { house in
-            let webhook = try await house.registry.webhook(kept.entries[0].id, by: House.owner)
+            let webhook = try await house.registry.webhook(kept.value[0].id, by: House.owner)
             #expect(webhook.appKey == (try await house.registry.signingKey(of: House.space)))
         }
     }

@@ -109,7 +109,7 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let secrets = Ledger<String>()
+        let secrets = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             secrets.append(try await house.webhook(receiver).secret)
             let event = try await house.emit()
@@ -124,7 +124,7 @@ import Testing
         clock.advance(by: .seconds(60))
         try await House.with(settings, clock: clock) { house in
             await house.recorded(1)
-            let requests = receiver.requests.entries
+            let requests = receiver.requests.value
             try #require(requests.count == 2)
             #expect(requests[1].body == requests[0].body)
             let id = try #require(requests[0]["webhook-id"])
@@ -132,7 +132,7 @@ import Testing
             #expect(requests[1]["webhook-attempt"] == "2")
             let timestamp = try #require(requests[1]["webhook-timestamp"])
             #expect(timestamp == "1700000060")
-            try StandardVerifier([StandardVerificationKey(try #require(secrets.entries.first))]).verify(
+            try StandardVerifier([StandardVerificationKey(try #require(secrets.value.first))]).verify(
                 id: id, timestamp: timestamp, signature: try #require(requests[1]["webhook-signature"]),
                 body: requests[1].body, at: 1_700_000_060)
 
@@ -177,7 +177,7 @@ import Testing
             let (delivery, attempts) = try await house.webhooks.deliveries.delivery(dead.id, by: House.owner)
             #expect(delivery.status == .delivered)
             #expect(attempts.map(\.isManual) == [false, false, true])
-            #expect(Set(receiver.requests.entries.compactMap { $0["webhook-id"] }).count == 1)
+            #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }).count == 1)
             await #expect(throws: ChatError.self) {
                 try await house.webhooks.deliveries.retry("dlv_unknown", by: House.owner)
             }
@@ -190,7 +190,7 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let gate = Gate()
+        let gate = Latch()
         let receiver = try Receiver { request in
             request.connection == 0 ? .held(gate, then: .status(200)) : .status(200)
         }
@@ -202,7 +202,7 @@ import Testing
         }
         try await House.with(settings, clock: clock) { house in
             await house.recorded(1)
-            let requests = receiver.requests.entries
+            let requests = receiver.requests.value
             try #require(requests.count == 2)
             #expect(requests[0]["webhook-id"] == requests[1]["webhook-id"])
             #expect(requests[0].body == requests[1].body)
@@ -222,24 +222,24 @@ import Testing
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
         let disabled = try await { () async throws -> String in
-            let id = Ledger<String>()
+            let id = Observed<[String]>()
             try await House.with(settings, clock: clock) { house in
                 let webhook = try await house.webhook(receiver).webhook
                 id.append(webhook.id)
                 _ = try await house.registry.disable(webhook.id, by: House.owner)
                 let event = try await house.emit()
-                try await until { try await !house.deliveries().isEmpty }
+                try await waitUntil { try await !house.deliveries().isEmpty }
                 _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
             }
-            return try #require(id.entries.first)
+            return try #require(id.value.first)
         }()
         // Another life: nothing of the event is in memory.
         try await House.with(settings, clock: clock) { house in
             #expect(try await house.deliveries().map(\.status) == [.held])
             _ = try await house.registry.enable(disabled, by: House.owner)
-            try await until { try await house.deliveries().first?.status == .dead }
+            try await waitUntil { try await house.deliveries().first?.status == .dead }
             #expect(try await house.deliveries().first?.reason == "event_not_kept")
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
         }
     }
 }

@@ -43,16 +43,16 @@ import Testing
             let data = #"{"text":"\#(String(repeating: "x", count: 250))"}"#
             var events: [String] = []
             for _ in 0..<6 { events.append(try await house.emit(data: data).id) }
-            try await until { try await house.deliveries().count { $0.status == .held } == 6 }
+            try await waitUntil { try await house.deliveries().count { $0.status == .held } == 6 }
             _ = try await house.registry.enable(id, by: House.owner)
             // The first post fails: those behind it must wait for its retry.
             await house.recorded(2)
-            #expect(receiver.requests.entries.count == 1)
+            #expect(receiver.requests.value.count == 1)
             #expect(try await house.deliveries().map(\.attempts) == [1, 1, 0, 0, 0, 0])
             status.withLock { $0 = 200 }
             house.clock.advance(by: .seconds(60))
-            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
-            let sent = receiver.requests.entries.dropFirst().map { request in
+            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            let sent = receiver.requests.value.dropFirst().map { request in
                 let array = (try? JSONDocument(request.body))?.root.elements ?? []
                 return array.compactMap { $0["id"]?.string }
             }
@@ -73,21 +73,21 @@ import Testing
             func condition() async throws -> CircuitBreaker.Condition {
                 try await house.registry.webhook(webhook.id, by: House.owner).circuit.condition
             }
-            try await until { try await condition() == .open }
+            try await waitUntil { try await condition() == .open }
             for _ in 0..<20 { try await house.emit() }
-            try await until { try await house.deliveries().count == tolerated + 20 }
+            try await waitUntil { try await house.deliveries().count == tolerated + 20 }
             house.clock.advance(by: .seconds(9))
             #expect(try await house.deliveries().count { $0.attempts == 0 } == 20)
 
             // One for trial, and shut again.
             house.clock.advance(by: .seconds(1))
             await house.recorded(tolerated + 1)
-            try await until { try await condition() == .open }
+            try await waitUntil { try await condition() == .open }
             #expect(try await house.deliveries().map(\.attempts).reduce(0, +) == tolerated + 1)
 
             status.withLock { $0 = 200 }
             house.clock.advance(by: .seconds(30))
-            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
             #expect(try await house.deliveries().allSatisfy { $0.status == .delivered })
             #expect(try await condition() == .closed)
         }
@@ -100,7 +100,7 @@ import Testing
             let id = try await house.webhook(receiver).webhook.id
             for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
             await house.recorded(CircuitBreaker.failuresTolerated)
-            try await until { try await house.registry.webhook(id, by: House.owner).circuit.condition == .open }
+            try await waitUntil { try await house.registry.webhook(id, by: House.owner).circuit.condition == .open }
             let enabled = try await house.registry.enable(id, by: House.owner)
             #expect(enabled.circuit.condition == .closed && enabled.circuit.until == nil)
         }
@@ -117,18 +117,18 @@ import Testing
             }
             for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
             await house.recorded(CircuitBreaker.failuresTolerated)
-            try await until { try await condition() == .open }
+            try await waitUntil { try await condition() == .open }
             _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
             #expect(try await condition() == .open, "the receiver is still sick")
 
             status.withLock { $0 = 200 }
             let scope = DeliveryScope(webhook: id, only: .failed)
             _ = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
-            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
 
             status.withLock { $0 = 500 }
             for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
-            try await until { try await condition() == .open }
+            try await waitUntil { try await condition() == .open }
             status.withLock { $0 = 200 }
             _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
             #expect(try await condition() == .closed)
@@ -137,7 +137,7 @@ import Testing
 
     @Test("is hurt by nobody: what hangs keeps its own attempts and no others")
     func hanging() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let hanging = try Receiver { _ in .held(gate, then: .status(200)) }
         let healthy = try Receiver()
         var settings = House.Settings()
@@ -147,15 +147,15 @@ import Testing
             for _ in 0..<19 { try await house.webhook(healthy) }
             for _ in 0..<20 { try await house.emit() }
             await healthy.requests.wait(count: 380)
-            #expect(healthy.requests.entries.count == 380)
-            #expect(hanging.requests.entries.count == 4)
+            #expect(healthy.requests.value.count == 380)
+            #expect(hanging.requests.value.count == 4)
             gate.open()
         }
     }
 
     @Test("that could not be sent for want of room with us rests for a moment, and no attempt was made")
     func shortage() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let receiver = try Receiver { _ in .held(gate, then: .status(204)) }
         var settings = House.Settings()
         (settings.connectionsOfHost, settings.waiting) = (1, 0)
@@ -165,11 +165,11 @@ import Testing
             await receiver.requests.wait(count: 1)
             for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
             func refusals() -> UInt64 { house.webhooks.metrics.attempts["overloaded"] ?? 0 }
-            try await until { refusals() > 2 * UInt64(CircuitBreaker.failuresTolerated) }
+            await waitUntil { refusals() > 2 * UInt64(CircuitBreaker.failuresTolerated) }
             #expect(house.webhooks.metrics.openCircuits == 0)
             #expect(try await house.deliveries().allSatisfy { $0.status == .pending && $0.attempts == 0 })
             gate.open()
-            try await until { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
             #expect(try await house.deliveries().allSatisfy { $0.attempts == 1 })
         }
     }
@@ -218,9 +218,9 @@ import Testing
                 webhooks.append(try await house.registry.create(settings, by: House.owner).webhook.id)
             }
             for _ in 0..<12 { try await house.emit() }
-            try await until { try await house.deliveries(of: webhooks[0]).count == 12 }
+            try await waitUntil { try await house.deliveries(of: webhooks[0]).count == 12 }
             // Long enough for circuits and retries, in steps so that each finds its turn.
-            try await until {
+            try await waitUntil {
                 house.clock.advance(by: .seconds(30))
                 var waiting = 0
                 for id in webhooks {

@@ -3,6 +3,7 @@ import ChatModel
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -11,15 +12,15 @@ import Testing
     private static func withBacklog(_ house: House) async throws -> Subscription {
         let subscription = try await house.webhooks.subscriptions.create(SubscriptionSettings(), by: House.owner)
         for _ in 0..<3 { try await house.emit() }
-        try await until { try await house.deliveries(of: subscription.id).count == 3 }
+        try await waitUntil { try await house.deliveries(of: subscription.id).count == 3 }
         return subscription
     }
 
     private static func expectDead(_ subscription: Subscription, in house: House) async throws {
-        try await until { try await house.deliveries(of: subscription.id).allSatisfy { $0.status == .dead } }
+        try await waitUntil { try await house.deliveries(of: subscription.id).allSatisfy { $0.status == .dead } }
         #expect(try await house.deliveries(of: subscription.id).map(\.status) == [.dead, .dead, .dead])
         let key = Subscription.recordKey(of: subscription.endpoint)
-        try await until { try await house.engine.directory.read(key) == nil }
+        try await waitUntil { try await house.engine.directory.read(key) == nil }
         #expect(try await house.engine.directory.read(key) == nil)
     }
 
@@ -46,7 +47,7 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let made = Ledger<Subscription>()
+        let made = Observed<[Subscription]>()
         try await House.with(settings, clock: clock) { house in
             let subscription = try await Self.withBacklog(house)
             made.append(subscription)
@@ -56,7 +57,7 @@ import Testing
             }
         }
         try await House.with(settings, clock: clock) { house in
-            try await Self.expectDead(made.entries[0], in: house)
+            try await Self.expectDead(made.value[0], in: house)
         }
     }
 

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -37,16 +38,16 @@ import Testing
             let webhook = try await Self.create(house, receiver, .echo)
             #expect(webhook.status == .pendingVerification)
             let event = try await house.emit()
-            try await until { try await house.deliveries().first?.status == .held }
+            try await waitUntil { try await house.deliveries().first?.status == .held }
             // A sample is no way around.
             await #expect(throws: ChatError.self) {
                 _ = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
             }
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
             let verified = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
             #expect(verified.status == .enabled)
             await house.recorded(1)
-            let requests = receiver.requests.entries
+            let requests = receiver.requests.value
             #expect(requests.count == 2)
             #expect(requests.first?["webhook-signature"] != nil)
             #expect(requests.last?["webhook-id"] == event.id)
@@ -75,7 +76,7 @@ import Testing
 
     @Test("is asked by one request at a time, and few of an app at once: deliveries need the connections")
     func bounded() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let receiver = try Receiver { _ in .held(gate, then: .status(204)) }
         try await House.with { house in
             var ids: [String] = []
@@ -135,7 +136,7 @@ import Testing
             #expect(verified.status == .enabled)
             #expect(verified.allowedPerMinute == 120)
             #expect(house.registry.lane(of: verified).rate == 2)
-            #expect(receiver.requests.entries.first?["webhook-request-rate"] == "600")
+            #expect(receiver.requests.value.first?["webhook-request-rate"] == "600")
             try await house.emit()
             let requests = await receiver.requests.wait(count: 2)
             #expect(requests.last?["webhook-request-origin"] == "parley")
@@ -175,11 +176,11 @@ import Testing
             let id = try await house.webhook(receiver).webhook.id
             _ = try await house.registry.disable(id, by: House.owner)
             for _ in 0..<3 { try await house.emit() }
-            try await until { try await house.deliveries().count { $0.status == .held } == 3 }
+            try await waitUntil { try await house.deliveries().count { $0.status == .held } == 3 }
             _ = try await house.registry.enable(id, held: fate, by: House.owner)
             let last = try await house.emit()
             await house.recorded(fate == .deliver ? 4 : 1)
-            let sent = receiver.requests.entries.compactMap { $0["webhook-id"] }
+            let sent = receiver.requests.value.compactMap { $0["webhook-id"] }
             #expect(sent.count == (fate == .deliver ? 4 : 1))
             #expect(sent.contains(last.id))
             #expect(try await house.deliveries().count { $0.status == .dead } == (fate == .deliver ? 0 : 3))
@@ -187,16 +188,16 @@ import Testing
     }
 
     /// Has the planner stand still, so that what is committed meanwhile is not planned.
-    private static func stopPlanner(of house: House) -> Ledger<Bool> {
-        let gate = Ledger<Bool>()
-        house.steps.beforeEvents { () async throws(ChatError) in _ = await gate.wait(count: 1) }
+    private static func stopPlanner(of house: House) -> Latch {
+        let gate = Latch()
+        house.steps.beforeEvents { () async throws(ChatError) in await gate.pass() }
         return gate
     }
 
     /// For what ought to wait: long enough for what does not.
-    private static func open(_ gate: Ledger<Bool>) async {
+    private static func open(_ gate: Latch) async {
         for _ in 0..<2000 { await Task.yield() }
-        gate.append(true)
+        gate.open()
     }
 
     @Test("gives up what is committed and not planned yet as well")
@@ -212,7 +213,7 @@ import Testing
             await opened
             let last = try await house.emit()
             await house.recorded(1)
-            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [last.id])
+            #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [last.id])
             #expect(try await house.deliveries(of: id).map(\.reason) == ["skipped", nil])
         }
     }
@@ -225,7 +226,7 @@ import Testing
         try await House.with(settings) { house in
             let id = try await house.webhook(receiver).webhook.id
             try await house.emit()
-            try await until { try await house.deliveries().map(\.status) == [.held] }
+            try await waitUntil { try await house.deliveries().map(\.status) == [.held] }
             await #expect(throws: ChatError.self) {
                 _ = try await house.registry.enable(id, held: .giveUp, by: House.owner)
             }

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 import Locking
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -18,9 +19,9 @@ import Testing
             ).webhook
             house.refusals.refuseLanes(true)
             try await house.service.keyring.removeApp(app.app.space.name, by: operators)
-            try await until { house.refusals.count > 0 }
+            await waitUntil { house.refusals.count > 0 }
             house.refusals.refuseLanes(false)
-            try await until { house.refusals.states(of: webhook.endpoint).last == .closed }
+            await waitUntil { house.refusals.states(of: webhook.endpoint).last == .closed }
             #expect(house.refusals.states(of: webhook.endpoint).last == .closed)
             #expect(house.registry.snapshot.withLock { $0[webhook.endpoint] } == nil)
         }
@@ -52,7 +53,7 @@ import Testing
                 }
             }
             house.refusals.refuseLanes(false)
-            try await until { house.refusals.states(of: endpoint).count > count }
+            await waitUntil { house.refusals.states(of: endpoint).count > count }
             #expect(house.refusals.states(of: endpoint).count > count)
         }
     }

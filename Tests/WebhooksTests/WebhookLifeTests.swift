@@ -20,14 +20,14 @@ import Testing
             _ = try await house.registry.disable(id, by: House.owner)
             var events: [String] = []
             for _ in 0..<5 { events.append(try await house.emit().id) }
-            try await until { try await house.deliveries().count == 5 }
+            try await waitUntil { try await house.deliveries().count == 5 }
             #expect(try await house.deliveries().allSatisfy { $0.status == .held })
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
             let enabled = try await house.registry.enable(id, by: House.owner)
             #expect(enabled.status == .enabled)
             #expect(enabled.statusReason == nil)
             await house.recorded(5)
-            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == events)
+            #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == events)
         }
     }
 
@@ -47,14 +47,14 @@ import Testing
             #expect(try JSONDocument(notice.data).root["webhook"]?.string == id)
 
             let second = try await house.emit()
-            try await until { try await house.deliveries().count == 2 }
+            try await waitUntil { try await house.deliveries().count == 2 }
             #expect(try await house.deliveries().map(\.status) == [.held, .held])
             answers.withLock { $0 = 200 }
             _ = try await house.registry.enable(id, by: House.owner)
             house.clock.advance(by: .seconds(10))
             await house.recorded(3)
             #expect(
-                Set(receiver.requests.entries.dropFirst().compactMap { $0["webhook-id"] }) == [first.id, second.id])
+                Set(receiver.requests.value.dropFirst().compactMap { $0["webhook-id"] }) == [first.id, second.id])
             #expect(try await house.notices().map(\.type) == ["webhook.disabled"])
         }
     }
@@ -91,7 +91,7 @@ import Testing
             #expect(try await house.registry.webhook(id, by: House.owner).status == .enabled)
             house.clock.advance(by: .seconds(31 * 60))
             try await house.emit()
-            try await until { try await house.notices().count >= 3 }
+            try await waitUntil { try await house.notices().count >= 3 }
             #expect(
                 try await house.notices().map(\.type) == ["webhook.failing", "webhook.disabled", "webhook.failing"])
         }
@@ -141,30 +141,30 @@ import Testing
             try await house.webhook(other)
             try await house.emit()
             await house.recorded(2)
-            #expect(receiver.requests.entries.count == 1)
+            #expect(receiver.requests.value.count == 1)
         }
     }
 
     @Test("whose receiver hangs costs only its own slots")
     func hanging() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
         try await House.with { house in
             try await house.webhook(hanging, concurrency: 3)
             try await house.webhook(healthy, concurrency: 3)
             for _ in 0..<40 { try await house.emit() }
             await healthy.requests.wait(count: 40)
-            #expect(healthy.requests.entries.count == 40)
-            #expect(hanging.requests.entries.count == 3)
+            #expect(healthy.requests.value.count == 40)
+            #expect(hanging.requests.value.count == 3)
             gate.open()
             await hanging.requests.wait(count: 40)
-            #expect(hanging.requests.entries.count == 40)
+            #expect(hanging.requests.value.count == 40)
         }
     }
 
     @Test("gets through though the others of its app hang and could take every connection")
     func crowded() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
         try await House.with { house in
             for _ in 0..<4 { try await house.webhook(hanging, types: [.exact("slow")], concurrency: 100) }
@@ -174,11 +174,11 @@ import Testing
             await hanging.requests.wait(count: 48)
             for _ in 0..<10 { try await house.emit("quick") }
             await healthy.requests.wait(count: 10)
-            #expect(healthy.requests.entries.count == 10)
-            #expect(hanging.requests.entries.count <= 56)
+            #expect(healthy.requests.value.count == 10)
+            #expect(hanging.requests.value.count <= 56)
             gate.open()
             await hanging.requests.wait(count: 400)
-            #expect(hanging.requests.entries.count == 400)
+            #expect(hanging.requests.value.count == 400)
         }
     }
 
@@ -190,16 +190,16 @@ import Testing
             let key = Webhook.recordKey(of: webhook.endpoint)
             let body = try #require(try await house.engine.directory.read(key)).body
             try await house.spoil(webhook)
-            try await until { house.webhooks.metrics.unreadableWebhooks == 1 }
+            await waitUntil { house.webhooks.metrics.unreadableWebhooks == 1 }
             let event = try await house.emit()
             // One that was leased before the lane was paused is given back.
-            try await until { try await house.deliveries().map(\.status) == [.held] }
+            try await waitUntil { try await house.deliveries().map(\.status) == [.held] }
             #expect(try await house.deliveries().map(\.status) == [.held])
             await #expect(throws: ChatError.self) { try await house.registry.webhook(webhook.id, by: House.owner) }
 
             _ = try await house.engine.directory.write([RecordChange(key, body: body, demand: .present)])
             await house.recorded(1)
-            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [event.id])
+            #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
             #expect(house.webhooks.metrics.unreadableWebhooks == 0)
         }
     }
@@ -211,7 +211,7 @@ import Testing
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
         let receiver = try Receiver { _ in .status(500) }
-        let id = Ledger<String>()
+        let id = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             let webhook = try await house.webhook(receiver).webhook
             id.append(webhook.id)
@@ -226,9 +226,9 @@ import Testing
             try await house.webhook(other)
             try await house.emit()
             await house.recorded(1)
-            #expect(try await house.deliveries(of: id.entries[0]).map(\.status) == [.held])
-            try await house.registry.delete(id.entries[0], by: House.owner)
-            #expect(try await house.deliveries(of: id.entries[0]).map(\.reason) == ["webhook_deleted"])
+            #expect(try await house.deliveries(of: id.value[0]).map(\.status) == [.held])
+            try await house.registry.delete(id.value[0], by: House.owner)
+            #expect(try await house.deliveries(of: id.value[0]).map(\.reason) == ["webhook_deleted"])
             #expect(house.webhooks.metrics.unreadableWebhooks == 0)
         }
     }
@@ -240,7 +240,7 @@ import Testing
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
         let receiver = try Receiver()
-        let records = Ledger<(key: RecordKey, body: JSONText)>()
+        let records = Observed<[(key: RecordKey, body: JSONText)]>()
         try await House.with(settings, clock: clock) { house in
             let webhook = try await house.webhook(receiver, channels: [.exact("orders.eu")]).webhook
             let key = Webhook.recordKey(of: webhook.endpoint)
@@ -257,11 +257,11 @@ import Testing
             try await house.webhook(other)
             try await house.emit(channel: "orders.us")
             await house.recorded(1)
-            let (key, body) = records.entries[0]
+            let (key, body) = records.value[0]
             #expect(try await house.deliveries(of: key.id).map(\.status) == [.held])
             _ = try await house.engine.directory.write([RecordChange(key, body: body, demand: .present)])
             await house.recorded(2)
-            #expect(receiver.requests.entries.compactMap { $0["webhook-id"] } == [event.id])
+            #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
         }
     }
 
@@ -279,9 +279,9 @@ import Testing
                 id: "dlv_foreign", endpoint: endpoint, event: event.timetoken, type: event.type, channel: "orders.eu")
             let cursor = CursorName("another planner's")
             try await house.engine.deliveries.plan([item], cursor: cursor, from: .zero, to: event.timetoken)
-            try await until { try await house.deliveries(of: endpoint.name).map(\.status) == [.held] }
+            try await waitUntil { try await house.deliveries(of: endpoint.name).map(\.status) == [.held] }
             #expect(try await house.deliveries(of: endpoint.name).map(\.status) == [.held])
-            #expect(receiver.requests.entries.isEmpty)
+            #expect(receiver.requests.value.isEmpty)
         }
     }
 
@@ -300,7 +300,7 @@ import Testing
             house.clock.advance(by: .seconds(3601))
             try await house.emit()
             await receiver.requests.wait(count: 2)
-            let after = try #require(receiver.requests.entries.last)
+            let after = try #require(receiver.requests.value.last)
             try Self.verify(after, new.secret)
             #expect(throws: SignatureRejection.mismatch) { try Self.verify(after, old.secret) }
         }
@@ -332,7 +332,7 @@ import Testing
 
     @Test("gets what is under way to its end when the house drains")
     func drain() async throws {
-        let gate = Gate()
+        let gate = Latch()
         let receiver = try Receiver { _ in .held(gate, then: .status(200)) }
         try await House.with { house in
             try await house.webhook(receiver)

@@ -147,7 +147,7 @@ import Testing
             try await house.emit("a")
             try await house.emit("b")
             await house.recorded(2)
-            #expect(receiver.requests.entries.compactMap { $0["webhook-event-type"] } == ["a", "b"])
+            #expect(receiver.requests.value.compactMap { $0["webhook-event-type"] } == ["a", "b"])
         }
     }
 

@@ -5,6 +5,7 @@ import Locking
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -38,35 +39,35 @@ import Testing
     func otherNode() async throws {
         try await withTwoNodes { here, there in
             try await here.declareOrder()
-            try await there.until { try $0.eventType("order.paid").latestVersion == 1 }
-            try await there.until { await $0.isRefused(#"{"amount":"1"}"#) }
+            await there.until { try $0.eventType("order.paid").latestVersion == 1 }
+            await there.until { await $0.isRefused(#"{"amount":"1"}"#) }
             _ = try await here.addVersion(proposal(#"{"type":"object"}"#), to: "order.paid")
-            try await there.until { await !$0.isRefused(#"{"amount":"1"}"#) }
+            await there.until { await !$0.isRefused(#"{"amount":"1"}"#) }
             _ = try await here.addVersion(proposal("false", forced: "closed for good"), to: "order.paid")
-            try await there.until { await $0.isRefused("{}") }
+            await there.until { await $0.isRefused("{}") }
             _ = try await here.declare("order.paid", settings(.off))
-            try await there.until { await !$0.isRefused("{}") }
+            await there.until { await !$0.isRefused("{}") }
             _ = try await here.setCandidate(json("false"), for: "order.paid")
-            try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
+            await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
             try await here.dropCandidate(of: "order.paid")
-            try await there.until { (try? $0.candidateReport(of: "order.paid")) == nil }
+            await there.until { (try? $0.candidateReport(of: "order.paid")) == nil }
             try await here.removeEventType("order.paid", ifMatch: here.eventType("order.paid").etag)
-            try await there.until { (try? $0.eventType("order.paid")) == nil }
+            await there.until { (try? $0.eventType("order.paid")) == nil }
         }
     }
 
     @Test("count here although many others declare here", .timeLimit(.minutes(1)))
     func busy() async throws {
         try await withTwoNodes { here, there in
-            let door = Door()
+            let door = Latch()
             async let held: Void = there.service.eventTypes.workshop.run(for: there.space) {
                 () async throws(ChatError) in await door.pass()
             }
-            await door.arrival()
+            await door.arrivals.wait { $0 == 1 }
             try await here.declareOrder()
-            try await there.until { await $0.isRefused(#"{"amount":"1"}"#) }
+            await there.until { await $0.isRefused(#"{"amount":"1"}"#) }
             _ = try await here.setCandidate(json("false"), for: "order.paid")
-            try await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
+            await there.until { (try? $0.candidateReport(of: "order.paid")) != nil }
             door.open()
             try await held
         }
@@ -76,7 +77,7 @@ import Testing
     func twoNodes() async throws {
         try await withTwoNodes { here, there in
             _ = try await here.declare("t", settings(rule: "none"))
-            try await there.until { (try? $0.eventType("t")) != nil }
+            await there.until { (try? $0.eventType("t")) != nil }
             let numbers = try await withThrowingTaskGroup { group in
                 for index in 1...20 {
                     let chat = index.isMultiple(of: 2) ? here : there
@@ -107,7 +108,7 @@ import Testing
             let other = chat.with(.admin, in: "other")
             _ = try await other.declare("t", settings())
             try await chat.service.keyring.removeApp("other", by: operators.caller)
-            try await other.until { (try? $0.eventType("t")) == nil }
+            await other.until { (try? $0.eventType("t")) == nil }
         }
     }
 }
@@ -264,11 +265,8 @@ extension ChatAccess {
     fileprivate func isRefused(_ data: String) async -> Bool { (try? await admit(orderPaid(data))) == nil }
 
     /// Waits for what another node, or the follower, brings about.
-    fileprivate func until(_ condition: (ChatAccess) async throws -> Bool) async throws {
-        while !((try? await condition(self)) ?? false) {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+    fileprivate func until(_ condition: (ChatAccess) async throws -> Bool) async {
+        await waitUntil { (try? await condition(self)) ?? false }
     }
 }
 
@@ -278,7 +276,7 @@ private func withTwoNodes(_ body: @Sendable (_ here: ChatAccess, _ there: ChatAc
     let engine = try await SQLiteEngine(
         SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatHouse.quiet))
     let house = try await ChatHouse(on: engine, clock: .system)
-    let other = ChatService(engine: engine, executor: HubThread())
+    let other = ChatService(engine: engine, executor: ThreadExecutor())
     try await house.run([{ try await other.run(whenReady: $0) }]) {
         try await body(house.service.chat(for: ChatHouse.owner), other.chat(for: ChatHouse.owner))
     }

@@ -4,6 +4,7 @@ import Locking
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -245,7 +246,7 @@ import Testing
 private func withTypes(_ body: @Sendable (EventTypes, ChatAccess) async throws -> Void) async throws {
     let engine = try await SQLiteEngine(
         SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatHouse.quiet))
-    let service = ChatService(engine: engine, executor: HubThread())
+    let service = ChatService(engine: engine, executor: ThreadExecutor())
     do {
         try await body(service.eventTypes, service.chat(for: ChatHouse.owner))
     } catch {

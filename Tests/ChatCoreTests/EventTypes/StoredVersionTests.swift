@@ -4,6 +4,7 @@ import JSON
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -50,12 +51,12 @@ import Testing
             let engine = try await SQLiteEngine(
                 SQLiteEngineSettings(path: path, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
             let house = try await ChatHouse(on: engine, clock: .system)
-            let told = Ledger<UnusableVersion>()
+            let told = Observed<[UnusableVersion]>()
             house.service.eventTypes.observeUnusable { told.append($0) }
             try await house.run {
                 let chat = house.service.chat(for: ChatHouse.owner)
-                #expect(told.entries.map(\.type) == ["order.paid"])
-                #expect(told.entries.map(\.number) == [1])
+                #expect(told.value.map(\.type) == ["order.paid"])
+                #expect(told.value.map(\.number) == [1])
                 let notices = try await chat.kept(on: ChannelID.systemName)
                 #expect(notices.map(\.type) == ["schema.unusable"])
                 for notice in notices { try chat.service.eventTypes.admit(report: notice.type, notice.data) }

@@ -2,13 +2,14 @@ import ChatModel
 import JSON
 import Locking
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import ChatCore
 
 @Suite("The workshop") struct WorkshopTests {
     private let workshop = Workshop()
-    private let done = Ledger<String>()
+    private let done = Observed<[String]>()
 
     @Test("lets apps take turns, each in the order it asked")
     func turns() async throws {
@@ -16,15 +17,15 @@ import Testing
             let door = try await occupy(&group)
             for (index, name) in ["a1", "a2", "a3", "b1", "b2", "c1"].enumerated() {
                 group.addTask { try await work(name) }
-                while workshop.waitingCount <= index { await Task.yield() }
+                await waitUntil { workshop.waitingCount > index }
             }
             door.open()
             try await group.waitForAll()
         }
-        #expect(done.entries == ["a1", "b1", "c1", "a2", "b2", "a3"])
+        #expect(done.value == ["a1", "b1", "c1", "a2", "b2", "a3"])
         #expect(workshop.waitingCount == 0)
         try await work("d1")
-        #expect(done.entries.last == "d1")
+        #expect(done.value.last == "d1")
     }
 
     @Test("does not begin with what was given up meanwhile")
@@ -32,13 +33,13 @@ import Testing
         try await withThrowingTaskGroup { group in
             let door = try await occupy(&group)
             let waiting = Task { try await work("a1") }
-            while workshop.waitingCount == 0 { await Task.yield() }
+            await waitUntil { workshop.waitingCount > 0 }
             waiting.cancel()
             door.open()
             try await expect(.unavailable) { try await waiting.value }
             try await group.waitForAll()
         }
-        #expect(done.entries.isEmpty)
+        #expect(done.value.isEmpty)
     }
 
     private func work(_ name: String) async throws {
@@ -46,26 +47,12 @@ import Testing
     }
 
     /// Something that keeps the workshop busy until its door is opened.
-    private func occupy(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws -> Door {
-        let door = Door()
+    private func occupy(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws -> Latch {
+        let door = Latch()
         group.addTask { [workshop] in
             try await workshop.run(for: SpaceID("a")) { () async throws(ChatError) in await door.pass() }
         }
-        await door.arrival()
+        await door.arrivals.wait { $0 == 1 }
         return door
     }
-}
-
-/// Holds whoever comes until it is opened.
-final class Door: Sendable {
-    private let arrivals = Ledger<Void>()
-    private let openings = Ledger<Void>()
-
-    func pass() async {
-        arrivals.append(())
-        await openings.wait(count: 1)
-    }
-
-    func arrival() async { await arrivals.wait(count: 1) }
-    func open() { openings.append(()) }
 }

@@ -3,6 +3,7 @@ import JSON
 import Locking
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -71,7 +72,7 @@ import Testing
             for user in users { await board.watch(self.user(user)) }
             room.advance(.seconds(1))
             try await room.say("1", in: "crew", by: "ana")
-            let told = Ledger<Int>()
+            let told = Observed<[Int]>()
             let commits = await room.service.engine.log.committed()
             let counting = Task {
                 for await commit in commits {
@@ -80,7 +81,7 @@ import Testing
             }
             await board.tellChanges()
             await told.wait { $0.reduce(0, +) >= users.count }
-            #expect(told.entries.filter { $0 > 0 } == [50])
+            #expect(told.value.filter { $0 > 0 } == [50])
             for task in [following, counting] { task.cancel() }
         }
     }

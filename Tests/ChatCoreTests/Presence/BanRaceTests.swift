@@ -2,6 +2,7 @@ import ChatModel
 import SQLiteEngine
 import TestHouse
 import TestReceiver
+import TestSupport
 import Testing
 
 @testable import ChatCore
@@ -24,7 +25,7 @@ import Testing
             }()
             await front.held.reached.wait(count: 1)
             _ = try await chat.restrict("ben", in: "lobby", Sanction(isBan: true))
-            front.held.released.append(true)
+            front.held.released.open()
             #expect(await refusal?.slug == "banned")
             #expect(!chat.tracker.isInside("ben", chat.channel("lobby")))
             #expect(try await chat.whereabouts(of: "ben").isEmpty)

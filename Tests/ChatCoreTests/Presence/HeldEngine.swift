@@ -1,5 +1,6 @@
 import ChatModel
 import TestReceiver
+import TestSupport
 
 /// An engine that keeps one answer about a record back, read as it was, until a test lets it go.
 struct HeldEngine: Engine {
@@ -22,14 +23,14 @@ struct HeldDirectory: Directory {
     let real: any Directory
     let kind: RecordKind
     /// Who has an answer in hand, and who may go on.
-    let reached = Ledger<RecordKey>()
-    let released = Ledger<Bool>()
+    let reached = Observed<[RecordKey]>()
+    let released = Latch()
 
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
         let records = try await real.read(keys)
-        if reached.entries.isEmpty, let key = keys.first(where: { $0.kind == kind }) {
+        if reached.value.isEmpty, let key = keys.first(where: { $0.kind == kind }) {
             reached.append(key)
-            await released.wait(count: 1)
+            await released.pass()
         }
         return records
     }

@@ -2,6 +2,7 @@ import ChatKit
 import JSON
 import JSONSchema
 import TestReceiver
+import TestSupport
 import Testing
 
 import enum ChatCore.BuiltInCatalogue

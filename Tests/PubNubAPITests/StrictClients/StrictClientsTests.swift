@@ -308,7 +308,7 @@ import Testing
                 Array(
                     "GET /v2/subscribe/sub-demo/a/0?tt=\(place) HTTP/1.1\r\nHost: x\r\nOrigin: https://page.example\r\n\r\n"
                         .utf8))
-            while await gateway.polls.count != 1 { await Task.yield() }
+            await gateway.untilHeld()
             try await gateway.publish("a", "2")
             var text = ""
             while !text.hasSuffix("}]}"), let more = await connection.next() {

@@ -35,10 +35,6 @@ import Testing
         return text
     }
 
-    private func untilHeld(_ gateway: PubNubHarness, _ count: Int = 1) async {
-        while await gateway.polls.count != count { await Task.yield() }
-    }
-
     @Test("asks in an order of its own, with a bare 'ee', a heartbeat, no region at first, and no cursor of old")
     func query() async throws {
         try await PubNubHarness.run { gateway in
@@ -124,13 +120,13 @@ import Testing
             let watched = try await watcher.batch("a-pnpres,b-pnpres", "0").cursor
             let cursor = try await gateway.get(Self.subscribe("a", "&tt=0"))["t"]?["t"]?.string ?? ""
             let first = try Self.poll(gateway, "a", from: cursor)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             first.close()
             try await gateway.publish("b", "1")
             try await gateway.publish("a", "2")
             let second = try Self.poll(gateway, "a,b", from: cursor)
             #expect(Batch(await Self.text(second))?.payloads == ["1", "2"])
-            await untilHeld(gateway, 0)
+            await gateway.untilHeld(0)
             let told = try await watcher.batch("a-pnpres,b-pnpres", watched)
             #expect(told.items.map { $0["d"]?["action"]?.string } == ["join", "join"])
         }
@@ -154,7 +150,7 @@ import Testing
         try await PubNubHarness.run { gateway in
             let place = try await gateway.publish("a", "1").timetoken
             let held = try Self.poll(gateway, "a", from: place)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             await gateway.polls.drain()
             #expect(Batch(await Self.text(held))?.status == 200)
             let late = try await gateway.get(Self.subscribe("a", "&tt=\(place)&tr=1"))
@@ -174,7 +170,7 @@ import Testing
             let place = try await gateway.publish("a", "1").timetoken
             #expect(try await gateway.get(Self.subscribe("a,b", "&tt=0")).status == 500)
             let held = try Self.poll(gateway, "a", from: place)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             #expect(try await gateway.get(Self.subscribe("a", "&tt=\(place)&tr=1")).status == 429)
             held.close()
         }
@@ -185,7 +181,7 @@ import Testing
         try await PubNubHarness.run(connections: 1) { gateway in
             let place = try await gateway.get("/v2/subscribe/sub-demo/a/0?tt=0")["t"]?["t"]?.string ?? ""
             let held = try Self.poll(gateway, "a", from: place)
-            await untilHeld(gateway)
+            await gateway.untilHeld()
             let poll = try await gateway.get(Self.subscribe("a", "&tt=\(place)&tr=1"))
             #expect(poll.status == 500)
             #expect(

@@ -2,7 +2,7 @@ public import ChatCore
 public import ChatModel
 public import Logging
 public import SQLiteEngine
-import TestReceiver
+import TestSupport
 import Testing
 
 /// Chat over an engine, as the tests of an interface need it: with apps, run while a test does, and closed after it.
@@ -29,7 +29,7 @@ public struct ChatHouse: Sendable {
     ) async throws {
         self.engine = engine
         service = ChatService(
-            engine: front ?? engine, presence: board, limits: limits, clock: clock, executor: HubThread())
+            engine: front ?? engine, presence: board, limits: limits, clock: clock, executor: ThreadExecutor())
         do {
             for id in apps { try await establish(id, isFirst: id == apps[0], at: clock.now) }
         } catch {
@@ -69,12 +69,11 @@ public struct ChatHouse: Sendable {
 
     /// Starts a part, and returns when it is ready.
     public static func start(_ part: @escaping Part, in group: inout ThrowingTaskGroup<Void, any Error>) async throws {
-        let ready = Ledger<Bool>()
+        let isReady = Observed<Bool?>(nil)
         group.addTask {
-            defer { ready.append(false) }
-            try await part { ready.append(true) }
+            defer { isReady.update { $0 = $0 ?? false } }
+            try await part { isReady.update { $0 = true } }
         }
-        let state = await ready.wait(count: 1)
-        try #require(state.first == true, "it did not start")
+        try #require(await isReady.wait { $0 != nil } == true, "it did not start")
     }
 }

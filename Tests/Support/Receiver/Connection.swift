@@ -1,12 +1,13 @@
 import Glibc
 import Locking
+import TestSupport
 
 /// One accepted connection, on its own thread.
 struct Connection {
     let descriptor: Int32
     let number: Int
 
-    func serve(_ requests: Ledger<Receiver.Request>, _ answer: (Receiver.Request) -> Receiver.Answer) {
+    func serve(_ requests: Observed<[Receiver.Request]>, _ answer: (Receiver.Request) -> Receiver.Answer) {
         var pending: [UInt8] = []
         while let request = readRequest(&pending) {
             requests.append(request)
@@ -29,7 +30,7 @@ struct Connection {
             _ = write(bytes)
             return false
         case .held(let gate, let next):
-            gate.pass()
+            gate.passBlocking()
             return give(next)
         }
     }

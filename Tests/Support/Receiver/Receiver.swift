@@ -1,5 +1,6 @@
 import Glibc
 import Locking
+public import TestSupport
 
 /// A webhook's other end: a small HTTP server on a loopback port that records what it gets and answers as it is told.
 ///
@@ -27,8 +28,8 @@ public final class Receiver: Sendable {
         case reset
         /// Bytes as they are, then the end of the connection.
         case raw([UInt8])
-        /// Nothing until the gate opens.
-        case held(Gate, then: Answer)
+        /// Nothing until the latch opens.
+        case held(Latch, then: Answer)
     }
 
     /// A receiver that cannot be set up.
@@ -38,7 +39,7 @@ public final class Receiver: Sendable {
 
     public let port: UInt16
     /// Everything received, in the order it was complete.
-    public let requests = Ledger<Request>()
+    public let requests = Observed<[Request]>()
     private let listener: Int32
     private struct State: Sendable {
         var connections = 0

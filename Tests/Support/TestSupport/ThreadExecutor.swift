@@ -1,7 +1,8 @@
 import Locking
 
-/// A thread of its own for the hub of a test's chat service, as the streaming loop is in a gateway.
-public final class HubThread: SerialExecutor {
+/// An executor with a thread of its own, which ends with it. Runs the hub of a chat service, as the event loop does in a
+/// gateway.
+public final class ThreadExecutor: SerialExecutor {
     private struct Work {
         var jobs: [UnownedJob] = []
         var isOver = false
@@ -12,7 +13,7 @@ public final class HubThread: SerialExecutor {
     public init() {
         let work = work
         let executor = Unowned(self)
-        let hasStarted = startThread(name: "hub") {
+        let hasStarted = startThread(name: "executor") {
             while let jobs = Self.next(work) {
                 for job in jobs { executor.run(job) }
             }
@@ -42,8 +43,8 @@ public final class HubThread: SerialExecutor {
     /// The thread must not keep the executor alive, or it would never end.
     private struct Unowned: @unchecked Sendable {
         // Safe: jobs come only from tasks that hold the executor.
-        private unowned let executor: HubThread
-        init(_ executor: HubThread) { self.executor = executor }
+        private unowned let executor: ThreadExecutor
+        init(_ executor: ThreadExecutor) { self.executor = executor }
         func run(_ job: UnownedJob) { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
     }
 }
