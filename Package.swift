@@ -91,8 +91,7 @@ let package = Package(
             "App", "Gateway",
             uses: [
                 "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
-                "Locking",
-                "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
+                "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         module(
@@ -124,37 +123,29 @@ let package = Package(
             "ChatCoreTests",
             uses: [
                 "ChatCore", "ChatModel", "EngineConformance", "JSON", "JSONSchema", "Locking", "SQLiteEngine",
-                "Signing",
-                "TestHouse", "TestReceiver", "TestSupport", logging,
+                "Signing", "TestHouse", "TestSupport", logging,
             ]),
         tests(
             "ChatKitTests",
             uses: [
                 "ChatCore", "ChatKit", "ChatKitInProcess", "ChatModel", "ChatRemote", "Gateway", "HTTPClient", "JSON",
-                "JSONSchema",
-                "Locking",
-                "SQLiteEngine", "TestReceiver", "TestSupport",
+                "JSONSchema", "Locking", "SQLiteEngine", "TestSupport",
             ]),
         tests(
             "GatewayTests",
             uses: [
                 "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine", "Signing",
-                "TestHouse", "TestReceiver", "TestSupport", logging,
+                "TestHouse", "TestSupport", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer"]),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "Locking", "TestSupport", logging]),
         tests("JSONTests", uses: ["JSON", "TestSupport"]),
         tests("JSONSchemaTests", uses: ["JSON", "JSONSchema", "TestSupport"]),
-        .target(
-            name: "EventStreamReader", dependencies: ["Locking"], path: "Tests/Support/EventStreamReader",
-            swiftSettings: strict),
         tests(
             "NativeAPITests",
             uses: [
-                "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPClient", "HTTPServer", "InboundHooks",
-                "JSON",
-                "Locking",
+                "ChatCore", "ChatModel", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
                 "NativeAPI", "SQLiteEngine", "Signing", "TestHouse", "TestSupport", "Webhooks", "YAML", logging,
             ]),
         tests(
@@ -163,8 +154,7 @@ let package = Package(
         tests(
             "PubNubAPITests",
             uses: [
-                "ChatCore", "ChatModel", "EventStreamReader", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI",
-                "SQLiteEngine",
+                "ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI", "SQLiteEngine",
                 "Signing", "TestHouse", "TestSupport", logging,
             ]),
         tests("SQLiteTests", uses: ["SQLite", "TestSupport"]),
@@ -175,10 +165,8 @@ let package = Package(
             name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking", "TestSupport"],
             path: "Tests/Support/EngineConformance", swiftSettings: strict),
         .target(
-            name: "TestReceiver", dependencies: ["Locking"], path: "Tests/Support/Receiver", swiftSettings: strict),
-        .target(
             name: "TestHouse",
-            dependencies: ["ChatCore", "ChatModel", "SQLiteEngine", "TestReceiver", "TestSupport", logging],
+            dependencies: ["ChatCore", "ChatModel", "SQLiteEngine", "TestSupport", logging],
             path: "Tests/Support/House", swiftSettings: strict),
         tests(
             "InboundHooksTests",
@@ -190,7 +178,7 @@ let package = Package(
             "WebhooksTests",
             uses: [
                 "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
-                "TestReceiver", "TestSupport", "Webhooks", logging,
+                "TestSupport", "Webhooks", logging,
             ]),
         tests(
             "SQLiteEngineTests",

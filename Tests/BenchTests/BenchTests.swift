@@ -9,7 +9,7 @@ import Testing
     private func result(
         _ fault: SmallServer.Fault, inFlight: Int = 1
     ) async throws -> (clean: Bool, figures: JSONValue) {
-        let server = SmallServer(fault)
+        let server = try SmallServer(fault)
         var plan = BenchPlan(.strict)
         plan.url = server.url
         (plan.streams, plan.seconds, plan.warmUpSeconds, plan.inFlight) = (5, 1, 0, inFlight)
@@ -50,7 +50,7 @@ import Testing
 
     @Test("brings streams that were cut back to where they were, half a frame not counted")
     func returning() async throws {
-        let server = SmallServer(.cuts)
+        let server = try SmallServer(.cuts)
         var plan = BenchPlan(.rate)
         plan.url = server.url
         (plan.channels, plan.rate, plan.patienceSeconds) = (1, 50, 1)

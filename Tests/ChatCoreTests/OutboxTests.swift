@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import TestReceiver
+import TestSupport
 import Testing
 
 @Suite("An outbox") struct OutboxTests {

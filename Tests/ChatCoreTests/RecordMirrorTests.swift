@@ -2,7 +2,6 @@ import ChatCore
 import ChatModel
 import JSON
 import Locking
-import TestReceiver
 import TestSupport
 import Testing
 

@@ -4,7 +4,6 @@ import JSON
 import SQLiteEngine
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

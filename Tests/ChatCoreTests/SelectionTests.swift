@@ -1,6 +1,5 @@
 import ChatCore
 import ChatModel
-import TestReceiver
 import TestSupport
 import Testing
 

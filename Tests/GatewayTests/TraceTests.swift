@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HTTPClient
 import JSON
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -43,7 +42,7 @@ import Testing
         ).status
     }
 
-    private static func spans(_ requests: [Receiver.Request]) -> [JSONValue] {
+    private static func spans(_ requests: [ReceivedRequest]) -> [JSONValue] {
         requests.flatMap { request in
             let root = try? JSONDocument(request.body).root
             let scopes = root?["resourceSpans"]?.elements?.flatMap { $0["scopeSpans"]?.elements ?? [] } ?? []
@@ -55,7 +54,7 @@ import Testing
 
     @Test("lead from a post to the attempt that delivers its event, each span below its parent")
     func onePath() async throws {
-        let (collector, hook) = (try Receiver { _ in .status(200) }, try Receiver())
+        let (collector, hook) = (try ScriptedServer { _ in .status(200) }, try ScriptedServer())
         try await Self.serving({ configuration in
             configuration.otlpEndpoint = collector.url("")
             configuration.otlpHeaders = ["x-tenant=acme"]
@@ -90,7 +89,7 @@ import Testing
     @Test("begin with a request that brings none, as often as is asked for")
     func sampling() async throws {
         for (ratio, isTraced) in [(1.0, true), (0.0, false)] {
-            let (collector, hook) = (try Receiver { _ in .status(200) }, try Receiver())
+            let (collector, hook) = (try ScriptedServer { _ in .status(200) }, try ScriptedServer())
             try await Self.serving({ configuration in
                 configuration.otlpEndpoint = collector.url("/v1/traces")
                 configuration.otlpSampleRatio = ratio
@@ -107,7 +106,7 @@ import Testing
 
     @Test("are passed on where nobody records them, and left alone by what their sender does not record")
     func passedOn() async throws {
-        let (collector, hook) = (try Receiver { _ in .status(200) }, try Receiver())
+        let (collector, hook) = (try ScriptedServer { _ in .status(200) }, try ScriptedServer())
         let unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
         for (endpoint, parent) in [("", Self.parent), (collector.url(""), unsampled)] {
             let before = hook.requests.value.count

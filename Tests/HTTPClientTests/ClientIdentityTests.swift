@@ -1,4 +1,5 @@
 import HTTPClient
+import TestSupport
 import Testing
 
 @Suite("A client certificate", .enabled(if: Certificates.canBeUsed)) struct ClientIdentityTests {
@@ -81,7 +82,7 @@ import Testing
         try await withClient { client in
             #expect(await answer(client, server.url(), identity).reason == .requestInvalid)
         }
-        #expect(server.accepted == 0)
+        #expect(server.connectionCount == 0)
     }
 
     @Test(

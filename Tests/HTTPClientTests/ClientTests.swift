@@ -7,7 +7,7 @@ import Testing
 @Suite("The client") struct ClientTests {
     @Test("puts method, path, headers and body on the wire as given")
     func request() async throws {
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard let request = peer.readRequest() else { return }
             let lines = [request.line] + request.headers.map { "\($0.name)=\($0.value)" }
             let text = lines.joined(separator: "|") + "|" + String(decoding: request.body, as: UTF8.self)
@@ -65,7 +65,7 @@ import Testing
                 #expect(result.headers["x-extra"] == "0")
             }
         }
-        #expect(server.accepted == 1)
+        #expect(server.connectionCount == 1)
     }
 
     @Test("asks nobody's leave to send a large body, and gets all of it across")
@@ -87,13 +87,13 @@ import Testing
         try await withClient { client in
             for _ in 0..<20 { #expect(await client.send(OutboundRequest(url: server.url())).status == 200) }
         }
-        #expect(server.accepted == 1)
+        #expect(server.connectionCount == 1)
     }
 
     @Test("sends again when a kept connection turns out to be closed")
     func staleConnection() async throws {
         let closed = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(ok)
             closed.increment()
@@ -104,7 +104,7 @@ import Testing
                 await closed.wait { $0 >= number }
             }
         }
-        #expect(server.accepted == 5)
+        #expect(server.connectionCount == 5)
     }
 
     @Test("hands back a redirect as it is", arguments: [301, 302, 303, 307, 308])
@@ -119,7 +119,7 @@ import Testing
         }
         #expect(result.status == status && result.failure == nil)
         #expect(result.headers["location"] == location)
-        #expect(target.accepted == 0)
+        #expect(target.connectionCount == 0)
     }
 
     @Test("ignores the environment's proxy")
@@ -130,7 +130,7 @@ import Testing
         let server = try ScriptedServer(answering: { _ in "HTTP/1.1 204 No\r\n\r\n" })
         let result = try await withClient { await $0.send(OutboundRequest(url: server.url())) }
         #expect(result.status == 204)
-        #expect(proxy.accepted == 0)
+        #expect(proxy.connectionCount == 0)
     }
 
     @Test("decompresses nothing")
@@ -167,14 +167,14 @@ import Testing
                 #expect(result.headers["x-trailer"] == nil)
             }
         }
-        #expect(server.accepted == 1)
+        #expect(server.connectionCount == 1)
     }
 
     @Test("keeps hosts within their limit and everybody within the common one")
     func limits() async throws {
         let (busy, most) = (Lock([0, 0]), Lock([0, 0]))
         let servers = try (0..<2).map { index in
-            try ScriptedServer { peer in
+            try ScriptedServer.perConnection { peer in
                 while peer.readRequest() != nil {
                     let now = busy.withLock { busy in
                         busy[index] += 1
@@ -207,13 +207,13 @@ import Testing
 
     @Test("lets a host that does not answer stand in nobody's way")
     func fairness() async throws {
-        let silent = try ScriptedServer { $0.waitForEnd() }
+        let silent = try ScriptedServer.perConnection { $0.waitForEnd() }
         let server = try ScriptedServer(answering: { _ in ok })
         try await withClient(testOptions { $0.perHostConnections = 2 }) { client in
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 { group.addTask { _ = await client.send(OutboundRequest(url: silent.url())) } }
                 for _ in 0..<20 { #expect(await client.send(OutboundRequest(url: server.url())).status == 200) }
-                #expect(silent.accepted <= 2)
+                #expect(silent.connectionCount <= 2)
                 group.cancelAll()
             }
         }
@@ -236,6 +236,6 @@ import Testing
                 for await matches in group { #expect(matches) }
             }
         }
-        #expect(server.accepted <= 8)
+        #expect(server.connectionCount <= 8)
     }
 }

@@ -39,7 +39,7 @@ import Testing
     @Test("wait for each other's answers, and not when none is to come")
     func linger() async throws {
         let waiting = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             while let request = peer.readRequest() {
                 if request.line.contains("/quick") {
                     peer.write(ok)
@@ -90,7 +90,7 @@ import Testing
     @Test("end together, on the wire and waiting, and nothing is sent after; other requests go on")
     func cancelled() async throws {
         let started = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             while let request = peer.readRequest() {
                 if request.line.contains("/quick") {
                     peer.write(ok)
@@ -112,13 +112,13 @@ import Testing
             #expect(await other.status == 200)
             group.send([OutboundRequest(url: server.url("/quick"))]) { inbox.receive($0 + 10, $1) }
             #expect(await inbox.outcomes(11)[10] == "cancelled")
-            #expect(server.accepted <= 5)
+            #expect(server.connectionCount <= 5)
         }
     }
 
     @Test("end with the client")
     func shutDown() async throws {
-        let server = try ScriptedServer { $0.waitForEnd() }
+        let server = try ScriptedServer.perConnection { $0.waitForEnd() }
         let client = try Client(options: testOptions())
         let inbox = Inbox()
         let group = client.group()

@@ -1,6 +1,7 @@
 import Glibc
 import HTTPClient
 import Locking
+import TestSupport
 import Testing
 
 @Suite("To a blocked address") struct GuardedConnectionTests {
@@ -20,7 +21,7 @@ import Testing
                 }
             }
         }
-        #expect(server.accepted == 0)
+        #expect(server.connectionCount == 0)
     }
 
     /// What rebinding comes down to: the URL looks good, and the name leads inside at the moment of connecting.
@@ -39,7 +40,7 @@ import Testing
                 }
             }
         }
-        #expect(server.accepted == 0)
+        #expect(server.connectionCount == 0)
     }
 
     @Test("a connection is made once the address is listed, by name too")
@@ -55,7 +56,7 @@ import Testing
     @Test("no request goes out once it is listed no more, not on a connection that was kept either")
     func takenFromTheList() async throws {
         let heard = Lock(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             while peer.readRequest() != nil {
                 heard.withLock { $0 += 1 }
                 peer.write(ok)
@@ -76,11 +77,11 @@ import Testing
                 #expect(await send(host).failure?.reason == .blockedAddress)
             }
             #expect(await send("127.0.0.1").failure?.detail.contains("webhook.allow") == true, "the URL tells")
-            #expect(heard.withLock { $0 } == 2 && server.accepted == 2)
+            #expect(heard.withLock { $0 } == 2 && server.connectionCount == 2)
             // The connections are not kept for later.
             options.addressGuard.replace(allowed: [AddressBlock("127.0.0.0/8")!])
             #expect(await send("localhost").status == 200)
-            #expect(server.accepted == 3)
+            #expect(server.connectionCount == 3)
         }
     }
 
@@ -93,7 +94,7 @@ import Testing
             options.addressGuard.replace(allowed: [AddressBlock("127.0.0.1")!])
             #expect(await client.send(OutboundRequest(url: server.url())).status == 200)
         }
-        #expect(server.accepted == 1)
+        #expect(server.connectionCount == 1)
     }
 
     @Test("a connection is made when the guard is disabled")

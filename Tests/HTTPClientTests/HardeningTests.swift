@@ -1,12 +1,13 @@
 import HTTPClient
 import Locking
+import TestSupport
 import Testing
 
 @Suite("Against hostile receivers, the client") struct HardeningTests {
     private func send(
-        _ options: ClientOptions = testOptions(), to script: @escaping @Sendable (Peer) -> Void
+        _ options: ClientOptions = testOptions(), to script: @escaping @Sendable (ServerConnection) -> Void
     ) async throws -> OutboundResult {
-        let server = try ScriptedServer(script)
+        let server = try ScriptedServer.perConnection(script)
         return try await withClient(options) {
             await $0.send(OutboundRequest(method: "POST", url: server.url(), body: Array("{}".utf8)))
         }
@@ -83,7 +84,7 @@ import Testing
 
     @Test("ends a transfer at its deadline when nothing comes, the request's own deadline first")
     func silence() async throws {
-        let server = try ScriptedServer { $0.waitForEnd() }
+        let server = try ScriptedServer.perConnection { $0.waitForEnd() }
         try await withClient { client in
             let request = OutboundRequest(url: server.url(), totalTimeout: .milliseconds(100))
             #expect(await client.send(request).failure?.reason == .timeout)
@@ -139,11 +140,11 @@ import Testing
         let large = [UInt8](repeating: 0x61, count: 16 << 20)
         let answer = "HTTP/1.1 \(status) Early\r\nContent-Length: 2\r\n\r\nok"
         let lines = Lock<[String]>([])
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             while let begin = peer.read(), let head = ReceivedRequest(head: begin) {
                 lines.withLock { $0.append(head.line) }
                 guard peer.write(answer) else { return }
-                var missing = head.size + head.contentLength - begin.count
+                var missing = head.headLength + head.contentLength - begin.count
                 if missing > 0, !readsOn { return peer.waitForEndUnread() }
                 // No more than that: the next request may be there already.
                 while missing > 0, let more = peer.read(most: missing) { missing -= more.count }
@@ -162,7 +163,7 @@ import Testing
 
     @Test("ends a transfer at its deadline when the body is never read")
     func unreadBody() async throws {
-        let server = try ScriptedServer { $0.waitForEndUnread() }
+        let server = try ScriptedServer.perConnection { $0.waitForEndUnread() }
         let result = try await withClient(testOptions { $0.totalTimeout = .milliseconds(300) }) {
             let body = [UInt8](repeating: 0x61, count: 16 << 20)
             return await $0.send(OutboundRequest(method: "POST", url: server.url(), body: body))
@@ -172,7 +173,7 @@ import Testing
 
     @Test("ends a handshake at the deadline for connecting though bytes keep coming")
     func dripFeedHandshake() async throws {
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             // A handshake record of 16 KiB that never gets complete.
             guard peer.read() != nil, peer.write([0x16, 3, 3, 0x40, 0]) else { return }
             while peer.write([2]), !peer.hears(withinMilliseconds: 5) {}
@@ -232,7 +233,7 @@ import Testing
                 #expect(await client.send(request).failure?.reason == .requestInvalid)
             }
         }
-        #expect(server.accepted == 0)
+        #expect(server.connectionCount == 0)
     }
 }
 
@@ -241,7 +242,7 @@ import Testing
     func refused() async throws {
         var url = ""
         do {
-            let server = try ScriptedServer { _ in }
+            let server = try ScriptedServer.perConnection { _ in }
             url = server.url()
         }
         let result = try await withClient { await $0.send(OutboundRequest(url: url)) }
@@ -251,7 +252,7 @@ import Testing
 
     @Test("connecting is told: a peer that accepts and then says nothing to the handshake")
     func connectTimeout() async throws {
-        let server = try ScriptedServer { $0.waitForEnd() }
+        let server = try ScriptedServer.perConnection { $0.waitForEnd() }
         let result = try await withClient(testOptions { $0.connectTimeout = .milliseconds(200) }) {
             await $0.send(OutboundRequest(url: server.url(scheme: "https")))
         }
@@ -261,7 +262,7 @@ import Testing
     /// Handles are used again: what the transfer before left in one must not colour the next.
     @Test("is not mixed up with what went well before")
     func afterSuccess() async throws {
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard let first = peer.read(), first.first != 0x16 else { return peer.waitForEnd() }  // a TLS record
             peer.write("HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
         }
@@ -289,7 +290,7 @@ import Testing
 
     @Test("in the handshake is told apart")
     func tls() async throws {
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             _ = peer.read()
             peer.write("HTTP/1.1 400 Plain\r\n\r\n")
         }

@@ -6,7 +6,7 @@ import Testing
     @Test("that is cancelled ends at once and closes its connection")
     func cancelled() async throws {
         let (started, ended) = (Observed(0), Observed(0))
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             started.increment()
             peer.waitForEnd()
@@ -31,13 +31,13 @@ import Testing
             }
             #expect(await task.value.failure?.reason == .cancelled)
         }
-        #expect(server.accepted == 0)
+        #expect(server.connectionCount == 0)
     }
 
     @Test("that waits for a connection can be cancelled, and leaves its place to the next")
     func cancelledWaiting() async throws {
         let started = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             started.increment()
             peer.waitForEnd()
@@ -57,13 +57,13 @@ import Testing
             first.cancel()
             #expect(await first.value.failure?.reason == .cancelled)
         }
-        #expect(server.accepted == 1)
+        #expect(server.connectionCount == 1)
     }
 
     @Test("is refused when too many wait")
     func overloaded() async throws {
         let started = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             started.increment()
             peer.waitForEnd()
@@ -116,7 +116,7 @@ import Testing
     @Test("ends what is under way and what waits as cancelled, and closes its connections")
     func pending() async throws {
         let (started, ended) = (Observed(0), Observed(0))
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             started.increment()
             peer.waitForEnd()
@@ -130,13 +130,13 @@ import Testing
         await ended.wait { $0 >= 2 }
         #expect(await client.send(OutboundRequest(url: server.url())).failure?.reason == .cancelled)
         await client.shutdown()
-        #expect(server.accepted == 2)
+        #expect(server.connectionCount == 2)
     }
 
     @Test("closes the connections it kept")
     func idle() async throws {
         let ended = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(ok)
             peer.waitForEnd()
@@ -151,7 +151,7 @@ import Testing
     @Test("by letting go of it does the same")
     func released() async throws {
         let ended = Observed(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(ok)
             peer.waitForEnd()

@@ -19,7 +19,7 @@ import Testing
     func pieces() async throws {
         let gate = Observed(0)
         let head = head
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil, peer.write(head) else { return }
             // Each piece goes out only after the client asked for it by making another request.
             for number in 1...3 {
@@ -51,7 +51,7 @@ import Testing
         let count = 128
         let stuck = Observed(0)
         let offered = Lock(0)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(block.count * count)\r\n\r\n"
             guard peer.readRequest() != nil, peer.write(head) else { return }
             // As much as goes without anyone reading, then the rest.
@@ -94,7 +94,7 @@ import Testing
     @Test("fails when nothing comes for its idle time")
     func idle() async throws {
         let head = head
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil, peer.write(head + "1\r\na\r\n") else { return }
             peer.waitForEnd()
         }
@@ -109,7 +109,7 @@ import Testing
 
     @Test("fails when no head comes for its idle time")
     func idleBeforeHead() async throws {
-        let server = try ScriptedServer { $0.waitForEnd() }
+        let server = try ScriptedServer.perConnection { $0.waitForEnd() }
         try await withClient { client in
             let failure = await #expect(throws: OutboundFailure.self) {
                 try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .milliseconds(100))
@@ -123,14 +123,14 @@ import Testing
         let answer =
             Array("HTTP/1.1 200 OK\r\nContent-Length: 8000000\r\n\r\n".utf8)
             + [UInt8](repeating: 0x61, count: 8_000_000)
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(answer)
         }
         try await withClient { client in
             let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .milliseconds(600))
             // Another stream's silence lasts twice as long as this one may; it marks the time.
-            let silent = try ScriptedServer { $0.waitForEnd() }
+            let silent = try ScriptedServer.perConnection { $0.waitForEnd() }
             _ = await client.send(OutboundRequest(url: silent.url(), totalTimeout: .milliseconds(1500)))
             #expect(try await collect(stream).count == 8_000_000)
         }
@@ -139,7 +139,7 @@ import Testing
     @Test("that breaks off gives what came, then the failure")
     func broken() async throws {
         let head = head
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil else { return }
             peer.write(head + "5\r\nabc")
         }
@@ -159,7 +159,7 @@ import Testing
     func released() async throws {
         let ended = Observed(0)
         let head = head
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil, peer.write(head) else { return }
             peer.waitForEnd()
             ended.increment()
@@ -186,7 +186,7 @@ import Testing
     @Test("ends as cancelled when the client is shut down")
     func shutdown() async throws {
         let head = head
-        let server = try ScriptedServer { peer in
+        let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil, peer.write(head) else { return }
             peer.waitForEnd()
         }

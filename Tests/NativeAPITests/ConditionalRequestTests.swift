@@ -1,5 +1,5 @@
 import ChatModel
-import EventStreamReader
+import TestSupport
 import Testing
 
 @testable import NativeAPI

@@ -1,6 +1,6 @@
 import ChatModel
-import EventStreamReader
 import JSON
+import TestSupport
 import Testing
 
 @testable import ChatCore

@@ -1,6 +1,5 @@
 import ChatCore
 import ChatModel
-import EventStreamReader
 import JSON
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import ChatCore
 import ChatModel
 import Following
-import EventStreamReader
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI

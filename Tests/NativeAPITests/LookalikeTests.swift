@@ -1,6 +1,6 @@
 import ChatModel
-import EventStreamReader
 import JSON
+import TestSupport
 import Testing
 
 /// Names are bytes: "é" as one code point and as two is the same to a reader's eye and to Swift's `String`.

@@ -1,6 +1,5 @@
 import ChatCore
 import ChatModel
-import EventStreamReader
 import Following
 import HTTPServer
 import JSON

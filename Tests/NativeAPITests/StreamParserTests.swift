@@ -1,5 +1,5 @@
-import EventStreamReader
 import HTTPServer
+import TestSupport
 import Testing
 
 @Suite("The tests' event stream parser") struct StreamParserTests {

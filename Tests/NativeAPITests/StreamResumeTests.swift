@@ -1,6 +1,5 @@
 import ChatCore
 import ChatModel
-import EventStreamReader
 import HTTPServer
 import JSON
 import TestSupport

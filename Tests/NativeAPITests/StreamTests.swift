@@ -1,9 +1,9 @@
 import ChatCore
 import ChatModel
-import EventStreamReader
 import Following
 import HTTPServer
 import JSON
+import TestSupport
 import Testing
 
 @testable import NativeAPI

@@ -1,6 +1,7 @@
 import JSON
 import Locking
 import Signing
+import TestSupport
 import Testing
 
 @testable import ParleyCommands
@@ -15,7 +16,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
 @Suite("listen") struct ListenTests {
     @Test("asks for what was said and prints events for programs as they came")
     func json() async throws {
-        let gateway = try LoopbackGateway { _, _ in .stream([ready, "\n", envelope(6) + "\n"], isHeld: true) }
+        let gateway = try ScriptedServer { _ in .stream([ready, "\n", envelope(6) + "\n"], isHeld: true) }
         let run = try await parley(
             "listen", "orders.*", "a", "--type", "order.*", "--filter", "data.n == 1", "--since", "earliest", "--count",
             "1",
@@ -23,29 +24,29 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(run.code == 0)
         #expect(run.output == envelope(6) + "\n")
         #expect(run.errors == "listening\n")
-        let request = try #require(gateway.requests.first)
+        let request = try #require(gateway.requests.value.first)
         #expect(
             request.target
                 == "/v1/stream?channel=orders.%2A&channel=a&type=order.%2A&filter=data.n%20%3D%3D%201&cursor=earliest")
-        #expect(request.headers["accept"] == "application/x-ndjson")
-        #expect(request.headers["authorization"] == "Bearer test-key")
+        #expect(request["accept"] == "application/x-ndjson")
+        #expect(request["authorization"] == "Bearer test-key")
     }
 
     @Test("prints events for people on a line, without what a terminal would obey")
     func people() async throws {
         let event = envelope(6, data: "\"\u{9B}2J\"")
-        let gateway = try LoopbackGateway { _, _ in .stream([ready + event + "\n"], isHeld: true) }
+        let gateway = try ScriptedServer { _ in .stream([ready + event + "\n"], isHeld: true) }
         let run = try await parley("listen", "a", "--count", "1", at: gateway)
         #expect(run.output == "2024-11-24 01:39:05.678Z  orders.eu  order.paid  ana  \"\\u{9b}2J\"\n")
     }
 
     @Test("goes on from the last event when the stream breaks")
     func resumes() async throws {
-        let gateway = try LoopbackGateway { _, before in
-            switch before {
+        let gateway = try ScriptedServer { request in
+            switch request.number {
             case 0: .stream([ready, envelope(6) + "\n" + envelope(7) + "\n", envelope(8)])
             case 1: .answer(503, "")
-            case 2: .cut
+            case 2: .close
             default: .stream([ready, envelope(8) + "\n"], isHeld: true)
             }
         }
@@ -53,7 +54,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(run.code == 0)
         #expect(run.lines == [6, 7, 8].map { envelope($0) })
         #expect(
-            gateway.requests.map(\.target) == ["/v1/stream?channel=a"]
+            gateway.requests.value.map(\.target) == ["/v1/stream?channel=a"]
                 + Array(repeating: "/v1/stream?channel=a&cursor=7", count: 3))
         // Longer each time, since nothing came in between.
         #expect(run.waits == [.milliseconds(375), .milliseconds(750), .milliseconds(1500)])
@@ -62,28 +63,28 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
 
     @Test("goes on from where the stream began when it breaks before an event")
     func resumesFromReady() async throws {
-        let gateway = try LoopbackGateway { _, before in
-            before == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
+        let gateway = try ScriptedServer { request in
+            request.number == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
         }
         _ = try await parley("listen", "a", "--count", "1", at: gateway)
-        #expect(gateway.requests.last?.target == "/v1/stream?channel=a&cursor=5")
+        #expect(gateway.requests.value.last?.target == "/v1/stream?channel=a&cursor=5")
     }
 
     @Test("says that events are missing, and goes on behind them")
     func gap() async throws {
         let gap = #"{"event":"stream.gap","data":{"requested":"1","resumed_from":"40","missed":3}}"# + "\n"
-        let gateway = try LoopbackGateway { _, before in
-            before == 0 ? .stream([ready, gap]) : .stream([ready, envelope(41) + "\n"], isHeld: true)
+        let gateway = try ScriptedServer { request in
+            request.number == 0 ? .stream([ready, gap]) : .stream([ready, envelope(41) + "\n"], isHeld: true)
         }
         let run = try await parley("listen", "a", "--since", "1", "--count", "1", at: gateway)
         #expect(run.errors.contains("3 events are missing here"))
-        #expect(gateway.requests.last?.target == "/v1/stream?channel=a&cursor=40")
+        #expect(gateway.requests.value.last?.target == "/v1/stream?channel=a&cursor=40")
     }
 
     @Test("says that a cursor is ahead of everything, and listens from now on")
     func ahead() async throws {
         let gap = #"{"event":"stream.gap","data":{"requested":"90","resumed_from":"40","missed":"unknown"}}"# + "\n"
-        let gateway = try LoopbackGateway { _, _ in .stream([ready, gap, envelope(41) + "\n"], isHeld: true) }
+        let gateway = try ScriptedServer { _ in .stream([ready, gap, envelope(41) + "\n"], isHeld: true) }
         let run = try await parley("listen", "a", "--since", "90", "--count", "1", at: gateway)
         #expect(run.errors.contains("ahead of everything there is"))
         #expect(!run.errors.contains("missing"))
@@ -91,12 +92,12 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
 
     @Test("goes on from where it began, not from the latest event anew")
     func latest() async throws {
-        let gateway = try LoopbackGateway { _, before in
-            before == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
+        let gateway = try ScriptedServer { request in
+            request.number == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
         }
         _ = try await parley("listen", "a", "--since", "latest", "--count", "1", at: gateway)
         #expect(
-            gateway.requests.map(\.target) == ["/v1/stream?channel=a&cursor=latest", "/v1/stream?channel=a&cursor=5"])
+            gateway.requests.value.map(\.target) == ["/v1/stream?channel=a&cursor=latest", "/v1/stream?channel=a&cursor=5"])
     }
 
     @Test("comes back when a draining gateway says so, and not when it says that it is over")
@@ -104,8 +105,8 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         @Sendable func closing(_ reason: String, _ isFinal: Bool) -> String {
             #"{"event":"stream.closing","data":{"reason":"\#(reason)","final":\#(isFinal),"retry_ms":4000}}"# + "\n"
         }
-        let gateway = try LoopbackGateway { _, before in
-            .stream([ready, before == 0 ? closing("draining", false) : closing("unauthorized", true)])
+        let gateway = try ScriptedServer { request in
+            .stream([ready, request.number == 0 ? closing("draining", false) : closing("unauthorized", true)])
         }
         let run = try await parley("listen", "a", at: gateway)
         #expect(run.code == 1)
@@ -116,7 +117,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
 
     @Test("passes over lines it does not know")
     func unknownLines() async throws {
-        let gateway = try LoopbackGateway { _, _ in
+        let gateway = try ScriptedServer { _ in
             .stream(["{\"x\":1}\nnot json\n[]\n{\"event\":\"stream.new\"}\n", envelope(6) + "\n"], isHeld: true)
         }
         #expect(try await parley("listen", "a", "--count", "1", "--json", at: gateway).output == envelope(6) + "\n")
@@ -124,18 +125,18 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
 
     @Test("ends when the gateway says the stream is over")
     func over() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(204, "") }
+        let gateway = try ScriptedServer { _ in .answer(204, "") }
         let run = try await parley("listen", "a", at: gateway)
         #expect(run.code == 0)
     }
 
     @Test("fails on a refusal, and on an address where nobody is")
     func refusal() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(400, #"{"title":"Bad filter","code":"bad_filter"}"#) }
+        let gateway = try ScriptedServer { _ in .answer(400, #"{"title":"Bad filter","code":"bad_filter"}"#) }
         let run = try await parley("listen", "a", "--filter", "(", at: gateway)
         #expect(run.code == 1)
         #expect(run.errors == "error: Bad filter (400 bad_filter)\n")
-        #expect(gateway.requests.count == 1)
+        #expect(gateway.requests.value.count == 1)
         let nobody = try await parley("listen", "a", "--url", "http://127.0.0.1:1")
         #expect(nobody.code == 1)
         #expect(nobody.errors.contains("nothing answers"))
@@ -143,35 +144,35 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
 
     @Test("forwards each event signed, and tells how it fared")
     func forward() async throws {
-        let gateway = try LoopbackGateway { _, _ in
+        let gateway = try ScriptedServer { _ in
             .stream([ready, envelope(6) + "\n" + envelope(7) + "\n"], isHeld: true)
         }
-        let receiver = try LoopbackGateway { _, before in .answer(before == 0 ? 204 : 500, "") }
+        let receiver = try ScriptedServer { request in .answer(request.number == 0 ? 204 : 500, "") }
         let secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
         let run = try await parley(
-            "listen", "a", "--forward", receiver.url + "/hook", "--secret", secret, "--count", "2", at: gateway)
+            "listen", "a", "--forward", receiver.baseURL + "/hook", "--secret", secret, "--count", "2", at: gateway)
         #expect(run.code == 0)
         #expect(run.lines.count == 2)
         #expect(run.lines[0].hasPrefix("204  ") && run.lines[0].hasSuffix(" ms  order.paid  evt_6"))
         #expect(run.lines[1].hasPrefix("500  "))
-        #expect(run.errors.contains("forwarding to \(receiver.url)/hook, signed with \(secret)"))
-        for (number, request) in zip([6, 7], receiver.requests) {
+        #expect(run.errors.contains("forwarding to \(receiver.baseURL)/hook, signed with \(secret)"))
+        for (number, request) in zip([6, 7], receiver.requests.value) {
             #expect(request.method == "POST")
             #expect(request.target == "/hook")
             #expect(request.text == envelope(number))
-            #expect(request.headers["authorization"] == nil, "the key is not the receiver's business")
-            #expect(request.headers["webhook-id"] == "evt_\(number)")
-            let timestamp = try #require(request.headers["webhook-timestamp"].flatMap { Int64($0) })
+            #expect(request["authorization"] == nil, "the key is not the receiver's business")
+            #expect(request["webhook-id"] == "evt_\(number)")
+            let timestamp = try #require(request["webhook-timestamp"].flatMap { Int64($0) })
             let expected = try StandardSigner([StandardSigningKey(secret)]).signature(
                 id: "evt_\(number)", timestamp: timestamp, body: request.body)
-            #expect(request.headers["webhook-signature"] == expected)
-            #expect(request.headers["webhook-channel"] == "orders.eu")
+            #expect(request["webhook-signature"] == expected)
+            #expect(request["webhook-channel"] == "orders.eu")
         }
     }
 
     @Test("draws a secret when none is given, and goes on when the receiver is away")
     func forwardToNobody() async throws {
-        let gateway = try LoopbackGateway { _, _ in .stream([ready, envelope(6) + "\n"], isHeld: true) }
+        let gateway = try ScriptedServer { _ in .stream([ready, envelope(6) + "\n"], isHeld: true) }
         let run = try await parley(
             "listen", "a", "--forward", "http://127.0.0.1:1/", "--count", "1", "--json", at: gateway)
         #expect(run.code == 0)

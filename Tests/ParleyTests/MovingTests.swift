@@ -1,27 +1,28 @@
 import Glibc
 import JSON
 import Locking
+import TestSupport
 import Testing
 
 @testable import ParleyCommands
 
 /// A keyset with one channel of so many messages, and a gateway that takes what comes, at one address.
 private final class Move: Sendable {
-    let server: LoopbackGateway
+    let server: ScriptedServer
     private let taken: Lock<[String]>
 
     /// - Parameter refuses: whether the keyset refuses a request, by its target and how many came before.
     init(messages: Int, refuses: @escaping @Sendable (String, Int) -> Bool = { _, _ in false }) throws {
         let taken = Lock<[String]>([])
         self.taken = taken
-        server = try LoopbackGateway { request, before in
+        server = try ScriptedServer { request in
             if request.target == "/v1/import" {
                 let records = (try? JSONDocument(request.body).root["records"]?.elements) ?? []
                 taken.withLock { $0 += records.compactMap { $0["timetoken"]?.string } }
                 return .answer(
                     200, #"{"results":[\#(records.map { _ in #"{"status":201}"# }.joined(separator: ","))]}"#)
             }
-            if refuses(request.target, before) { return .answer(403, #"{"message":"Forbidden","error":true}"#) }
+            if refuses(request.target, request.number) { return .answer(403, #"{"message":"Forbidden","error":true}"#) }
             return .answer(200, Self.answer(request.target, messages))
         }
     }
@@ -46,7 +47,7 @@ private final class Move: Sendable {
 
     func run(_ more: String...) async throws -> ProgramRun {
         try await parley(
-            ["import", "pubnub", "--origin", server.url, "--subscribe-key", "sub", "--channel", "room"] + more,
+            ["import", "pubnub", "--origin", server.baseURL, "--subscribe-key", "sub", "--channel", "room"] + more,
             at: server)
     }
 }
@@ -78,7 +79,7 @@ private final class Move: Sendable {
         #expect(move.arrived.count == 110, "nothing is read twice")
         #expect(try await move.run("--state", state).output == "nothing new, 0 here before, 0 refused\n")
         let other = try await parley(
-            "export", "pubnub", "--origin", move.server.url, "--subscribe-key", "other", "--state", state,
+            "export", "pubnub", "--origin", move.server.baseURL, "--subscribe-key", "other", "--state", state,
             at: move.server)
         #expect(other.code == 1 && other.errors.contains("another keyset"))
     }
@@ -99,12 +100,12 @@ private final class Move: Sendable {
         let run = try await move.run("--rate", "4", "--without", "users", "--without", "groups")
         #expect(run.code == 0)
         #expect(!run.waits.isEmpty && run.waits.allSatisfy { $0 == .milliseconds(250) })
-        let server = try LoopbackGateway { _, before in
-            before == 0
+        let server = try ScriptedServer { request in
+            request.number == 0
                 ? .answer(429, "{}", headers: [("Retry-After", "7")]) : .answer(200, #"{"status":200,"data":[]}"#)
         }
         let busy = try await parley(
-            "export", "pubnub", "--origin", server.url, "--subscribe-key", "sub", "--without", "messages", at: server)
+            "export", "pubnub", "--origin", server.baseURL, "--subscribe-key", "sub", "--without", "messages", at: server)
         #expect(busy.code == 0 && busy.waits.contains(.seconds(7)))
     }
 
@@ -119,7 +120,7 @@ private final class Move: Sendable {
         let nameless = try await move.run("--secret-key", "@" + file)
         #expect(nameless.code == 2 && nameless.errors.contains("--publish-key"))
         #expect(try await move.run("--secret-key", "@" + file, "--publish-key", "pub").code == 0)
-        let signed = move.server.requests.filter { $0.method == "GET" }
+        let signed = move.server.requests.value.filter { $0.method == "GET" }
         #expect(
             !signed.isEmpty
                 && signed.allSatisfy { $0.target.contains("&signature=v2.") && !$0.target.contains("sec-c") })
@@ -127,7 +128,7 @@ private final class Move: Sendable {
 
     @Test("says which lines of a file were refused, and takes the others in")
     func file() async throws {
-        let gateway = try LoopbackGateway { request, _ in
+        let gateway = try ScriptedServer { request in
             let records = (try? JSONDocument(request.body).root["records"]?.elements) ?? []
             let results = records.map { record in
                 record["id"]?.string == "bad"
@@ -141,6 +142,6 @@ private final class Move: Sendable {
         #expect(run.code == 1)
         #expect(run.output == "1 user, 0 here before, 2 refused\n")
         #expect(run.errors.contains("line 2: not JSON") && run.errors.contains("line 4: Refused"))
-        #expect(gateway.requests.allSatisfy { $0.text.hasPrefix(#"{"replace":true,"#) })
+        #expect(gateway.requests.value.allSatisfy { $0.text.hasPrefix(#"{"replace":true,"#) })
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Locking
+import TestSupport
 import Testing
 
 @testable import ParleyCommands
@@ -16,14 +17,14 @@ struct ProgramRun {
 }
 
 func parley(
-    _ arguments: String..., at gateway: LoopbackGateway? = nil, input: String = "", key: String? = "test-key",
+    _ arguments: String..., at gateway: ScriptedServer? = nil, input: String = "", key: String? = "test-key",
     isTerminal: Bool = false
 ) async throws -> ProgramRun {
     try await parley(arguments, at: gateway, input: input, key: key, isTerminal: isTerminal)
 }
 
 func parley(
-    _ arguments: [String], at gateway: LoopbackGateway? = nil, input: String = "", key: String? = "test-key",
+    _ arguments: [String], at gateway: ScriptedServer? = nil, input: String = "", key: String? = "test-key",
     isTerminal: Bool = false
 ) async throws -> ProgramRun {
     let output = Lock<[UInt8]>([])
@@ -33,7 +34,7 @@ func parley(
         Sink(isTerminal: isTerminal, style: .plain, width: { 80 }) { part in bytes.withLock { $0 += part } }
     }
     var environment: [String: String] = [:]
-    environment["PARLEY_URL"] = gateway?.url
+    environment["PARLEY_URL"] = gateway?.baseURL
     environment["PARLEY_KEY"] = key
     let descriptor = try temporaryFile(input)
     defer { close(descriptor) }
@@ -56,4 +57,11 @@ private func temporaryFile(_ text: String) throws -> Int32 {
     try #require(write(descriptor, bytes, bytes.count) == bytes.count)
     lseek(descriptor, 0, SEEK_SET)
     return descriptor
+}
+
+extension ScriptedReply {
+    /// An answer after which the connection is closed, so that every request has one of its own.
+    static func answer(_ status: Int, _ body: String, headers: [(name: String, value: String)] = []) -> ScriptedReply {
+        .status(status, body, headers: headers + [("connection", "close")])
+    }
 }

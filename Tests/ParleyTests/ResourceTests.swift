@@ -1,18 +1,19 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import ParleyCommands
 
 @Suite("history") struct HistoryTests {
-    static func page(_ request: LoopbackGateway.Request, _ before: Int) -> LoopbackGateway.Reply {
-        let events = (0..<2).map { envelope(before * 2 + $0) }.joined(separator: ",")
-        let next = before < 2 ? "\"c\(before + 1)\"" : "null"
-        return .answer(200, #"{"data":[\#(events)],"next_cursor":\#(next),"has_more":\#(before < 2),"cursor":"9"}"#)
+    static func page(_ request: ReceivedRequest) -> ScriptedReply {
+        let events = (0..<2).map { envelope(request.number * 2 + $0) }.joined(separator: ",")
+        let next = request.number < 2 ? "\"c\(request.number + 1)\"" : "null"
+        return .answer(200, #"{"data":[\#(events)],"next_cursor":\#(next),"has_more":\#(request.number < 2),"cursor":"9"}"#)
     }
 
     @Test("follows the pages to the end when all are wanted")
     func all() async throws {
-        let gateway = try LoopbackGateway { Self.page($0, $1) }
+        let gateway = try ScriptedServer { Self.page($0) }
         let run = try await parley(
             "history", "orders.eu", "--all", "--json", "--type", "order.*", "--user", "ana", "--after", "1", "--before",
             "9",
@@ -21,7 +22,7 @@ import Testing
         #expect(run.lines == (0..<6).map { envelope($0) })
         let query = "type=order.%2A&user=ana&after=1&before=9&order=desc&limit=250"
         #expect(
-            gateway.requests.map(\.target) == [
+            gateway.requests.value.map(\.target) == [
                 "/v1/channels/orders.eu/events?\(query)", "/v1/channels/orders.eu/events?\(query)&cursor=c1",
                 "/v1/channels/orders.eu/events?\(query)&cursor=c2",
             ])
@@ -29,18 +30,18 @@ import Testing
 
     @Test("stops at the limit")
     func limit() async throws {
-        let gateway = try LoopbackGateway { Self.page($0, $1) }
+        let gateway = try ScriptedServer { Self.page($0) }
         let run = try await parley("history", "orders.eu", "--limit", "3", at: gateway)
         #expect(run.lines.count == 3)
         #expect(run.lines[0] == "2024-11-24 01:39:05.678Z  orders.eu  order.paid  ana  {\"n\": 1.0}")
-        #expect(gateway.requests.map(\.target).map { String($0.suffix(7)) } == ["limit=3", "rsor=c1"])
+        #expect(gateway.requests.value.map(\.target).map { String($0.suffix(7)) } == ["limit=3", "rsor=c1"])
     }
 
     @Test("does not go round when the cursor does")
     func roundabout() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[],"next_cursor":"same"}"#) }
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[],"next_cursor":"same"}"#) }
         #expect(try await parley("history", "a", "--all", at: gateway).code == 0)
-        #expect(gateway.requests.count == 2)
+        #expect(gateway.requests.value.count == 2)
     }
 }
 
@@ -49,7 +50,7 @@ import Testing
     func list() async throws {
         let hooks =
             #"{"id":"wh_1","url":"https://a.example/h","types":["order.*","x"],"channels":["*"],"status":"enabled"}"#
-        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[\#(hooks)],"next_cursor":null}"#) }
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[\#(hooks)],"next_cursor":null}"#) }
         let run = try await parley("webhooks", "list", at: gateway)
         #expect(
             run.lines == [
@@ -61,7 +62,7 @@ import Testing
 
     @Test("that are none are told on the error output", arguments: ["webhooks", "sources", "keys", "apps"])
     func empty(_ resource: String) async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"data":[],"next_cursor":null}"#) }
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[],"next_cursor":null}"#) }
         let run = try await parley(resource, "list", at: gateway)
         #expect(run.code == 0)
         #expect(run.output.isEmpty)
@@ -136,10 +137,10 @@ import Testing
             (["apps", "delete", "app_1"], "DELETE /v1/apps/app_1", ""),
         ])
     func requests(_ arguments: [String], _ line: String, _ body: String) async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"id":"x","data":[]}"#) }
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"id":"x","data":[]}"#) }
         let run = try await parley(arguments, at: gateway)
         #expect(run.code == 0, "\(run.errors)")
-        let request = try #require(gateway.requests.first)
+        let request = try #require(gateway.requests.value.first)
         #expect("\(request.method) \(request.target)" == line)
         #expect(request.text == body)
     }
@@ -149,18 +150,18 @@ import Testing
         arguments: [("204", 0), ("500", 1), ("null", 1)])
     func webhookTest(_ status: String, _ code: Int32) async throws {
         let attempt = #"{"status":\#(status),"error":null}"#
-        let gateway = try LoopbackGateway { _, _ in .answer(200, attempt) }
+        let gateway = try ScriptedServer { _ in .answer(200, attempt) }
         let run = try await parley("webhooks", "test", "wh_1", "--json", at: gateway)
         #expect(run.code == code)
         #expect(run.lines == [attempt])
-        #expect(gateway.requests.map { "\($0.method) \($0.target)" } == ["POST /v1/webhooks/wh_1/test"])
+        #expect(gateway.requests.value.map { "\($0.method) \($0.target)" } == ["POST /v1/webhooks/wh_1/test"])
     }
 
     @Test("are shown member by member, a log as a table below")
     func show() async throws {
         let delivery =
             #"{"id":"dlv_1","status":"failed","next_attempt_at":null,"attempt_log":[{"at":"t1","status":500,"error":null,"duration_ms":12}]}"#
-        let gateway = try LoopbackGateway { _, _ in .answer(200, delivery) }
+        let gateway = try ScriptedServer { _ in .answer(200, delivery) }
         let run = try await parley("deliveries", "get", "dlv_1", at: gateway)
         #expect(
             run.lines == [
@@ -172,7 +173,7 @@ import Testing
 
     @Test("that are gone are confirmed, for programs too")
     func deleted() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(204, "") }
+        let gateway = try ScriptedServer { _ in .answer(204, "") }
         #expect(try await parley("keys", "delete", "key_1", at: gateway).output == "deleted key_1\n")
         #expect(
             try await parley("keys", "delete", "key_1", "--json", at: gateway).output
@@ -181,32 +182,32 @@ import Testing
 
     @Test("that are dead deliveries are removed all at once only when told so")
     func purge() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
+        let gateway = try ScriptedServer { _ in .answer(200, "{}") }
         let run = try await parley("deliveries", "purge", "--rate", "5", at: gateway)
         #expect(run.code != 0 && run.errors.contains("--all"))
-        #expect(gateway.requests.isEmpty)
+        #expect(gateway.requests.value.isEmpty)
     }
 
     @Test("read a document from the standard input")
     func standardInput() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
+        let gateway = try ScriptedServer { _ in .answer(200, "{}") }
         let run = try await parley("sources", "put", "s", "-", at: gateway, input: "{\n \"scheme\": \"github\"\n}\n")
         #expect(run.code == 0)
-        #expect(gateway.requests.first?.text == "{\n \"scheme\": \"github\"\n}")
+        #expect(gateway.requests.value.first?.text == "{\n \"scheme\": \"github\"\n}")
     }
 
     @Test("are not made twice: a request that is unsafe to repeat fails when it is cut")
     func unsafeRequests() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(503, #"{"title":"Busy"}"#) }
+        let gateway = try ScriptedServer { _ in .answer(503, #"{"title":"Busy"}"#) }
         let run = try await parley("apps", "create", "acme", at: gateway)
         #expect(run.code == 1)
         #expect(run.errors.hasPrefix("error: Busy (503)"))
-        #expect(gateway.requests.count == 1)
+        #expect(gateway.requests.value.count == 1)
     }
 
     @Test("of something that is no gateway are refused in words")
     func notJSON() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, "<html>") }
+        let gateway = try ScriptedServer { _ in .answer(200, "<html>") }
         let run = try await parley("keys", "list", at: gateway)
         #expect(run.code == 1)
         #expect(run.errors.contains("is no Parley gateway"))

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JSON
+import TestSupport
 import Testing
 
 @testable import ParleyCommands
@@ -35,10 +36,10 @@ import Testing
             (["sources", "mappings", "s"], "GET /v1/sources/s/mappings", ""),
         ])
     func requests(_ arguments: [String], _ line: String, _ body: String) async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"id":"x","data":[]}"#) }
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"id":"x","data":[]}"#) }
         let run = try await parley(arguments, at: gateway)
         #expect(run.code == 0, "\(run.errors)")
-        let request = try #require(gateway.requests.first)
+        let request = try #require(gateway.requests.value.first)
         #expect("\(request.method) \(request.target)" == line)
         #expect(request.text == body)
     }
@@ -48,16 +49,16 @@ import Testing
         let file = "/tmp/parley-secret-\(UInt64.random(in: 0...UInt64.max))"
         try "from a file\n".write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
+        let gateway = try ScriptedServer { _ in .answer(200, "{}") }
         _ = try await parley("sources", "put", "s", "--scheme", "github", "--secret", "@\(file)", at: gateway)
-        #expect(gateway.requests.first?.text == #"{"scheme":"github","secrets":["from a file"]}"#)
+        #expect(gateway.requests.value.first?.text == #"{"scheme":"github","secrets":["from a file"]}"#)
     }
 
     @Test("fails where a trial gives mistakes, and shows them")
     func failing() async throws {
         let trial =
             ##"{"verified":true,"events":[],"errors":[{"pointer":"#/data","keyword":"reference","detail":"d"}]}"##
-        let gateway = try LoopbackGateway { _, _ in .answer(200, trial) }
+        let gateway = try ScriptedServer { _ in .answer(200, trial) }
         let run = try await parley("sources", "test", "s", "--body", "{}", at: gateway)
         #expect(run.code == 1)
         #expect(run.output.contains("#/data"))
@@ -70,8 +71,8 @@ import Testing
             ["sources", "test", "s", "--header", "no colon"], ["sources", "put", "s", "{}", "--option", "a=b"],
         ])
     func usage(_ arguments: [String]) async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, "{}") }
+        let gateway = try ScriptedServer { _ in .answer(200, "{}") }
         #expect(try await parley(arguments, at: gateway).code != 0)
-        #expect(gateway.requests.isEmpty)
+        #expect(gateway.requests.value.isEmpty)
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import ParleyCommands
@@ -6,13 +7,13 @@ import Testing
 @Suite("webhooks") struct WebhookCommandTests {
     @Test("create sends what is given, options over the document")
     func create() async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(201, #"{"id":"wh_1","secret":"whsec_x"}"#) }
+        let gateway = try ScriptedServer { _ in .answer(201, #"{"id":"wh_1","secret":"whsec_x"}"#) }
         let run = try await parley(
             "webhooks", "create", "https://a.example/h", "--format", "flat", "--header", "X-Key: a:b", "--auth",
             "basic:u:p:w", "--signature", "stripe", "--ordering", "strict", "--batch", "20", "--rate", "2.5",
             "--file", #"{"timeout_seconds":20,"ordering":"none"}"#, at: gateway)
         #expect(run.code == 0, "\(run.errors)")
-        let request = try #require(gateway.requests.first)
+        let request = try #require(gateway.requests.value.first)
         #expect(request.target == "/v1/webhooks")
         let root = try JSONDocument(request.body).root
         #expect(root["url"]?.string == "https://a.example/h")
@@ -50,31 +51,31 @@ import Testing
             (["enable", "wh_1", "--discard"], "POST /v1/webhooks/wh_1/enable", #"{"held":"dead"}"#),
         ])
     func requests(arguments: [String], line: String, body: String) async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(200, #"{"id":"wh_1","status":"enabled"}"#) }
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"id":"wh_1","status":"enabled"}"#) }
         let run = try await parley(["webhooks"] + arguments, at: gateway)
         #expect(run.code == 0, "\(run.errors)")
-        let request = try #require(gateway.requests.first)
+        let request = try #require(gateway.requests.value.first)
         #expect("\(request.method) \(request.target)" == line)
         #expect(request.text == body)
     }
 
     @Test("preview shows the request as it would go out")
     func preview() async throws {
-        let gateway = try LoopbackGateway { _, _ in
+        let gateway = try ScriptedServer { _ in
             .answer(
                 200,
                 #"{"method":"POST","url":"https://a.example/h","headers":[["webhook-id","evt_1"]],"body":"{\"a\":1}"}"#)
         }
         let run = try await parley("webhooks", "preview", "wh_1", "--event", "evt_1", at: gateway)
         #expect(run.lines == ["POST https://a.example/h", "webhook-id: evt_1", "", #"{"a":1}"#])
-        #expect(gateway.requests.first?.text == #"{"event":"evt_1"}"#)
+        #expect(gateway.requests.value.first?.text == #"{"event":"evt_1"}"#)
         #expect(try await parley("webhooks", "preview", "wh_1", at: gateway).code != 0)
     }
 
     @Test("create refuses what is no header or no credential", arguments: [["--header", "x"], ["--auth", "token"]])
     func refused(arguments: [String]) async throws {
-        let gateway = try LoopbackGateway { _, _ in .answer(201, "{}") }
+        let gateway = try ScriptedServer { _ in .answer(201, "{}") }
         #expect(try await parley(["webhooks", "create", "https://a.example/h"] + arguments, at: gateway).code == 2)
-        #expect(gateway.requests.isEmpty)
+        #expect(gateway.requests.value.isEmpty)
     }
 }

@@ -1,5 +1,5 @@
-import EventStreamReader
 import JSON
+import TestSupport
 
 /// A client that keeps its connection and polls on it.
 final class WirePoller: Sendable {

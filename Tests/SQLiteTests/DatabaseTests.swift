@@ -1,18 +1,6 @@
-import FoundationEssentials
 import SQLite
+import TestSupport
 import Testing
-
-/// A folder that is gone when the test is.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/sqlite-tests-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }  // a leftover in /tmp breaks nothing
-}
 
 @Suite("A database") struct DatabaseTests {
     let folder: TemporaryFolder

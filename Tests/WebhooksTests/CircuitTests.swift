@@ -1,6 +1,6 @@
 import ChatModel
 import Locking
-import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks

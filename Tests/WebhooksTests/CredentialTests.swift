@@ -5,26 +5,25 @@ import JSON
 import Locking
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
 @testable import Webhooks
 
 @Suite("A webhook that shows who it is", .timeLimit(.minutes(1))) struct CredentialTests {
-    private static func create(_ house: House, _ receiver: Receiver, _ members: String) async throws -> Webhook {
+    private static func create(_ house: House, _ receiver: ScriptedServer, _ members: String) async throws -> Webhook {
         let body = try JSONDocument(Array(#"{"url":"\#(receiver.url())",\#(members)}"#.utf8))
         return try await house.registry.create(try WebhookSettings(body), by: House.owner).webhook
     }
 
-    private static func oauth(_ tokens: Receiver, _ more: String = "") -> String {
+    private static func oauth(_ tokens: ScriptedServer, _ more: String = "") -> String {
         #""auth":{"type":"oauth2","token_url":"\#(tokens.url("/token"))","client_id":"id:1","client_secret":"s&t"\#(more)}"#
     }
 
     /// Gives out `t1`, `t2`, …
-    private static func tokenServer(life: Int = 3600) throws -> Receiver {
+    private static func tokenServer(life: Int = 3600) throws -> ScriptedServer {
         let count = Lock(0)
-        return try Receiver { _ in
+        return try ScriptedServer { _ in
             let number = count.withLock { count in
                 count += 1
                 return count
@@ -44,7 +43,7 @@ import Testing
             (#""auth":{"type":"bearer","token":"abc"}"#, "Bearer abc"),
         ])
     func fixed(auth: String, expected: String) async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             _ = try await Self.create(house, receiver, #"\#(auth),"headers":{"X-Api-Key":"k e y"}"#)
             try await house.emit()
@@ -56,7 +55,7 @@ import Testing
 
     @Test("gets a token once for many deliveries, and another one when it ends")
     func token() async throws {
-        let (receiver, tokens) = (try Receiver(), try Self.tokenServer())
+        let (receiver, tokens) = (try ScriptedServer(), try Self.tokenServer())
         try await House.with { house in
             _ = try await Self.create(house, receiver, Self.oauth(tokens, #","scope":"a b","audience":"x""#))
             for _ in 0..<8 { try await house.emit() }
@@ -77,9 +76,9 @@ import Testing
     func changedMeanwhile() async throws {
         let gate = Latch()
         defer { gate.open() }
-        let first = try Receiver { _ in .held(gate, then: .status(200, body: Array(#"{"access_token":"old"}"#.utf8))) }
+        let first = try ScriptedServer { _ in .held(gate, then: .status(200, body: Array(#"{"access_token":"old"}"#.utf8))) }
         let second = try Self.tokenServer()
-        let (before, after) = (try Receiver(), try Receiver())
+        let (before, after) = (try ScriptedServer(), try ScriptedServer())
         try await House.with { house in
             let webhook = try await Self.create(house, before, Self.oauth(first))
             try await house.emit()
@@ -97,7 +96,7 @@ import Testing
     func replaced() async throws {
         let tokens = try Self.tokenServer()
         let isRevoked = Lock(false)
-        let receiver = try Receiver { request in
+        let receiver = try ScriptedServer { request in
             let isRefused = isRevoked.withLock { $0 } && request["authorization"] == "Bearer t1"
             return isRefused ? .status(401) : .status(204)
         }
@@ -121,7 +120,7 @@ import Testing
 
     @Test("asks for no other token when the receiver refuses one that is new")
     func refusedAlways() async throws {
-        let (tokens, receiver) = (try Self.tokenServer(), try Receiver { _ in .status(401) })
+        let (tokens, receiver) = (try Self.tokenServer(), try ScriptedServer { _ in .status(401) })
         try await House.with { house in
             _ = try await Self.create(house, receiver, Self.oauth(tokens))
             for _ in 0..<3 { try await house.emit() }
@@ -139,8 +138,8 @@ import Testing
     func oneDeadline() async throws {
         let gate = Latch()
         defer { gate.open() }
-        let tokens = try Receiver { _ in .held(gate, then: .status(200)) }
-        let receiver = try Receiver()
+        let tokens = try ScriptedServer { _ in .held(gate, then: .status(200)) }
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await Self.create(house, receiver, Self.oauth(tokens))
             var request = OutboundRequest(method: "POST", url: receiver.url())
@@ -180,12 +179,12 @@ import Testing
     @Test("fails the attempt when there is no token to be had, and tries again")
     func noToken() async throws {
         let isBroken = Lock(true)
-        let tokens = try Receiver { _ in
+        let tokens = try ScriptedServer { _ in
             isBroken.withLock { $0 }
                 ? .status(400, body: Array(#"{"error":"invalid_client"}"#.utf8))
                 : .status(200, body: Array(#"{"access_token":"t"}"#.utf8))
         }
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             _ = try await Self.create(house, receiver, Self.oauth(tokens))
             try await house.emit()
@@ -208,7 +207,7 @@ import Testing
 
     @Test("shows in a preview what would be sent, without its secrets")
     func preview() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await Self.create(
                 house, receiver,
@@ -230,7 +229,7 @@ import Testing
 
     @Test("shows in a preview the form of its signatures and none that is valid")
     func previewedSignatures() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await Self.create(
                 house, receiver,
@@ -250,7 +249,7 @@ import Testing
 
     @Test("is previewed only for channels and types the caller reaches")
     func previewedReach() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let settings = WebhookSettings(
                 url: receiver.url(), types: [.below("order.")], channels: [.below("orders.")])
@@ -271,7 +270,7 @@ import Testing
 
     @Test("is tried with all it has")
     func test() async throws {
-        let (receiver, tokens) = (try Receiver(), try Self.tokenServer())
+        let (receiver, tokens) = (try ScriptedServer(), try Self.tokenServer())
         try await House.with { house in
             let webhook = try await Self.create(house, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
             let attempt = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
@@ -284,7 +283,7 @@ import Testing
 
     @Test("signs with every secret that is active, in every way, and not longer")
     func rotation() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let issued = try await house.registry.create(
                 WebhookSettings(url: receiver.url()), by: House.owner)
@@ -295,7 +294,7 @@ import Testing
             house.clock.advance(by: .seconds(100))
             try await house.emit()
             await house.recorded(2)
-            func accepts(_ secret: String, _ request: Receiver.Request, at now: Int64) throws -> Bool {
+            func accepts(_ secret: String, _ request: ReceivedRequest, at now: Int64) throws -> Bool {
                 do throws(SignatureRejection) {
                     let key: StandardVerificationKey
                     do { key = try StandardVerificationKey(secret) } catch { return false }

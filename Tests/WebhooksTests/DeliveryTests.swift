@@ -5,7 +5,6 @@ import JSON
 import SQLiteEngine
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -14,13 +13,13 @@ import Testing
 @Suite("A delivery") struct DeliveryTests {
     @Test("carries the envelope, signed for the secret that was shown once")
     func signed() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let issued = try await house.webhook(receiver)
             let event = try await house.emit(data: #"{"amount":100.10,"b":[1, 2]}"#)
             let request = try #require(await receiver.requests.wait(count: 1).first)
             #expect(request.method == "POST")
-            #expect(request.path == "/hook")
+            #expect(request.target == "/hook")
             #expect(request.body == event.envelope.bytes)
             #expect(request.text.contains(#""data":{"amount":100.10,"b":[1, 2]}"#))
             #expect(request["content-type"] == "application/json")
@@ -38,7 +37,7 @@ import Testing
 
     @Test("is recorded with status, times, address and answer")
     func recorded() async throws {
-        let receiver = try Receiver { _ in .status(200, body: Array("thanks".utf8)) }
+        let receiver = try ScriptedServer { _ in .status(200, body: Array("thanks".utf8)) }
         try await House.with { house in
             let webhook = try await house.webhook(receiver).webhook
             let event = try await house.emit()
@@ -65,7 +64,7 @@ import Testing
 
     @Test("goes to every webhook that asked for it, and to no other")
     func matching() async throws {
-        let (orders, paid, none) = (try Receiver(), try Receiver(), try Receiver())
+        let (orders, paid, none) = (try ScriptedServer(), try ScriptedServer(), try ScriptedServer())
         try await House.with { house in
             try await house.webhook(orders, types: [.below("order.")])
             try await house.webhook(paid, channels: [.exact("orders.eu")], filter: try Filter("data.amount > 10"))
@@ -81,7 +80,7 @@ import Testing
 
     @Test("of a chatty type goes only where it is named")
     func chatty() async throws {
-        let (all, named) = (try Receiver(), try Receiver())
+        let (all, named) = (try ScriptedServer(), try ScriptedServer())
         try await House.with { house in
             try await house.webhook(all)
             try await house.webhook(named, types: [.below("typing.")])
@@ -98,7 +97,7 @@ import Testing
 
     @Test("of the system channel goes only where that is named")
     func system() async throws {
-        let (all, named) = (try Receiver(), try Receiver())
+        let (all, named) = (try ScriptedServer(), try ScriptedServer())
         try await House.with { house in
             try await house.webhook(all)
             try await house.webhook(named, channels: [.exact(ChannelID.systemName)])
@@ -113,7 +112,7 @@ import Testing
 
     @Test("of an ephemeral event is made as well")
     func passing() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             try await house.webhook(receiver)
             let event = try await house.chat.emit(
@@ -127,7 +126,7 @@ import Testing
 
     @Test("of an ephemeral event outlives it, once it is queued")
     func passingOutlived() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
@@ -153,7 +152,7 @@ import Testing
 
     @Test("names channels outside ASCII in percent-encoding")
     func unusualNames() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             try await house.webhook(receiver)
             try await house.emit(channel: "café 100%")
@@ -164,7 +163,7 @@ import Testing
 
     @Test("reads no more of an answer than is kept")
     func oversizedAnswer() async throws {
-        let receiver = try Receiver { _ in .status(200, body: [UInt8](repeating: 0x61, count: 1_000_000)) }
+        let receiver = try ScriptedServer { _ in .status(200, body: [UInt8](repeating: 0x61, count: 1_000_000)) }
         try await House.with { house in
             try await house.webhook(receiver)
             try await house.emit()
@@ -179,8 +178,8 @@ import Testing
 
     @Test("does not follow a redirect")
     func redirect() async throws {
-        let target = try Receiver()
-        let receiver = try Receiver { _ in .status(307, headers: [("location", target.url())]) }
+        let target = try ScriptedServer()
+        let receiver = try ScriptedServer { _ in .status(307, headers: [("location", target.url())]) }
         try await House.with { house in
             try await house.webhook(receiver)
             try await house.emit()
@@ -196,7 +195,7 @@ import Testing
 
     @Test("to a blocked address opens no connection and says why")
     func blockedAddress() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         var settings = House.Settings()
         settings.clientGuard = AddressGuard()
         try await House.with(settings) { house in
@@ -215,7 +214,7 @@ import Testing
 
     @Test("that finds nobody, or a connection reset, is tried again", arguments: [true, false])
     func unreachable(isReset: Bool) async throws {
-        let receiver = try Receiver { _ in .reset }
+        let receiver = try ScriptedServer { _ in .reset }
         if !isReset { receiver.shutDown() }
         try await House.with { house in
             try await house.webhook(receiver)
@@ -230,7 +229,7 @@ import Testing
 
     @Test("is made for events committed while nobody planned")
     func catchingUp() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             try await house.webhook(receiver)
             let first = try await house.emit()
@@ -249,7 +248,7 @@ import Testing
 
     @Test("is made though somebody else moved the planner's position")
     func movedPosition() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             try await house.webhook(receiver)
             try await house.emit()
@@ -266,7 +265,7 @@ import Testing
 
     @Test("is made once, though two planners see every event")
     func race() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             try await house.webhook(receiver, concurrency: 20)
             try await withThrowingTaskGroup { group in
@@ -289,7 +288,7 @@ import Testing
 
     @Test("is made for whatever is committed after the webhook's creation was answered, also while the planner reads")
     func newcomer() async throws {
-        let (old, new) = (try Receiver(), try Receiver())
+        let (old, new) = (try ScriptedServer(), try ScriptedServer())
         try await House.with { house in
             try await house.webhook(old)
             let late = Observed<[String]>()
@@ -310,7 +309,7 @@ import Testing
 
     @Test("is not made for what happened before the webhook was there")
     func nothingOld() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             for _ in 0..<10 { try await house.emit() }
             try await house.webhook(receiver)
@@ -323,7 +322,7 @@ import Testing
 
     @Test("as a sample shows the way without being queued")
     func sample() async throws {
-        let receiver = try Receiver { _ in .status(418) }
+        let receiver = try ScriptedServer { _ in .status(418) }
         try await House.with { house in
             let issued = try await house.webhook(receiver)
             _ = try await house.registry.disable(issued.webhook.id, by: House.owner)

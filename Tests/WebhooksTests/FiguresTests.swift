@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 import Locking
-import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -39,7 +39,7 @@ import Testing
     @Test("are shown with what is owed to a webhook")
     func stats() async throws {
         let status = Lock(200)
-        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await House.with { house in
             let webhook = try await house.webhook(receiver).webhook
             try await house.emit()

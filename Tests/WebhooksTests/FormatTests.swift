@@ -4,7 +4,6 @@ import HTTPClient
 import JSON
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -113,7 +112,7 @@ import Testing
 
     @Test("is what receivers get, signed over the bytes they get")
     func onTheWire() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             var settings = WebhookSettings(url: receiver.url(), format: .cloudeventsBinary)
             settings.signatures = [.standard, .standardEd25519, .hub, .stripe, .rfc9421]
@@ -138,7 +137,7 @@ import Testing
 
     @Test("that changes leaves what was tried as it was")
     func changed() async throws {
-        let receiver = try Receiver { $0["webhook-attempt"] == "1" ? .status(500) : .status(204) }
+        let receiver = try ScriptedServer { $0["webhook-attempt"] == "1" ? .status(500) : .status(204) }
         try await House.with { house in
             let id = try await house.registry.create(
                 WebhookSettings(url: receiver.url(), format: .flat), by: House.owner
@@ -158,7 +157,7 @@ import Testing
 
     @Test("that has no form for an event fails the attempt, and goes on when it is mended")
     func mended() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             var settings = WebhookSettings(url: receiver.url(), format: .template)
             settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"t":"{event/data/missing}"}"#.utf8)))

@@ -3,7 +3,6 @@ import JSON
 import Locking
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -17,7 +16,7 @@ import Testing
     func overflowing() async throws {
         var settings = House.Settings()
         settings.limits.deliveriesHeld = 2
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with(settings) { house in
             let webhook = try await house.webhook(receiver).webhook
             _ = try await house.registry.disable(webhook.id, by: House.owner)
@@ -115,7 +114,7 @@ import Testing
     @Test("is told and taken back once each though the store refuses it at first")
     func refused() async throws {
         let answers = Lock(500)
-        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             try await house.emit()
@@ -157,7 +156,7 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         let id = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             id.append(try await house.webhook(receiver).webhook.id)

@@ -5,7 +5,6 @@ import JSON
 import Locking
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -108,12 +107,12 @@ extension House {
     /// A webhook on a receiver.
     @discardableResult
     func webhook(
-        _ receiver: Receiver, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
+        _ receiver: ScriptedServer, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
         concurrency: Int? = nil
     ) async throws -> IssuedWebhook {
         try await registry.create(
             WebhookSettings(
-                url: receiver.url(), types: types, channels: channels, filter: filter, concurrency: concurrency),
+                url: receiver.url("/hook"), types: types, channels: channels, filter: filter, concurrency: concurrency),
             by: Self.owner)
     }
 

@@ -4,7 +4,6 @@ import JSON
 import Locking
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -13,7 +12,7 @@ import Testing
 @Suite("A job over deliveries") struct JobTests {
     /// A webhook whose receiver fails everything, with so many deliveries given up.
     private static func deadLetters(
-        _ house: House, _ receiver: Receiver, count: Int
+        _ house: House, _ receiver: ScriptedServer, count: Int
     ) async throws -> Webhook {
         let webhook = try await house.webhook(receiver).webhook
         for number in 0..<count { try await house.emit(data: #"{"number":\#(number)}"#) }
@@ -35,7 +34,7 @@ import Testing
     @Test("sends what was given up again, under the same ids, and says how far it has come")
     func redrive() async throws {
         let status = Lock(500)
-        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await House.with(Self.settings()) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 5)
             #expect(try await house.deliveries().map(\.status) == Array(repeating: .dead, count: 5))
@@ -57,7 +56,7 @@ import Testing
 
     @Test("counts what it leaves alone, as it waits already")
     func skipped() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await house.webhook(receiver).webhook
             _ = try await house.webhooks.registry.disable(webhook.id, by: House.owner)
@@ -72,7 +71,7 @@ import Testing
 
     @Test("narrows by type, channel, filter and bounds")
     func narrowed() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 3)
             let other = try await house.emit("order.refunded", channel: "orders.us", data: #"{"number":9}"#)
@@ -97,7 +96,7 @@ import Testing
 
     @Test("replays the log for a webhook that came later, each event once")
     func log() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             for number in 0..<4 { try await house.emit(data: #"{"number":\#(number)}"#) }
             try await house.emit("order.refunded")
@@ -118,7 +117,7 @@ import Testing
 
     @Test("removes what was given up")
     func purge() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             _ = try await Self.deadLetters(house, receiver, count: 3)
             let job = try await house.webhooks.jobs.begin(.purge, DeliveryScope(only: .dead), by: House.owner)
@@ -133,7 +132,7 @@ import Testing
 
     @Test("keeps to its rate, rests while paused, goes on after a restart, and ends when cancelled")
     func held() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         let folder = try TemporaryFolder()
         var settings = Self.settings()
         settings.path = folder.path + "/chat.db"
@@ -172,7 +171,7 @@ import Testing
 
     @Test("reaches its rate, however often it has to look")
     func rate() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 9)
             let jobs = house.webhooks.jobs
@@ -191,7 +190,7 @@ import Testing
 
     @Test("of a webhook whose record cannot be read fails, and is not tried for ever")
     func unreadable() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await house.webhook(receiver).webhook
             for _ in 0..<3 { try await house.emit() }
@@ -209,7 +208,7 @@ import Testing
 
     @Test("goes on when it is resumed while a step still holds it for paused")
     func resumedMeanwhile() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 3)
             let jobs = house.webhooks.jobs
@@ -251,7 +250,7 @@ import Testing
 
     @Test("leaves alone what was owed under wider settings than its maker reaches, and what is not for all to see")
     func widerBefore() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 2)
             try await house.emit("order.paid", channel: "rooms.a")
@@ -272,7 +271,7 @@ import Testing
 
     @Test("about all webhooks leaves out $system, but for an admin")
     func systemChannel() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             try await house.webhook(receiver, channels: [.exact("$system"), .all])
             let other = try await house.webhook(receiver, types: [.exact("none")]).webhook
@@ -306,7 +305,7 @@ import Testing
 
     @Test("is only for those who reach what it is about")
     func reach() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let webhook = try await Self.deadLetters(house, receiver, count: 1)
             let narrow = Caller(

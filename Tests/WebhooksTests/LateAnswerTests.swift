@@ -1,7 +1,6 @@
 import ChatCore
 import ChatModel
 import JSON
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ import Testing
         then: @escaping @Sendable (House, Webhook) async throws -> Void
     ) async throws {
         let gate = Latch()
-        let receiver = try Receiver { _ in .held(gate, then: .status(status)) }
+        let receiver = try ScriptedServer { _ in .held(gate, then: .status(status)) }
         try await House.with { house in
             let webhook = try await house.webhook(receiver, concurrency: posts).webhook
             for _ in 0..<posts { try await house.emit() }
@@ -26,14 +25,14 @@ import Testing
         }
     }
 
-    private static func move(_ house: House, _ id: String, to receiver: Receiver) async throws {
+    private static func move(_ house: House, _ id: String, to receiver: ScriptedServer) async throws {
         let patch = try JSONDocument(JSONText(trusted: Array(#"{"url":"\#(receiver.url())"}"#.utf8)))
         _ = try await house.registry.patch(id, with: patch, by: House.owner)
     }
 
     @Test("from an address the webhook no longer has does not disable it")
     func goneElsewhere() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await Self.with(410, posts: 1) { house, id in
             try await Self.move(house, id, to: receiver)
         } then: { (house, webhook) async throws -> Void in
@@ -46,7 +45,7 @@ import Testing
 
     @Test("from an address the webhook no longer has does not open its circuit")
     func failedElsewhere() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await Self.with(500, posts: CircuitBreaker.failuresTolerated) { house, id in
             try await Self.move(house, id, to: receiver)
         } then: { (house, webhook) async throws -> Void in

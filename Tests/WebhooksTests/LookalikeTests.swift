@@ -1,5 +1,4 @@
 import ChatModel
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -8,7 +7,7 @@ import Testing
     func webhooks() async throws {
         // "é" as one code point and as two: the same to Swift's `String`, but not to the store.
         let names = ["caf\u{E9}", "cafe\u{301}"]
-        let (first, second, below) = (try Receiver(), try Receiver(), try Receiver())
+        let (first, second, below) = (try ScriptedServer(), try ScriptedServer(), try ScriptedServer())
         try await House.with { house in
             try await house.webhook(first, channels: [.exact(names[0])])
             try await house.webhook(second, channels: [.exact(names[1])])

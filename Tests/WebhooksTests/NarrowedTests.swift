@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 import SQLiteEngine
-import TestReceiver
+import TestSupport
 import Testing
 
 @testable import Webhooks
@@ -17,7 +17,7 @@ import Testing
 
     @Test("is not turned elsewhere by who does not reach what still waits for it")
     func turned() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             try await house.emit()
@@ -60,7 +60,7 @@ import Testing
 
     @Test("says that the webhook is deleted, and does not ask to come again")
     func deleted() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let id = try await house.webhook(receiver).webhook.id
             try await house.emit()
@@ -75,7 +75,7 @@ import Testing
 
     @Test("says that a disabled webhook holds as much as it may")
     func full() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with(Self.settings()) { house in
             let id = try await house.webhook(receiver).webhook.id
             for _ in 0..<2 { try await house.emit() }

@@ -4,7 +4,6 @@ import JSON
 import SQLiteEngine
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -37,7 +36,7 @@ import Testing
 
     @Test("are two while a rotation lasts, and both sign; then the new one alone")
     func rotated() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         let clock = House.newClock()
         let folder = try TemporaryFolder()
         var settings = House.Settings()
@@ -82,7 +81,7 @@ import Testing
     }
 
     private static func accepts(
-        _ publicText: String, _ request: Receiver.Request, at clock: ManualClock
+        _ publicText: String, _ request: ReceivedRequest, at clock: ManualClock
     ) throws -> Bool {
         let verifier = StandardVerifier([try StandardVerificationKey(publicText)])
         do {

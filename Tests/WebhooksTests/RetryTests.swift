@@ -5,7 +5,6 @@ import JSON
 import SQLiteEngine
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -104,7 +103,7 @@ import Testing
 @Suite("A failed delivery") struct RetryTests {
     @Test("is repeated byte for byte with its id and signed anew, even if its event is gone and nothing is in memory")
     func repeated() async throws {
-        let receiver = try Receiver { request in .status(request["webhook-attempt"] == "1" ? 500 : 200) }
+        let receiver = try ScriptedServer { request in .status(request["webhook-attempt"] == "1" ? 500 : 200) }
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
@@ -146,7 +145,7 @@ import Testing
 
     @Test("waits as long as the receiver asks for")
     func retryAfter() async throws {
-        let receiver = try Receiver { _ in .status(503, headers: [("retry-after", "600")]) }
+        let receiver = try ScriptedServer { _ in .status(503, headers: [("retry-after", "600")]) }
         try await House.with { house in
             try await house.webhook(receiver)
             try await house.emit()
@@ -159,7 +158,7 @@ import Testing
 
     @Test("is dead after the last attempt and revived by hand, under the same id")
     func exhausted() async throws {
-        let receiver = try Receiver { request in .status(request["webhook-attempt"] == "3" ? 200 : 500) }
+        let receiver = try ScriptedServer { request in .status(request["webhook-attempt"] == "3" ? 200 : 500) }
         var settings = House.Settings()
         settings.limits.deliveryAttempts = 2
         try await House.with(settings) { house in
@@ -191,7 +190,7 @@ import Testing
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
         let gate = Latch()
-        let receiver = try Receiver { request in
+        let receiver = try ScriptedServer { request in
             request.connection == 0 ? .held(gate, then: .status(200)) : .status(200)
         }
         try await House.with(settings, clock: clock) { house in
@@ -216,7 +215,7 @@ import Testing
 
     @Test("of an event that is no longer kept is dead and says so")
     func eventGone() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         let folder = try TemporaryFolder()
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"

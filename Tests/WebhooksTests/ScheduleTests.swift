@@ -3,7 +3,6 @@ import ChatModel
 import JSON
 import Locking
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
 @Suite("A webhook's own pace") struct ScheduleTests {
     @Test("is its schedule of retries, after which a delivery is dead")
     func schedule() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with { house in
             var settings = WebhookSettings(url: receiver.url())
             settings.retryDelays = [.seconds(60), .seconds(600)]
@@ -33,7 +32,7 @@ import Testing
     @Test("keeps the order also where a batch takes several posts", arguments: [DeliveryOrdering.strict, .perChannel])
     func split(ordering: DeliveryOrdering) async throws {
         let status = Lock(500)
-        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await House.with { house in
             var settings = WebhookSettings(url: receiver.url())
             settings.ordering = ordering
@@ -64,7 +63,7 @@ import Testing
     @Test("is shut by failures on end, without costing those that wait an attempt, and opened by one that ends well")
     func circuit() async throws {
         let status = Lock(500)
-        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await House.with { house in
             let webhook = try await house.webhook(receiver).webhook
             let tolerated = CircuitBreaker.failuresTolerated
@@ -95,7 +94,7 @@ import Testing
 
     @Test("is opened again by a person who enables it, also when it was enabled all along")
     func enabling() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
@@ -109,7 +108,7 @@ import Testing
     @Test("is opened again by a replay, and by a test that the receiver passes, as by a retry")
     func repaired() async throws {
         let status = Lock(500)
-        let receiver = try Receiver { _ in .status(status.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             func condition() async throws -> CircuitBreaker.Condition {
@@ -138,8 +137,8 @@ import Testing
     @Test("is hurt by nobody: what hangs keeps its own attempts and no others")
     func hanging() async throws {
         let gate = Latch()
-        let hanging = try Receiver { _ in .held(gate, then: .status(200)) }
-        let healthy = try Receiver()
+        let hanging = try ScriptedServer { _ in .held(gate, then: .status(200)) }
+        let healthy = try ScriptedServer()
         var settings = House.Settings()
         settings.connections = 24
         try await House.with(settings) { house in
@@ -156,7 +155,7 @@ import Testing
     @Test("that could not be sent for want of room with us rests for a moment, and no attempt was made")
     func shortage() async throws {
         let gate = Latch()
-        let receiver = try Receiver { _ in .held(gate, then: .status(204)) }
+        let receiver = try ScriptedServer { _ in .held(gate, then: .status(204)) }
         var settings = House.Settings()
         (settings.connectionsOfHost, settings.waiting) = (1, 0)
         try await House.with(settings) { house in
@@ -184,7 +183,7 @@ import Testing
         for _ in 0..<14 { budget.giveBack(bytes, for: app) }
         #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 13)
 
-        let receiver = try Receiver { _ in .status(200) }
+        let receiver = try ScriptedServer { _ in .status(200) }
         var settings = House.Settings()
         settings.batchBytes = 5 * bytes / 4
         try await House.with(settings) { house in
@@ -201,15 +200,15 @@ import Testing
 
     @Test("leaves no event without a fate, whatever receivers do")
     func fates() async throws {
-        let answers: [Receiver.Answer] = [
+        let answers: [ScriptedReply] = [
             .status(200), .status(204), .status(500), .status(429, headers: [("retry-after", "60")]), .reset,
             .status(302, headers: [("location", "http://127.0.0.1/")]), .status(404), .status(410),
-            .raw(Array("this is not HTTP\r\n\r\n".utf8)),
-            .raw(
+            .last(Array("this is not HTTP\r\n\r\n".utf8)),
+            .last(
                 Array("HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n".utf8)
                     + Array(repeating: 120, count: 300_000)),
         ]
-        let receivers = try answers.map { answer in try Receiver { _ in answer } }
+        let receivers = try answers.map { answer in try ScriptedServer { _ in answer } }
         try await House.with { house in
             var webhooks: [String] = []
             for receiver in receivers + receivers {

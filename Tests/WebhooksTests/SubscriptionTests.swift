@@ -2,7 +2,6 @@ import ChatCore
 import ChatModel
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

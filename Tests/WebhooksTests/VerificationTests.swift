@@ -1,20 +1,19 @@
 import ChatCore
 import ChatModel
 import JSON
-import TestReceiver
 import TestSupport
 import Testing
 
 @testable import Webhooks
 
 @Suite("A receiver that must consent", .timeLimit(.minutes(1))) struct VerificationTests {
-    private static func echo(_ request: Receiver.Request) -> Receiver.Answer {
+    private static func echo(_ request: ReceivedRequest) -> ScriptedReply {
         guard let challenge = (try? JSONDocument(request.body))?.root["challenge"]?.string else { return .status(204) }
         return .status(200, body: Array(#"{"challenge":"\#(challenge)"}"#.utf8))
     }
 
     private static func create(
-        _ house: House, _ receiver: Receiver, _ kind: WebhookVerification, rate: Double? = nil
+        _ house: House, _ receiver: ScriptedServer, _ kind: WebhookVerification, rate: Double? = nil
     ) async throws -> Webhook {
         var settings = WebhookSettings(url: receiver.url())
         settings.verification = kind
@@ -33,7 +32,7 @@ import Testing
 
     @Test("gets nothing before it repeats the challenge, and then what was held")
     func echo() async throws {
-        let receiver = try Receiver(Self.echo)
+        let receiver = try ScriptedServer(Self.echo)
         try await House.with { house in
             let webhook = try await Self.create(house, receiver, .echo)
             #expect(webhook.status == .pendingVerification)
@@ -57,11 +56,11 @@ import Testing
     @Test(
         "has not consented by another answer",
         arguments: [
-            Receiver.Answer.status(204), .status(200, body: Array("hello".utf8)), .status(500), .reset,
+            ScriptedReply.status(204), .status(200, body: Array("hello".utf8)), .status(500), .reset,
             .status(302, headers: [("location", "/")]),
         ])
-    func refused(answer: Receiver.Answer) async throws {
-        let receiver = try Receiver { _ in answer }
+    func refused(answer: ScriptedReply) async throws {
+        let receiver = try ScriptedServer { _ in answer }
         try await House.with { house in
             let webhook = try await Self.create(house, receiver, .echo)
             let slug = await Self.refusal {
@@ -77,7 +76,7 @@ import Testing
     @Test("is asked by one request at a time, and few of an app at once: deliveries need the connections")
     func bounded() async throws {
         let gate = Latch()
-        let receiver = try Receiver { _ in .held(gate, then: .status(204)) }
+        let receiver = try ScriptedServer { _ in .held(gate, then: .status(204)) }
         try await House.with { house in
             var ids: [String] = []
             for _ in 0...TrialGate.most { ids.append(try await Self.create(house, receiver, .none).id) }
@@ -105,7 +104,7 @@ import Testing
 
     @Test("is asked again when the webhook gets another address, and only then")
     func newAddress() async throws {
-        let receiver = try Receiver(Self.echo)
+        let receiver = try ScriptedServer(Self.echo)
         try await House.with { house in
             let webhook = try await Self.create(house, receiver, .echo)
             _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
@@ -121,7 +120,7 @@ import Testing
 
     @Test("of CloudEvents says by its headers how much it takes, and gets our name with each post")
     func cloudEvents() async throws {
-        let receiver = try Receiver { request in
+        let receiver = try ScriptedServer { request in
             guard request.method == "OPTIONS" else { return .status(204) }
             return .status(
                 405,
@@ -145,7 +144,7 @@ import Testing
 
     @Test("of CloudEvents has not consented by its status")
     func cloudEventsRefused() async throws {
-        let receiver = try Receiver { _ in .status(200) }
+        let receiver = try ScriptedServer { _ in .status(200) }
         try await House.with { house in
             let webhook = try await Self.create(house, receiver, .cloudevents)
             let slug = await Self.refusal {
@@ -157,7 +156,7 @@ import Testing
 
     @Test("is demanded of all where the gateway says so")
     func policy() async throws {
-        let receiver = try Receiver(Self.echo)
+        let receiver = try ScriptedServer(Self.echo)
         var settings = House.Settings()
         settings.verification = .echo
         try await House.with(settings) { house in
@@ -171,7 +170,7 @@ import Testing
 @Suite("A webhook that is enabled again", .timeLimit(.minutes(1))) struct EnablingTests {
     @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveries.deliver, .giveUp])
     func held(fate: WebhookRegistry.HeldDeliveries) async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             _ = try await house.registry.disable(id, by: House.owner)
@@ -202,7 +201,7 @@ import Testing
 
     @Test("gives up what is committed and not planned yet as well")
     func unplanned() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             _ = try await house.registry.disable(id, by: House.owner)
@@ -220,7 +219,7 @@ import Testing
 
     @Test("gives up nothing before its receiver has consented")
     func withoutConsent() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         var settings = House.Settings()
         settings.verification = .echo
         try await House.with(settings) { house in

@@ -5,7 +5,6 @@ import Locking
 import SQLiteEngine
 import Signing
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ import Testing
 @Suite("A webhook") struct WebhookLifeTests {
     @Test("that is disabled has its events held, and gets them in order when it is enabled")
     func held() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let id = try await house.webhook(receiver, concurrency: 1).webhook.id
             _ = try await house.registry.disable(id, by: House.owner)
@@ -34,7 +33,7 @@ import Testing
     @Test("that answers 410 is disabled at once, told of on the system channel, and goes on when enabled")
     func gone() async throws {
         let answers = Lock(410)
-        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             let first = try await house.emit()
@@ -62,7 +61,7 @@ import Testing
     @Test("that fails for long is told of, disabled after five days, and begins anew when enabled")
     func failing() async throws {
         let answers = Lock(500)
-        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             let etag = try await house.registry.webhook(id, by: House.owner).etag
@@ -104,7 +103,7 @@ import Testing
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
         let answers = Lock(500)
-        let receiver = try Receiver { _ in .status(answers.withLock { $0 }) }
+        let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
         try await House.with(settings, clock: clock) { house in
             try await house.webhook(receiver)
             try await house.emit()
@@ -125,7 +124,7 @@ import Testing
 
     @Test("that is deleted leaves nothing due")
     func deleted() async throws {
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         try await House.with { house in
             let id = try await house.webhook(receiver).webhook.id
             try await house.emit()
@@ -137,7 +136,7 @@ import Testing
             await #expect(throws: ChatError.self) { try await house.registry.webhook(id, by: House.owner) }
             try await house.emit()
             house.clock.advance(by: .seconds(60))
-            let other = try Receiver()
+            let other = try ScriptedServer()
             try await house.webhook(other)
             try await house.emit()
             await house.recorded(2)
@@ -148,7 +147,7 @@ import Testing
     @Test("whose receiver hangs costs only its own slots")
     func hanging() async throws {
         let gate = Latch()
-        let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
+        let (hanging, healthy) = (try ScriptedServer { _ in .held(gate, then: .status(200)) }, try ScriptedServer())
         try await House.with { house in
             try await house.webhook(hanging, concurrency: 3)
             try await house.webhook(healthy, concurrency: 3)
@@ -165,7 +164,7 @@ import Testing
     @Test("gets through though the others of its app hang and could take every connection")
     func crowded() async throws {
         let gate = Latch()
-        let (hanging, healthy) = (try Receiver { _ in .held(gate, then: .status(200)) }, try Receiver())
+        let (hanging, healthy) = (try ScriptedServer { _ in .held(gate, then: .status(200)) }, try ScriptedServer())
         try await House.with { house in
             for _ in 0..<4 { try await house.webhook(hanging, types: [.exact("slow")], concurrency: 100) }
             try await house.webhook(healthy, types: [.exact("quick")])
@@ -184,7 +183,7 @@ import Testing
 
     @Test("whose record cannot be read any more has its deliveries held until it can be")
     func unreadable() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await house.webhook(receiver).webhook
             let key = Webhook.recordKey(of: webhook.endpoint)
@@ -210,7 +209,7 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let receiver = try Receiver { _ in .status(500) }
+        let receiver = try ScriptedServer { _ in .status(500) }
         let id = Observed<[String]>()
         try await House.with(settings, clock: clock) { house in
             let webhook = try await house.webhook(receiver).webhook
@@ -222,7 +221,7 @@ import Testing
         clock.advance(by: .seconds(60))
         try await House.with(settings, clock: clock) { house in
             #expect(house.webhooks.metrics.unreadableWebhooks == 1)
-            let other = try Receiver()
+            let other = try ScriptedServer()
             try await house.webhook(other)
             try await house.emit()
             await house.recorded(1)
@@ -239,7 +238,7 @@ import Testing
         var settings = House.Settings()
         settings.path = folder.path + "/chat.db"
         let clock = House.newClock()
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         let records = Observed<[(key: RecordKey, body: JSONText)]>()
         try await House.with(settings, clock: clock) { house in
             let webhook = try await house.webhook(receiver, channels: [.exact("orders.eu")]).webhook
@@ -253,7 +252,7 @@ import Testing
         try await House.with(settings, clock: clock) { house in
             let event = try await house.emit()
             try await house.emit(channel: "orders.us")
-            let other = try Receiver()
+            let other = try ScriptedServer()
             try await house.webhook(other)
             try await house.emit(channel: "orders.us")
             await house.recorded(1)
@@ -267,7 +266,7 @@ import Testing
 
     @Test("whose record the sender finds unreadable is held as well")
     func foundUnreadable() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let endpoint = EndpointID("wh_foreign", in: House.space)
             let record = RecordChange(Webhook.recordKey(of: endpoint), body: .emptyObject)
@@ -287,7 +286,7 @@ import Testing
 
     @Test("signs with both secrets while a rotation lasts, then with the new one alone")
     func rotation() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let old = try await house.webhook(receiver)
             let new = try await house.registry.rotateSecret(
@@ -308,7 +307,7 @@ import Testing
 
     @Test("rotated without overlap forgets the old secret at once")
     func rotationAtOnce() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let old = try await house.webhook(receiver)
             let new = try await house.registry.rotateSecret(of: old.webhook.id, overlap: .zero, by: House.owner)
@@ -323,7 +322,7 @@ import Testing
         }
     }
 
-    private static func verify(_ request: Receiver.Request, _ secret: String) throws {
+    private static func verify(_ request: ReceivedRequest, _ secret: String) throws {
         let timestamp = request["webhook-timestamp"] ?? ""
         try StandardVerifier([StandardVerificationKey(secret)]).verify(
             id: request["webhook-id"] ?? "", timestamp: timestamp, signature: request["webhook-signature"] ?? "",
@@ -333,7 +332,7 @@ import Testing
     @Test("gets what is under way to its end when the house drains")
     func drain() async throws {
         let gate = Latch()
-        let receiver = try Receiver { _ in .held(gate, then: .status(200)) }
+        let receiver = try ScriptedServer { _ in .held(gate, then: .status(200)) }
         try await House.with { house in
             try await house.webhook(receiver)
             try await house.emit()

@@ -3,7 +3,6 @@ import ChatModel
 import HTTPClient
 import JSON
 import SQLiteEngine
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -137,7 +136,7 @@ import Testing
 
     @Test("takes effect on the next event")
     func effect() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let id = try await house.webhook(receiver, types: [.exact("a")]).webhook.id
             try await house.emit("b")
@@ -192,7 +191,7 @@ import Testing
 
     @Test("lists one whose record cannot be read, with what can be")
     func unreadable() async throws {
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         try await House.with { house in
             let webhook = try await house.webhook(receiver, types: [.exact("order.paid")]).webhook
             let sealed = webhook.body(house.service.vault).description.replacing(

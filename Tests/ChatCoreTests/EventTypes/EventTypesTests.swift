@@ -4,7 +4,6 @@ import JSON
 import Locking
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import JSON
 import Locking
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import Foundation
 import JSON
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import ChatModel
 import JSON
 import Locking
-import TestReceiver
 import TestSupport
 import Testing
 

@@ -2,7 +2,6 @@ import ChatModel
 import JSON
 import Locking
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

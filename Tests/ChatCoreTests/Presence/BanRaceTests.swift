@@ -1,7 +1,6 @@
 import ChatModel
 import SQLiteEngine
 import TestHouse
-import TestReceiver
 import TestSupport
 import Testing
 

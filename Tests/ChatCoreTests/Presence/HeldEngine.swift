@@ -1,5 +1,4 @@
 import ChatModel
-import TestReceiver
 import TestSupport
 
 /// An engine that keeps one answer about a record back, read as it was, until a test lets it go.

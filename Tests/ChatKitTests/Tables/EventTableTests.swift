@@ -1,7 +1,6 @@
 import ChatKit
 import JSON
 import JSONSchema
-import TestReceiver
 import TestSupport
 import Testing
 
@@ -61,7 +60,7 @@ import enum ChatCore.BuiltInCatalogue
     }
 }
 
-extension Receiver.Request {
+extension ReceivedRequest {
     fileprivate func isAbout(_ event: Event) -> Bool {
         AnyJSON(JSONText(trusted: body))["timetoken"]?.string == event.timetoken.description
     }

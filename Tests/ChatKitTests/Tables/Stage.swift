@@ -1,7 +1,7 @@
 import ChatKit
 import HTTPClient
 import JSON
-import TestReceiver
+import TestSupport
 import Testing
 
 /// A device that listens, by whose it is.
@@ -74,9 +74,9 @@ struct Stage: Sendable {
     }
 
     /// A webhook for the events of a type; nil in one's own process, where there are none.
-    func webhook(for type: String) async throws -> Receiver? {
+    func webhook(for type: String) async throws -> ScriptedServer? {
         guard let url else { return nil }
-        let receiver = try Receiver()
+        let receiver = try ScriptedServer()
         let client = try Client(options: ClientOptions(addressGuard: .disabled))
         let hook = AnyJSON.object(["url": .string(receiver.url()), "types": [.string(type)]])
         let answer = await client.send(

@@ -1,8 +1,8 @@
 import ChatCore
 import ChatModel
-import EventStreamReader
 import Following
 import JSON
+import TestSupport
 import Testing
 
 @testable import PubNubAPI

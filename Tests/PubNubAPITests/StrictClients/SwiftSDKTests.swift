@@ -1,6 +1,5 @@
 import ChatCore
 import ChatModel
-import EventStreamReader
 import Following
 import JSON
 import TestSupport
