@@ -79,7 +79,7 @@ let package = Package(
             "Interfaces", "NativeAPI",
             uses: [
                 "CAssets", "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking",
-                "Signing", "Webhooks", logging,
+                "Signing", "Webhooks",
             ]),
         module(
             "Interfaces", "PubNubAPI",

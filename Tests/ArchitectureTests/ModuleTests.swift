@@ -22,7 +22,7 @@ private struct Module {
     /// Names in quotes are modules; the others are constants for products of packages.
     private static func imports(_ uses: String) -> Set<String> {
         let products = ["argumentParser": "ArgumentParser", "logging": "Logging"]
-        let words = uses.split { $0 == "," || $0.isWhitespace }.map { $0.replacing("\"", with: "") }
+        let words = uses.split { $0 == "," || $0.isWhitespace }.map { String($0).replacing("\"", with: "") }
         return Set(words.map { products[$0] ?? $0 })
     }
 }

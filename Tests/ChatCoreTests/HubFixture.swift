@@ -157,9 +157,18 @@ struct NoDeliveries: DeliveryQueue {
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int { throw .unscripted }
 }
 
+extension Limits {
+    /// Turns of the hub end by the number and the size of their events only, however slow the machine is.
+    static var untimed: Limits {
+        var limits = Limits()
+        limits.hubTurn = .seconds(3600)
+        return limits
+    }
+}
+
 /// A chat service over a scripted log, running while `body` does.
 func withScriptedService(
-    limits: Limits = Limits(), stored: [Event] = [],
+    limits: Limits = .untimed, stored: [Event] = [],
     _ body: (ChatService, ScriptedLog) async throws -> Void
 ) async throws {
     let log = ScriptedLog()

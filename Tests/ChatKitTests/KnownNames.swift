@@ -1,4 +1,5 @@
 import ChatKit
+import ChatKitInProcess
 import ChatRemote
 import SQLiteEngine
 

@@ -69,7 +69,7 @@ import Testing
             let posts = await collector.requests.wait {
                 Self.spans($0).contains { $0["name"]?.string == "webhook attempt" }
             }
-            #expect(posts.allSatisfy { $0.path == "/v1/traces" && $0["x-tenant"] == "acme" })
+            #expect(posts.allSatisfy { $0.target == "/v1/traces" && $0["x-tenant"] == "acme" })
             #expect(!posts.contains { $0.text.contains("not-in-spans") || $0.text.contains("Bearer") })
             let trace = Self.spans(posts).filter { $0["traceId"]?.string == "0af7651916cd43dd8448eb211c80319c" }
             func span(_ name: String) throws -> JSONValue {

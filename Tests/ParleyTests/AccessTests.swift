@@ -1,6 +1,7 @@
 import JSON
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("The gateway's address") struct ServerAddressTests {

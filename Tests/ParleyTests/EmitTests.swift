@@ -2,6 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("emit") struct EmitTests {
@@ -92,7 +93,9 @@ import Testing
         let sizes = try gateway.requests.value.map { try JSONDocument($0.body).root["events"]?.count }
         #expect(sizes == [500, 500, 201])
         #expect(
-            gateway.requests.value.allSatisfy { $0.target == "/v1/events/batch" && $0.text.hasPrefix(#"{"mode":"each","#) })
+            gateway.requests.value.allSatisfy {
+                $0.target == "/v1/events/batch" && $0.text.hasPrefix(#"{"mode":"each","#)
+            })
         #expect(Set(gateway.requests.value.map { $0["idempotency-key"] }).count == 3)
         #expect(gateway.requests.value[2].text.hasSuffix(#"{"channel":"a","type":"t","data":{"n": 1201.0}}]}"#))
     }

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("Lines") struct LineSplitterTests {

@@ -4,6 +4,7 @@ import Signing
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 func envelope(_ number: Int, data: String = #"{"n": 1.0}"#) -> String {
@@ -97,7 +98,9 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         }
         _ = try await parley("listen", "a", "--since", "latest", "--count", "1", at: gateway)
         #expect(
-            gateway.requests.value.map(\.target) == ["/v1/stream?channel=a&cursor=latest", "/v1/stream?channel=a&cursor=5"])
+            gateway.requests.value.map(\.target) == [
+                "/v1/stream?channel=a&cursor=latest", "/v1/stream?channel=a&cursor=5",
+            ])
     }
 
     @Test("comes back when a draining gateway says so, and not when it says that it is over")

@@ -4,6 +4,7 @@ import Locking
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 /// A keyset with one channel of so many messages, and a gateway that takes what comes, at one address.
@@ -105,7 +106,8 @@ private final class Move: Sendable {
                 ? .answer(429, "{}", headers: [("Retry-After", "7")]) : .answer(200, #"{"status":200,"data":[]}"#)
         }
         let busy = try await parley(
-            "export", "pubnub", "--origin", server.baseURL, "--subscribe-key", "sub", "--without", "messages", at: server)
+            "export", "pubnub", "--origin", server.baseURL, "--subscribe-key", "sub", "--without", "messages",
+            at: server)
         #expect(busy.code == 0 && busy.waits.contains(.seconds(7)))
     }
 

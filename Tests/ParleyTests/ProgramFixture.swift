@@ -3,6 +3,7 @@ import Locking
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 /// Runs the program as a shell would, with everything around it in the test's hands.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("The program") struct ProgramTests {

@@ -2,13 +2,15 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("history") struct HistoryTests {
     static func page(_ request: ReceivedRequest) -> ScriptedReply {
         let events = (0..<2).map { envelope(request.number * 2 + $0) }.joined(separator: ",")
         let next = request.number < 2 ? "\"c\(request.number + 1)\"" : "null"
-        return .answer(200, #"{"data":[\#(events)],"next_cursor":\#(next),"has_more":\#(request.number < 2),"cursor":"9"}"#)
+        return .answer(
+            200, #"{"data":[\#(events)],"next_cursor":\#(next),"has_more":\#(request.number < 2),"cursor":"9"}"#)
     }
 
     @Test("follows the pages to the end when all are wanted")

@@ -1,6 +1,7 @@
 import JSON
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 private let order = #"{"type":"object","required":["id"],"properties":{"id":{"type":"integer","minimum":1}}}"#

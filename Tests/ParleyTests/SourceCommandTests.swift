@@ -3,6 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("The sources command") struct SourceCommandTests {

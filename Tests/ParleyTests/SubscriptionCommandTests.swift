@@ -2,6 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("subscriptions") struct SubscriptionCommandTests {
@@ -19,7 +20,8 @@ import Testing
         #expect(run.lines == [#"{"id":"sub_1","types":["order.*"]}"#])
         #expect(gateway.requests.value.map(\.target) == ["/v1/subscriptions"])
         #expect(
-            gateway.requests.value[0].text == #"{"types":["order.*"],"ack_deadline_seconds":60,"ordering":"per_channel"}"#)
+            gateway.requests.value[0].text
+                == #"{"types":["order.*"],"ack_deadline_seconds":60,"ordering":"per_channel"}"#)
     }
 
     @Test("print what is pulled, and acknowledge it when asked")

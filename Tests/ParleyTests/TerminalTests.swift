@@ -1,6 +1,7 @@
 import Locking
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("A table") struct TableTests {

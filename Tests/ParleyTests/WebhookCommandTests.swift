@@ -2,6 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import ClientCommands
 @testable import ParleyCommands
 
 @Suite("webhooks") struct WebhookCommandTests {

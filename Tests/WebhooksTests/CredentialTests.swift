@@ -76,7 +76,9 @@ import Testing
     func changedMeanwhile() async throws {
         let gate = Latch()
         defer { gate.open() }
-        let first = try ScriptedServer { _ in .held(gate, then: .status(200, body: Array(#"{"access_token":"old"}"#.utf8))) }
+        let first = try ScriptedServer { _ in
+            .held(gate, then: .status(200, body: Array(#"{"access_token":"old"}"#.utf8)))
+        }
         let second = try Self.tokenServer()
         let (before, after) = (try ScriptedServer(), try ScriptedServer())
         try await House.with { house in

@@ -107,7 +107,8 @@ extension House {
     /// A webhook on a receiver.
     @discardableResult
     func webhook(
-        _ receiver: ScriptedServer, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
+        _ receiver: ScriptedServer, types: [NamePattern] = [.all], channels: [NamePattern] = [.all],
+        filter: Filter? = nil,
         concurrency: Int? = nil
     ) async throws -> IssuedWebhook {
         try await registry.create(

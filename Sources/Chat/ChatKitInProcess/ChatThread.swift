@@ -1,3 +1,4 @@
+import ChatModel
 import Locking
 
 /// The thread that hands out events of a chat in this process, as the streaming loop does in a gateway.

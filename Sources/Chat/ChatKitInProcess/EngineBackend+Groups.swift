@@ -1,5 +1,5 @@
 import ChatCore
-public import ChatKit
+import ChatKit
 public import ChatModel
 
 extension EngineBackend {

@@ -5,7 +5,7 @@ public import ChatModel
 extension EngineBackend {
     public func user(_ id: String) async throws(ChatError) -> UserRecord? { try await access.user(id) }
 
-    public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
+    public func users(_ list: ChatKit.RecordList) async throws(ChatError) -> Page<UserRecord> {
         try await access.users(ChatCore.RecordList(list))
     }
 
@@ -29,7 +29,7 @@ extension EngineBackend {
         try await access.channelView(id)?.channel
     }
 
-    public func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelRecord> {
+    public func channels(_ list: ChatKit.RecordList) async throws(ChatError) -> Page<ChannelRecord> {
         let page = try await access.channels(ChatCore.RecordList(list))
         return Page(items: page.items.map(\.channel), hasMore: page.hasMore, cursor: page.cursor)
     }
@@ -97,11 +97,15 @@ extension EngineBackend {
         try await access.member(user, of: channel)
     }
 
-    public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
+    public func members(
+        of channel: String, _ list: ChatKit.RecordList
+    ) async throws(ChatError) -> Page<MembershipRecord> {
         try await access.members(of: channel, ChatCore.RecordList(list))
     }
 
-    public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
+    public func memberships(
+        of user: String, _ list: ChatKit.RecordList
+    ) async throws(ChatError) -> Page<MembershipRecord> {
         try await access.memberships(of: user, ChatCore.RecordList(list))
     }
 }

@@ -65,8 +65,9 @@ public final class ScriptedServer: Sendable {
         requests = Observed()
         let hasStarted = startThread(name: "scripted") { [state, requests] in
             while true {
-                let descriptor = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+                let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { break }
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
                 let number = state.withLock { state in
                     state.open.insert(descriptor)
                     state.connections += 1
