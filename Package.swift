@@ -117,13 +117,16 @@ let package = Package(
         // For the tests of every module: uses Locking alone, so that those of the toolkit wait for nothing of the chat.
         .target(
             name: "TestSupport", dependencies: ["Locking"], path: "Tests/Support/TestSupport", swiftSettings: strict),
+        .target(
+            name: "HTTPSupport", dependencies: ["HTTPServer"], path: "Tests/Support/HTTPSupport", swiftSettings: strict),
         tests("ArchitectureTests", uses: []),
+        tests("LockingTests", uses: ["Locking"]),
         tests("BenchTests", uses: ["Bench", "JSON", "Locking", "TestSupport"]),
         tests(
             "ChatCoreTests",
             uses: [
-                "ChatCore", "ChatModel", "EngineConformance", "JSON", "JSONSchema", "Locking", "SQLiteEngine",
-                "Signing", "TestHouse", "TestSupport", logging,
+                "ChatCore", "ChatModel", "ChatSupport", "EngineConformance", "JSON", "JSONSchema", "Locking",
+                "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests(
             "ChatKitTests",
@@ -134,19 +137,21 @@ let package = Package(
         tests(
             "GatewayTests",
             uses: [
-                "ChatCore", "ChatModel", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine", "Signing",
-                "TestHouse", "TestSupport", logging,
+                "ChatCore", "ChatModel", "ChatSupport", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine",
+                "Signing", "TestSupport", logging,
             ]),
-        tests("DashboardTests", uses: ["Dashboard", "HTTPServer"]),
+        tests("DashboardTests", uses: ["Dashboard", "HTTPServer", "HTTPSupport"]),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport"]),
-        tests("HTTPServerTests", uses: ["HTTPServer", "Locking", "TestSupport", logging]),
+        tests("HTTPServerTests", uses: ["HTTPServer", "HTTPSupport", "Locking", "TestSupport", logging]),
         tests("JSONTests", uses: ["JSON", "TestSupport"]),
         tests("JSONSchemaTests", uses: ["JSON", "JSONSchema", "TestSupport"]),
         tests(
             "NativeAPITests",
             uses: [
-                "ChatCore", "ChatModel", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON", "Locking",
-                "NativeAPI", "SQLiteEngine", "Signing", "TestHouse", "TestSupport", "Webhooks", "YAML", logging,
+                "ChatCore", "ChatModel", "ChatSupport", "Following", "HTTPClient", "HTTPServer", "HTTPSupport",
+                "InboundHooks",
+                "JSON",
+                "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Webhooks", "YAML", logging,
             ]),
         tests(
             "ParleyTests",
@@ -154,30 +159,32 @@ let package = Package(
         tests(
             "PubNubAPITests",
             uses: [
-                "ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI", "SQLiteEngine",
-                "Signing", "TestHouse", "TestSupport", logging,
+                "ChatCore", "ChatModel", "ChatSupport", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI",
+                "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests("SQLiteTests", uses: ["SQLite", "TestSupport"]),
-        tests("SigningTests", uses: ["Signing"]),
+        tests("SigningTests", uses: ["Signing", "TestSupport"]),
         tests("TemplatesTests", uses: ["JSON", "Templates", "TestSupport"]),
         tests("YAMLTests", uses: ["YAML"]),
         .target(
             name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking", "TestSupport"],
             path: "Tests/Support/EngineConformance", swiftSettings: strict),
         .target(
-            name: "TestHouse",
-            dependencies: ["ChatCore", "ChatModel", "SQLiteEngine", "TestSupport", logging],
-            path: "Tests/Support/House", swiftSettings: strict),
+            name: "ChatSupport",
+            dependencies: [
+                "ChatCore", "ChatModel", "HTTPServer", "Locking", "SQLiteEngine", "Signing", "TestSupport", logging,
+            ],
+            path: "Tests/Support/ChatSupport", swiftSettings: strict),
         tests(
             "InboundHooksTests",
             uses: [
-                "ChatCore", "ChatModel", "InboundHooks", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "ChatCore", "ChatModel", "ChatSupport", "InboundHooks", "JSON", "Locking", "SQLiteEngine", "Signing",
                 "TestSupport",
             ]),
         tests(
             "WebhooksTests",
             uses: [
-                "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "SQLiteEngine", "TestHouse",
+                "ChatCore", "ChatModel", "ChatSupport", "HTTPClient", "JSON", "Locking", "SQLiteEngine", "Signing",
                 "TestSupport", "Webhooks", logging,
             ]),
         tests(

@@ -175,7 +175,7 @@ func withScriptedService(
     log.store(stored)
     let service = ChatService(
         engine: ScriptedEngine(scripted: log), limits: limits,
-        executor: ThreadExecutor())
+        executor: ThreadExecutor(name: "test-hub")!)
     try await withThrowingTaskGroup { group in
         let (ready, signal) = AsyncStream.makeStream(of: Never.self)
         group.addTask { try await service.run(whenReady: { signal.finish() }) }

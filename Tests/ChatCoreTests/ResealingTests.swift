@@ -1,9 +1,10 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
+import Locking
 import SQLiteEngine
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 
@@ -11,11 +12,11 @@ import Testing
     private static let old = Secret([UInt8](repeating: 1, count: 32))
     private static let new = Secret([UInt8](repeating: 2, count: 32))
     private static let app = AppRecord(
-        space: ChatHouse.space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec-c-hush",
+        space: ChatFixture.space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec-c-hush",
         created: .zero)
 
     private static func onEngine(_ body: (SQLiteEngine) async throws -> Void) async throws {
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: ChatHouse.quiet))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: ChatFixture.quiet))
         do { try await body(engine) } catch {
             await engine.close()
             throw error
@@ -24,7 +25,7 @@ import Testing
     }
 
     private static func service(_ engine: SQLiteEngine, _ keys: [Secret]) throws -> ChatService {
-        ChatService(engine: engine, vault: try Vault(keys), executor: ThreadExecutor())
+        ChatService(engine: engine, vault: try Vault(keys), executor: ThreadExecutor(name: "test-hub")!)
     }
 
     private static func appBody(_ engine: SQLiteEngine) async throws -> String {
@@ -36,8 +37,8 @@ import Testing
         let service = try service(engine, keys)
         let found = Observed<[String?]>()
         try await withThrowingTaskGroup { group in
-            try await ChatHouse.start({ try await service.run(whenReady: $0) }, in: &group)
-            found.append(service.keyring.app(ChatHouse.space)?.secretKey)
+            try await ChatFixture.start({ try await service.run(whenReady: $0) }, in: &group)
+            found.append(service.keyring.app(ChatFixture.space)?.secretKey)
             group.cancelAll()
         }
         return found.value.first ?? nil
@@ -64,7 +65,8 @@ import Testing
                 #expect(!record.body.description.contains("hush"), "\(record.body)")
                 for other in others { #expect(record.body.description.contains(other), "\(record.body)") }
             }
-            let source = try #require(try await engine.directory.read(RecordKey(.source, "shop", in: ChatHouse.space)))
+            let source = try #require(
+                try await engine.directory.read(RecordKey(.source, "shop", in: ChatFixture.space)))
             let sealed = try #require(try JSONDocument(source.body).root["secrets"]?.strings)
             let texts = try sealed.map { try sealing.vault.openText($0, context: source.key.vaultContext) }
             #expect(texts == ["hush-1", "hush-\"2\""])
@@ -99,7 +101,7 @@ import Testing
             let old = try Vault([Self.old])
             let new = try Vault([Self.new])
             let keys = [
-                RecordKey(.webhook, "wh_1", in: ChatHouse.space), RecordKey(.source, "shop", in: ChatHouse.space),
+                RecordKey(.webhook, "wh_1", in: ChatFixture.space), RecordKey(.source, "shop", in: ChatFixture.space),
                 RecordKey(.setting, "webhook-signing-key/demo", in: .gateway),
             ]
             func body(_ key: RecordKey, _ vault: Vault) throws -> JSONText {
@@ -146,10 +148,10 @@ import Testing
     private static let clear: [(key: RecordKey, others: [String])] = [
         (RecordKey(.app, "demo", in: .gateway), [#""name":"Demo""#, #""publish_key":"pub""#]),
         (
-            RecordKey(.webhook, "wh_1", in: ChatHouse.space),
+            RecordKey(.webhook, "wh_1", in: ChatFixture.space),
             [#""until":"17""#, #""description":"sealed:v1:no:secret""#]
         ),
-        (RecordKey(.source, "shop", in: ChatHouse.space), [#""mapping":{"type":"plain:v1:x","n":1.50}"#]),
+        (RecordKey(.source, "shop", in: ChatFixture.space), [#""mapping":{"type":"plain:v1:x","n":1.50}"#]),
     ]
 
     private static func writeClear(_ engine: SQLiteEngine) async throws {

@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Locking
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
         limits: Limits = Limits()
     ) -> ChatAccess {
         ChatService(
-            engine: ScriptedEngine(scripted: ScriptedLog()), limits: limits, executor: ThreadExecutor()
+            engine: ScriptedEngine(scripted: ScriptedLog()), limits: limits, executor: ThreadExecutor(name: "test-hub")!
         ).demoChat(scopes: scopes, channels: channels, types: types)
     }
 

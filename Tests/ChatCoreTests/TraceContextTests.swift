@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import TestHouse
+import ChatSupport
 import TestSupport
 import Testing
 

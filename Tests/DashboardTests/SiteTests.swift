@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServer
+import HTTPSupport
 import Testing
 
 @testable import Dashboard

@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import FoundationEssentials
 import JSON
 import SQLiteEngine
-import TestHouse
 import Testing
 
 @testable import Gateway
@@ -30,7 +30,7 @@ import Testing
 
     private func open(_ data: DataDirectory) async throws -> SQLiteEngine {
         try await SQLiteEngine(
-            SQLiteEngineSettings(path: data.database, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
+            SQLiteEngineSettings(path: data.database, limits: Limits(), clock: .system, logger: ChatFixture.quiet))
     }
 
     private func refusal(_ body: () throws(BackupFailure) -> BackupManifest) -> String {

@@ -1,10 +1,10 @@
 import ChatModel
+import ChatSupport
 import FoundationEssentials
 import Glibc
 import JSON
 import SQLiteEngine
 import Signing
-import TestHouse
 import Testing
 
 @testable import Gateway
@@ -22,7 +22,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(
-                path: try DataDirectory(at: data).database, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
+                path: try DataDirectory(at: data).database, limits: Limits(), clock: .system, logger: ChatFixture.quiet)
+        )
         let drafts = (0..<200).map { number in
             EventDraft(
                 channel: ChannelID("room", in: SpaceID("app")), type: "t",
@@ -49,7 +50,7 @@ import Testing
     func missingKey() async throws {
         try await withData {
             let engine = try await SQLiteEngine(
-                SQLiteEngineSettings(path: database, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
+                SQLiteEngineSettings(path: database, limits: Limits(), clock: .system, logger: ChatFixture.quiet))
             let vault = try Vault(keys: Self.key)
             let secret = vault.seal("s3cret", context: "app/a")
             let body = JSONText { writer in

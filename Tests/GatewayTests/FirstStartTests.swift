@@ -1,8 +1,8 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import FoundationEssentials
 import SQLiteEngine
-import TestHouse
 import Testing
 
 @testable import Gateway
@@ -33,8 +33,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         var configuration = Configuration()
         configuration.dataDirectory = folder.path
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: ChatHouse.quiet))
-        let house = try await ChatHouse(on: engine, clock: .system, apps: [])
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: ChatFixture.quiet))
+        let house = try await ChatFixture(on: engine, clock: .system, apps: [])
         let place = Place(configuration: configuration, keyring: house.service.keyring)
         try await house.run { try await body(place) }
     }

@@ -1,9 +1,9 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import FoundationEssentials
 import Locking
 import SQLiteEngine
-import TestHouse
 import Testing
 
 @testable import Gateway
@@ -47,11 +47,11 @@ import Testing
     private func latestVersion(of type: String, _ configuration: Configuration) async throws -> Int? {
         let path = try DataDirectory(at: configuration.dataDirectory).database
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: path, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
-        let house = try await ChatHouse(on: engine, clock: .system)
+            SQLiteEngineSettings(path: path, limits: Limits(), clock: .system, logger: ChatFixture.quiet))
+        let house = try await ChatFixture(on: engine, clock: .system)
         let version = Lock<Int?>(nil)
         try await house.run {
-            let types = try house.service.chat(for: ChatHouse.owner).eventTypes()
+            let types = try house.service.chat(for: ChatFixture.owner).eventTypes()
             version.withLock { $0 = types.first { $0.name == type }?.latestVersion }
         }
         return version.withLock { $0 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPSupport
 import TestSupport
 import Testing
 

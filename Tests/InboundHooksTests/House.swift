@@ -1,8 +1,8 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -10,12 +10,12 @@ import Testing
 
 /// Chat with inbound hooks, as a gateway has it.
 struct House: Sendable {
-    static let space = ChatHouse.space
-    static let owner = ChatHouse.owner
+    static let space = ChatFixture.space
+    static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
     static let start = Timetoken(17_000_000_000_000_000)
 
-    private let chat: ChatHouse
+    private let chat: ChatFixture
     let inbound: InboundService
     /// Moved on by tests.
     let clock: ManualClock
@@ -39,9 +39,9 @@ struct House: Sendable {
         let wall = clock.wallClock
         self.clock = clock
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: path, limits: limits, clock: wall, logger: ChatHouse.quiet))
-        chat = try await ChatHouse(on: engine, limits: limits, clock: wall, apps: ["demo", "other"])
-        inbound = InboundService(service: chat.service, logger: ChatHouse.quiet)
+            SQLiteEngineSettings(path: path, limits: limits, clock: wall, logger: ChatFixture.quiet))
+        chat = try await ChatFixture(on: engine, limits: limits, clock: wall, apps: ["demo", "other"])
+        inbound = InboundService(service: chat.service, logger: ChatFixture.quiet)
     }
 }
 

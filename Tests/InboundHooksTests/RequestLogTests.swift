@@ -1,10 +1,10 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import SQLiteEngine
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 
@@ -175,7 +175,7 @@ import Testing
             _ = try await Self.stored(3, in: house)
         }
         // As a crash leaves it between the removal of a source and that of its posts.
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, logger: ChatHouse.quiet))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, logger: ChatFixture.quiet))
         let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: House.space) }
         let renewed = try #require(try await engine.directory.read(keys[1])?.body.description)
             .replacing(#""created":"\#(House.start)""#, with: #""created":"\#(House.start.adding(.seconds(1)))""#)
@@ -323,7 +323,7 @@ import Testing
         let log = RequestLog(
             .init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000),
             whole: .init(requests: 2, strangers: 0, bytesPerSource: 20_000, bytesInAll: 30_000),
-            keeper: RequestKeeper(memory.directory, logger: ChatHouse.quiet))
+            keeper: RequestKeeper(memory.directory, logger: ChatFixture.quiet))
         func request(
             _ number: UInt64, isKnown: Bool, bytes: Int = 10, _ outcome: InboundRequest.Outcome = .accepted
         ) -> InboundRequest {

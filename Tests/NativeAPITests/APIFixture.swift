@@ -1,13 +1,13 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import Following
 import HTTPClient
 import HTTPServer
+import HTTPSupport
 import InboundHooks
 import JSON
-import Logging
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 import Webhooks
@@ -31,54 +31,32 @@ struct APIFixture: Sendable {
         _ body: @escaping @Sendable (APIFixture) async throws -> Void
     ) async throws {
         let time = ManualClock(.ticksPerReading(10))
-        let loop = try Loop(name: "test-loop")
-        try loop.start()
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: time.wallClock, logger: logger))
-        let client = try Client()
-        let service = ChatService(engine: engine, limits: limits, clock: time.wallClock, executor: loop)
-        let webhooks = WebhookService(service: service, client: client, logger: logger)
-        let inbound = InboundService(service: service, logger: logger)
-        let api = NativeAPI(
-            service: service, webhooks: webhooks, inbound: inbound, publicURL: publicURL,
-            streams: LiveStreams(polls: HeldPolls(service: service, loop: loop)), clock: clock)
-        var router = Router(problemBaseURL: "https://gw.example")
-        api.addRoutes(to: &router)
-        let outcome: Result<Void, any Error>
-        do {
-            try await withThrowingDiscardingTaskGroup { [router] parts in
-                await whenReady { ready in parts.addTask { try await service.run(whenReady: ready) } }
-                await whenReady { ready in parts.addTask { try await inbound.run(whenReady: ready) } }
-                await whenReady { ready in parts.addTask { try await webhooks.run(whenReady: ready) } }
-                let issued = try await establish(service)
+        try await withLoop { loop in
+            let engine = try await SQLiteEngine(
+                SQLiteEngineSettings(path: ":memory:", limits: limits, clock: time.wallClock, logger: ChatFixture.quiet)
+            )
+            let chat = try await ChatFixture(
+                on: engine, limits: limits, clock: time.wallClock, apps: ["default"], executor: loop)
+            let (service, client) = (chat.service, try Client())
+            let webhooks = WebhookService(service: service, client: client, logger: ChatFixture.quiet)
+            let inbound = InboundService(service: service, logger: ChatFixture.quiet)
+            let api = NativeAPI(
+                service: service, webhooks: webhooks, inbound: inbound, publicURL: publicURL,
+                streams: LiveStreams(polls: HeldPolls(service: service, loop: loop)), clock: clock)
+            var router = Router(problemBaseURL: "https://gw.example")
+            api.addRoutes(to: &router)
+            let app = try #require(service.keyring.app(SpaceID("default")))
+            let parts: [ChatFixture.Part] = [
+                { try await inbound.run(whenReady: $0) }, { try await webhooks.run(whenReady: $0) },
+            ]
+            try await chat.run(parts) { [router] in
                 try await body(
                     APIFixture(
-                        service: service, loop: loop, router: router, api: api, clock: time, app: issued.app,
-                        adminKey: issued.admin.text))
-                parts.cancelAll()
+                        service: service, loop: loop, router: router, api: api, clock: time, app: app,
+                        adminKey: ChatFixture.adminKey))
             }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
+            await client.shutdown()
         }
-        await client.shutdown()
-        await engine.close()
-        loop.stop()
-        try outcome.get()
-    }
-
-    private static func establish(_ service: ChatService) async throws -> IssuedApp {
-        try await service.keyring.establish(
-            AppRecord(
-                space: SpaceID("default"), name: "default", publishKey: "pub", subscribeKey: "sub",
-                secretKey: "secret", isFirst: true, created: service.clock.now), keyText: nil)
-    }
-
-    private static func whenReady(_ start: (@escaping @Sendable () -> Void) -> Void) async {
-        let (ready, signal) = AsyncStream.makeStream(of: Never.self)
-        start { signal.finish() }
-        for await _ in ready {}
     }
 }
 

@@ -1,8 +1,8 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import HTTPServer
 import JSON
-import TestHouse
 import TestSupport
 import Testing
 

@@ -64,7 +64,7 @@ import Testing
     func nobody() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.get, "/v1/session", key: nil).status == 204)
-            #expect(await api.call(.post, "/v1/session", #"{"key":"dev"}"#, key: nil).code == "credential_invalid")
+            #expect(await api.call(.post, "/v1/session", #"{"key":"none"}"#, key: nil).code == "credential_invalid")
             let failed = await api.call(.get, "/v1/audit?action=sign_in")
             #expect(failed["data"]?[0]?["result"]?.string == "refused")
             let (cookie, _) = try await signIn(api)

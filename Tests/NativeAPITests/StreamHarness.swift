@@ -1,15 +1,14 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import Following
 import HTTPClient
 import HTTPServer
 import InboundHooks
 import JSON
 import Locking
-import Logging
 import SQLiteEngine
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 import Webhooks
@@ -18,7 +17,7 @@ import Webhooks
 
 /// A store in memory, the chat, and the native API on a real socket; time goes by when the test says so.
 struct StreamHarness: Sendable {
-    static let space = SpaceID("demo")
+    static let space = ChatFixture.space
 
     let service: ChatService
     let streams: LiveStreams
@@ -29,65 +28,40 @@ struct StreamHarness: Sendable {
     var port: UInt16 { server.address?.port ?? 0 }
 
     /// Runs `body` against a gateway that is up, and takes it down again.
+    ///
+    /// - Parameter path: a file, for a gateway that is started again.
     static func run(
-        limits: Limits = Limits(), adjust: (inout ServerOptions) -> Void = { _ in },
+        path: String = ":memory:", clock: ManualClock = ManualClock(), limits: Limits = Limits(),
+        adjust: (inout ServerOptions) -> Void = { _ in },
         routes: (inout Router, LiveStreams) -> Void = { _, _ in },
         through wrap: (any Engine) -> any Engine = { $0 },
         _ body: (StreamHarness) async throws -> Void
     ) async throws {
-        let clock = ManualClock()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger))
-        try await run(
-            on: wrap(engine), limits: limits, clock: clock, logger: logger, adjust: adjust, routes: routes, body)
-        await engine.close()
-    }
-
-    /// The same on an engine that outlives the gateway, for restarts.
-    static func run(
-        on engine: any Engine, limits: Limits = Limits(), clock: ManualClock, logger: Logger,
-        adjust: (inout ServerOptions) -> Void = { _ in },
-        routes: (inout Router, LiveStreams) -> Void = { _, _ in }, _ body: (StreamHarness) async throws -> Void
-    ) async throws {
-        let loop = try Loop(name: "test")
-        try loop.start()
-        defer { loop.stop() }
-        let service = ChatService(engine: engine, limits: limits, clock: clock.wallClock, executor: loop)
-        let client = try Client(options: ClientOptions())
-        let streams = LiveStreams(polls: HeldPolls(service: service, loop: loop, pulse: .byHand))
-        let api = NativeAPI(
-            service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
-            inbound: InboundService(service: service, logger: logger), streams: streams)
-        var router = Router()
-        api.addRoutes(to: &router)
-        routes(&router, streams)
-        var options = ServerOptions()
-        options.deadlines.drain = .seconds(5)
-        adjust(&options)
-        let server = Server(options: options, router: router, loop: loop, logger: logger)
-
-        try await withThrowingTaskGroup { group in
-            let (ready, signal) = AsyncStream.makeStream(of: Never.self)
-            group.addTask { try await service.run(whenReady: { signal.finish() }) }
-            for await _ in ready {}
-            try await establishApp(service)
-            try await server.start()
-            group.addTask { try await server.run(onDrain: { await api.drainStreams() }) }
-            try await body(
-                StreamHarness(service: service, streams: streams, loop: loop, server: server, clock: clock))
-            group.cancelAll()
-            while let _ = try await group.next() {}
+        let logger = ChatFixture.quiet
+        try await withLoop { loop in
+            let engine = try await SQLiteEngine(
+                SQLiteEngineSettings(path: path, limits: limits, clock: clock.wallClock, logger: logger))
+            let chat = try await ChatFixture(
+                on: engine, behind: wrap(engine), limits: limits, clock: clock.wallClock, executor: loop)
+            let service = chat.service
+            let client = try Client(options: ClientOptions())
+            let streams = LiveStreams(polls: HeldPolls(service: service, loop: loop, pulse: .byHand))
+            let api = NativeAPI(
+                service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
+                inbound: InboundService(service: service, logger: logger), streams: streams)
+            var router = Router()
+            api.addRoutes(to: &router)
+            routes(&router, streams)
+            var options = ServerOptions()
+            options.deadlines.drain = .seconds(5)
+            adjust(&options)
+            let server = Server(options: options, router: router, loop: loop, logger: logger)
+            try await chat.run([ChatFixture.serving(server) { await api.drainStreams() }]) {
+                try await body(
+                    StreamHarness(service: service, streams: streams, loop: loop, server: server, clock: clock))
+            }
+            await client.shutdown()
         }
-        await client.shutdown()
-    }
-
-    private static func establishApp(_ service: ChatService) async throws {
-        guard service.keyring.app(space) == nil else { return }
-        let app = AppRecord(
-            space: space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "demo-secret",
-            isFirst: true, created: service.clock.now)
-        _ = try await service.keyring.establish(app, keyText: "dev")
     }
 }
 

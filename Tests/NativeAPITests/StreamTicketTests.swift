@@ -1,11 +1,11 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import HTTPServer
 import JSON
 import Logging
 import SQLiteEngine
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 
@@ -262,13 +262,11 @@ import Testing
     @Test("survives a restart for a client that comes back with its last id, and opens nothing afresh")
     func restart() async throws {
         let clock = ManualClock()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: ":memory:", clock: clock.wallClock, logger: logger))
+        let folder = try TemporaryFolder()
         var used = ""
         var unused = ""
         var cursor = ""
-        try await StreamHarness.run(on: engine, clock: clock, logger: logger) { gateway in
+        try await StreamHarness.run(path: folder.database, clock: clock) { gateway in
             used = try await ticket(gateway)
             unused = try await ticket(gateway)
             let opened = try await gateway.openReady("ticket=\(used)", as: nil)
@@ -276,7 +274,7 @@ import Testing
             opened.reader.close()
         }
         clock.advance(by: .seconds(1))
-        try await StreamHarness.run(on: engine, clock: clock, logger: logger) { gateway in
+        try await StreamHarness.run(path: folder.database, clock: clock) { gateway in
             // Whether it was used nobody knows any more.
             let afresh = try await show(unused, gateway)
             gateway.clock.advance(by: .seconds(120))
@@ -289,11 +287,10 @@ import Testing
             #expect([afresh, resumed, tooLate, again] == [401, 200, 401, 200])
         }
         clock.advance(by: .seconds(25 * 3600))
-        try await StreamHarness.run(on: engine, clock: clock, logger: logger) { gateway in
+        try await StreamHarness.run(path: folder.database, clock: clock) { gateway in
             let late = try await show(used, gateway, lastEventID: cursor)
             #expect(late == 401)
         }
-        await engine.close()
     }
 
     @Test("is refused when too many uses would have to be remembered")

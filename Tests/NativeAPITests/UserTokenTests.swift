@@ -12,7 +12,7 @@ import Testing
 /// Tokens signed by hand with the app's secret, as a customer's own program would.
 @Suite("Tokens of users") struct UserTokenTests {
     private static func token(
-        _ claims: String, secret: String = "secret", header: String = #"{"alg":"HS256","typ":"JWT"}"#
+        _ claims: String, secret: String = "default-secret", header: String = #"{"alg":"HS256","typ":"JWT"}"#
     ) -> String {
         let signed = Base64.encodeURL(Array(header.utf8)) + "." + Base64.encodeURL(Array(claims.utf8))
         let code = MessageAuthentication.code(.sha256, of: Array(signed.utf8), key: Secret(text: secret))

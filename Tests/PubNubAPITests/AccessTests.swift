@@ -8,7 +8,7 @@ import Testing
 @testable import PubNubAPI
 
 @Suite("An app that demands access tokens", .timeLimit(.minutes(1))) struct AccessTests {
-    private static let secret = Secret(text: "sec")
+    private static let secret = Secret(text: "demo-secret")
     private static let grantPath = "/v3/pam/sub-demo/grant"
 
     func run(_ body: (PubNubHarness) async throws -> Void) async throws {

@@ -1,12 +1,11 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import Following
 import HTTPServer
 import JSON
 import Locking
-import Logging
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ import Testing
 
 /// A store in memory, the chat, and the wire on a real socket; the time of day goes by when the test says so.
 struct PubNubHarness: Sendable {
-    static let space = SpaceID("demo")
+    static let space = ChatFixture.space
 
     let service: ChatService
     let polls: HeldPolls
@@ -30,44 +29,27 @@ struct PubNubHarness: Sendable {
         limits: Limits = Limits(), connections: Int? = nil, _ body: (PubNubHarness) async throws -> Void
     ) async throws {
         let clock = ManualClock()
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        var settings = SQLiteEngineSettings(
-            path: ":memory:", limits: limits, clock: clock.wallClock, logger: logger)
-        settings.uptime = { clock.uptime }
-        let engine = try await SQLiteEngine(settings)
-        let loop = try Loop(name: "test")
-        try loop.start()
-        defer { loop.stop() }
-        let service = ChatService(
-            engine: engine, presence: MemoryPresenceBoard(limits: limits) { clock.uptime }, limits: limits,
-            clock: clock.wallClock, executor: loop)
-        let polls = HeldPolls(service: service, loop: loop, pulse: .byHand)
-        let api = PubNubAPI(service: service, polls: polls)
-        var router = Router()
-        api.addRoutes(to: &router)
-        var options = ServerOptions()
-        options.deadlines.drain = .seconds(5)
-        if let connections { options.limits.connections = connections }
-        let server = Server(options: options, router: router, loop: loop, logger: logger)
-        try await withThrowingTaskGroup { group in
-            let (ready, signal) = AsyncStream.makeStream(of: Never.self)
-            group.addTask { try await service.run(whenReady: { signal.finish() }) }
-            for await _ in ready {}
-            for app in ["demo", "other"] { try await establish(app, service) }
-            try await server.start()
-            group.addTask { try await server.run(onDrain: { await polls.drain() }) }
-            try await body(PubNubHarness(service: service, polls: polls, server: server, clock: clock))
-            group.cancelAll()
-            while let _ = try await group.next() {}
+        try await withLoop { loop in
+            var settings = SQLiteEngineSettings(
+                path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet)
+            settings.uptime = { clock.uptime }
+            let chat = try await ChatFixture(
+                on: try await SQLiteEngine(settings),
+                presence: MemoryPresenceBoard(limits: limits) { clock.uptime }, limits: limits,
+                clock: clock.wallClock, apps: ["demo", "other"], executor: loop)
+            let service = chat.service
+            let polls = HeldPolls(service: service, loop: loop, pulse: .byHand)
+            let api = PubNubAPI(service: service, polls: polls)
+            var router = Router()
+            api.addRoutes(to: &router)
+            var options = ServerOptions()
+            options.deadlines.drain = .seconds(5)
+            if let connections { options.limits.connections = connections }
+            let server = Server(options: options, router: router, loop: loop, logger: ChatFixture.quiet)
+            try await chat.run([ChatFixture.serving(server) { await polls.drain() }]) {
+                try await body(PubNubHarness(service: service, polls: polls, server: server, clock: clock))
+            }
         }
-        await engine.close()
-    }
-
-    private static func establish(_ name: String, _ service: ChatService) async throws {
-        let app = AppRecord(
-            space: SpaceID(name), name: name, publishKey: "pub-\(name)", subscribeKey: "sub-\(name)",
-            secretKey: name == "demo" ? "sec" : "sec-\(name)", isFirst: name == "demo", created: service.clock.now)
-        _ = try await service.keyring.establish(app, keyText: nil)
     }
 
     // MARK: Doing things

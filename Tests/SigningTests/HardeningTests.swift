@@ -1,17 +1,8 @@
 import Signing
+import TestSupport
 import Testing
 
 @Suite("What anybody can send to a scheme") struct HardeningTests {
-    /// Numbers that a seed repeats.
-    private struct Draw: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ (state >> 29)
-        }
-    }
-
     private static let url = "https://example.com/hook?x=1"
     private static let settings: SchemeSettings = {
         var settings = SchemeSettings()
@@ -27,14 +18,13 @@ import Testing
         "\"time_ms\"", "1e5", "[",
     ]
 
-    private static func text(_ draw: inout Draw) -> String {
+    private static func text(_ draw: inout SeededGenerator) -> String {
         (0..<Int.random(in: 0...12, using: &draw)).map { _ in pieces.randomElement(using: &draw) ?? "" }.joined()
     }
 
     @Test("is refused, whatever it is, and never stops the gateway", arguments: SignatureSchemes.allCases)
     func random(_ name: SignatureSchemes) throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var draw = Draw(state: seed)
+        var draw = SeededGenerator()
         let secret =
             name == .ed25519
             ? "whpk_A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=" : "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
@@ -50,7 +40,7 @@ import Testing
             let fields = headers.map { ($0, Self.text(&draw)) }
             let (body, url) = (Array(Self.text(&draw).utf8), Bool.random(using: &draw) ? Self.url : Self.text(&draw))
             let message = SignedMessage(body: body, url: url, headers: fields, form: { [("a", "b")] })
-            #expect(throws: SignatureRejection.self, "seed \(seed)") { try scheme.verify(message, at: vectorTime) }
+            #expect(throws: SignatureRejection.self, "seed \(draw.seed)") { try scheme.verify(message, at: vectorTime) }
         }
     }
 

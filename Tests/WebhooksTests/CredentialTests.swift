@@ -1,10 +1,10 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import HTTPClient
 import JSON
 import Locking
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 

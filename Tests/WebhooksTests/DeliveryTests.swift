@@ -1,10 +1,10 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import HTTPClient
 import JSON
 import SQLiteEngine
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 
@@ -237,7 +237,7 @@ import Testing
             // A second planner that starts later: it finds the position of the first and repeats nothing.
             try await withThrowingTaskGroup { group in
                 let other = house.another()
-                try await ChatHouse.start({ try await other.run(whenReady: $0) }, in: &group)
+                try await ChatFixture.start({ try await other.run(whenReady: $0) }, in: &group)
                 let second = try await house.emit()
                 await house.recorded(2)
                 #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [first.id, second.id])
@@ -270,7 +270,7 @@ import Testing
             try await house.webhook(receiver, concurrency: 20)
             try await withThrowingTaskGroup { group in
                 let other = house.another()
-                try await ChatHouse.start({ try await other.run(whenReady: $0) }, in: &group)
+                try await ChatFixture.start({ try await other.run(whenReady: $0) }, in: &group)
                 var ids: Set<String> = []
                 for _ in 0..<100 { ids.insert(try await house.emit().id) }
                 await house.recorded(100)

@@ -1,9 +1,9 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import HTTPClient
 import JSON
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 

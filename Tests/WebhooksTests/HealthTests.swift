@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import HTTPClient
 import JSON
 import Locking
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -12,8 +12,8 @@ import Testing
 
 /// Chat with outbound delivery, as a gateway has it.
 struct House: Sendable {
-    static let space = ChatHouse.space
-    static let owner = ChatHouse.owner
+    static let space = ChatFixture.space
+    static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
     static let start = Timetoken(17_000_000_000_000_000)
     /// What webhooks on loopback need.
@@ -35,7 +35,7 @@ struct House: Sendable {
     let clock: ManualClock
     let steps: StepLog
     let refusals = Refusals()
-    private let house: ChatHouse
+    private let house: ChatFixture
     let client: Client
     let webhooks: WebhookService
     /// Attempts once they are recorded, with what followed.
@@ -67,11 +67,11 @@ struct House: Sendable {
         self.settings = settings
         self.clock = clock
         var engineSettings = SQLiteEngineSettings(
-            path: settings.path, limits: settings.limits, clock: clock.wallClock, logger: ChatHouse.quiet)
+            path: settings.path, limits: settings.limits, clock: clock.wallClock, logger: ChatFixture.quiet)
         engineSettings.tailBytes = 1024 * 1024
         let engine = try await SQLiteEngine(engineSettings)
         steps = StepLog(real: engine.log)
-        house = try await ChatHouse(
+        house = try await ChatFixture(
             on: engine,
             behind: RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals),
             limits: settings.limits, clock: clock.wallClock)
@@ -94,7 +94,7 @@ struct House: Sendable {
         options.shortagePause = .milliseconds(20)
         options.batchBytes = settings.batchBytes
         options.observe = { attempts.append(($0, $1)) }
-        return WebhookService(service: service, client: client, options: options, logger: ChatHouse.quiet)
+        return WebhookService(service: service, client: client, options: options, logger: ChatFixture.quiet)
     }
 
     /// Another node's worth of planning and sending over the same engine.

@@ -1,9 +1,9 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 

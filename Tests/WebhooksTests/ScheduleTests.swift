@@ -1,8 +1,8 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
-import TestHouse
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import SQLiteEngine
 import Signing
-import TestHouse
 import TestSupport
 import Testing
 

@@ -14,10 +14,9 @@ final class ChatHost: Sendable {
     /// - Parameter app: made when it is not there.
     init(_ engine: any Engine, app: SpaceID, limits: Limits, clock: WallClock) async throws(ChatError) {
         self.engine = engine
-        let thread: ChatThread
-        do { thread = try ChatThread() } catch {
+        guard let thread = ThreadExecutor(name: "chat-hub") else {
             await engine.close()
-            throw error
+            throw ChatError(.unavailable, "the system has no thread to give")
         }
         let service = ChatService(engine: engine, limits: limits, clock: clock, executor: thread)
         self.service = service

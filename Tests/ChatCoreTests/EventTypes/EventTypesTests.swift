@@ -1,9 +1,9 @@
 import ChatModel
+import ChatSupport
 import Foundation
 import JSON
 import Locking
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -273,10 +273,10 @@ extension ChatAccess {
 private func withTwoNodes(_ body: @Sendable (_ here: ChatAccess, _ there: ChatAccess) async throws -> Void) async throws
 {
     let engine = try await SQLiteEngine(
-        SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatHouse.quiet))
-    let house = try await ChatHouse(on: engine, clock: .system)
-    let other = ChatService(engine: engine, executor: ThreadExecutor())
+        SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatFixture.quiet))
+    let house = try await ChatFixture(on: engine, clock: .system)
+    let other = ChatService(engine: engine, executor: ThreadExecutor(name: "test-hub")!)
     try await house.run([{ try await other.run(whenReady: $0) }]) {
-        try await body(house.service.chat(for: ChatHouse.owner), other.chat(for: ChatHouse.owner))
+        try await body(house.service.chat(for: ChatFixture.owner), other.chat(for: ChatFixture.owner))
     }
 }

@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -244,10 +244,10 @@ import Testing
 /// As `withChat`, but nothing is told unless the test says so.
 private func withTypes(_ body: @Sendable (EventTypes, ChatAccess) async throws -> Void) async throws {
     let engine = try await SQLiteEngine(
-        SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatHouse.quiet))
-    let service = ChatService(engine: engine, executor: ThreadExecutor())
+        SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatFixture.quiet))
+    let service = ChatService(engine: engine, executor: ThreadExecutor(name: "test-hub")!)
     do {
-        try await body(service.eventTypes, service.chat(for: ChatHouse.owner))
+        try await body(service.eventTypes, service.chat(for: ChatFixture.owner))
     } catch {
         await engine.close()
         throw error

@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import Foundation
 import JSON
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -48,12 +48,12 @@ import Testing
                 _ = try await chat.service.engine.directory.write([change], events: [])
             }
             let engine = try await SQLiteEngine(
-                SQLiteEngineSettings(path: path, limits: Limits(), clock: .system, logger: ChatHouse.quiet))
-            let house = try await ChatHouse(on: engine, clock: .system)
+                SQLiteEngineSettings(path: path, limits: Limits(), clock: .system, logger: ChatFixture.quiet))
+            let house = try await ChatFixture(on: engine, clock: .system)
             let told = Observed<[UnusableVersion]>()
             house.service.eventTypes.observeUnusable { told.append($0) }
             try await house.run {
-                let chat = house.service.chat(for: ChatHouse.owner)
+                let chat = house.service.chat(for: ChatFixture.owner)
                 #expect(told.value.map(\.type) == ["order.paid"])
                 #expect(told.value.map(\.number) == [1])
                 let notices = try await chat.kept(on: ChannelID.systemName)

@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import SQLiteEngine
-import TestHouse
 import Testing
 
 @testable import ChatCore
@@ -34,9 +34,9 @@ func withChat(
     path: String = ":memory:", limits: Limits = Limits(), _ body: @Sendable (ChatAccess) async throws -> Void
 ) async throws {
     let engine = try await SQLiteEngine(
-        SQLiteEngineSettings(path: path, limits: limits, clock: .system, logger: ChatHouse.quiet))
-    let house = try await ChatHouse(on: engine, limits: limits, clock: .system, apps: ["demo", "other"])
-    try await house.run { try await body(house.service.chat(for: ChatHouse.owner)) }
+        SQLiteEngineSettings(path: path, limits: limits, clock: .system, logger: ChatFixture.quiet))
+    let house = try await ChatFixture(on: engine, limits: limits, clock: .system, apps: ["demo", "other"])
+    try await house.run { try await body(house.service.chat(for: ChatFixture.owner)) }
 }
 
 extension ChatAccess {

@@ -1,6 +1,6 @@
 import ChatModel
+import ChatSupport
 import JSON
-import TestHouse
 import Testing
 
 @testable import ChatCore
@@ -18,7 +18,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let key = MembershipRecord.key("ben", "crew", in: ChatHouse.space)
+            let key = MembershipRecord.key("ben", "crew", in: ChatFixture.space)
             let stored = try await room.service.engine.directory.read(key)
             let membership = try #require(stored.flatMap(MembershipRecord.init))
             #expect(membership.read == messages.last && membership.delivered == messages.last)
@@ -37,7 +37,7 @@ import Testing
             _ = try await room.chat.mark(.delivered, "ben", in: "crew", at: first)
             _ = try await room.chat.mark(.read, "ben", in: "crew")
             _ = try await room.chat.mark(.read, "ben", in: "crew", at: first)
-            let channels = ChannelSet(space: ChatHouse.space, names: ["crew"])
+            let channels = ChannelSet(space: ChatFixture.space, names: ["crew"])
             let events = try await room.service.engine.log.events(in: channels, after: second, limit: 10).items
             #expect(events.map(\.type) == ["receipt.delivered", "receipt.read", "receipt.read"])
             for event in events { #expect(try await room.chat.validate(event.data, as: event.type).isValid) }
@@ -118,7 +118,7 @@ import Testing
             try await room.establish("work", members: ["ana", "ben"], customType: "work")
             room.advance(.seconds(1))
             let start = try await room.say("1", in: "work", by: "ana").timetoken
-            await room.service.watchUnread(of: UserID("ben", in: ChatHouse.space), isOn: true)
+            await room.service.watchUnread(of: UserID("ben", in: ChatFixture.space), isOn: true)
             await room.service.unread.tellChanges()
             for number in 0..<5 { try await room.say("\(number)", in: "work", by: "ana") }
             _ = try await room.chat.unread(of: "ben")
@@ -126,7 +126,7 @@ import Testing
             _ = try await room.chat.mark(.read, "ben", in: "work")
             await room.service.unread.tellChanges()
             await room.service.unread.tellChanges()
-            let channels = ChannelSet(space: ChatHouse.space, names: ["ben"])
+            let channels = ChannelSet(space: ChatFixture.space, names: ["ben"])
             let events = try await room.service.engine.log.events(in: channels, after: start, limit: 50).items
             let last = try #require(events.last)
             #expect(events.allSatisfy { $0.type == "unread_count.updated" } && (2...4).contains(events.count))

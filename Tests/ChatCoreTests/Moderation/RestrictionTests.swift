@@ -1,7 +1,7 @@
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
-import TestHouse
 import Testing
 
 @testable import ChatCore
@@ -14,7 +14,7 @@ import Testing
 
     /// Every event of a channel, passing ones too, as the catalogue would have it.
     private func told(_ room: Room, on channel: String = "crew", since: Timetoken = .zero) async throws -> [Event] {
-        let channels = ChannelSet(space: ChatHouse.space, names: [channel])
+        let channels = ChannelSet(space: ChatFixture.space, names: [channel])
         let events = try await room.service.engine.log.events(in: channels, after: since, limit: 1000).items
         for event in events {
             let report = try await room.chat.validate(event.data, as: event.type)
@@ -37,7 +37,7 @@ import Testing
             #expect(data["end_at"]?.integer == -1 && data["agent"]?["user_id"]?.string == "ana")
             #expect(events[0].audience == .rule(.joinedAndSubjects, subjects: ["mallory"]))
             #expect(written.record.since >= start && written.record.updated == events[0].timetoken)
-            let counts = try await room.service.engine.directory.read(MemberCounts.key("crew", in: ChatHouse.space))
+            let counts = try await room.service.engine.directory.read(MemberCounts.key("crew", in: ChatFixture.space))
             #expect(MemberCounts(counts) == MemberCounts(all: 1, joined: 1))
             #expect(try await room.mayHear("mallory", in: "crew") == false)
         }
@@ -97,7 +97,8 @@ import Testing
             let end = try JSONDocument(events[1].data).root
             #expect(end["reason"]?.string == "expired")
             #expect(
-                try await room.service.engine.directory.read(RestrictionRecord.key("ben", "crew", in: ChatHouse.space))
+                try await room.service.engine.directory.read(
+                    RestrictionRecord.key("ben", "crew", in: ChatFixture.space))
                     == nil)
         }
     }
@@ -121,7 +122,7 @@ import Testing
     @Test("are looked at once for each end, and again when the clock has stepped back before it")
     func stepBack() async throws {
         try await Room.open { room in
-            let (service, space) = (room.service, ChatHouse.space)
+            let (service, space) = (room.service, ChatFixture.space)
             let ends = RestrictionEnds(
                 directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
             var restriction = RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true)
@@ -150,7 +151,7 @@ import Testing
     @Test("still end in time when the one before was lifted behind them")
     func liftedBehind() async throws {
         try await Room.open { room in
-            let (service, space) = (room.service, ChatHouse.space)
+            let (service, space) = (room.service, ChatFixture.space)
             let ends = RestrictionEnds(
                 directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
             var first = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: false)

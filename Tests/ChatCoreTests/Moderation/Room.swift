@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import Foundation
 import JSON
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -14,12 +14,12 @@ struct Room: Sendable {
     let clock: ManualClock
 
     /// The app as its admin sees it.
-    var chat: ChatAccess { service.chat(for: ChatHouse.owner) }
+    var chat: ChatAccess { service.chat(for: ChatFixture.owner) }
 
     /// The app as a credential of one user sees it.
     func chat(of user: String) -> ChatAccess {
         service.chat(
-            for: Caller(space: ChatHouse.space, credential: "token_\(user)", scopes: [.emit, .read], user: user))
+            for: Caller(space: ChatFixture.space, credential: "token_\(user)", scopes: [.emit, .read], user: user))
     }
 
     /// Whether the user's own credential hears the channel.
@@ -32,8 +32,8 @@ struct Room: Sendable {
         clock: ManualClock = ManualClock(), _ body: @Sendable (Room) async throws -> Void
     ) async throws {
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: path, limits: limits, clock: clock.wallClock, logger: ChatHouse.quiet))
-        let house = try await ChatHouse(on: engine, limits: limits, clock: clock.wallClock)
+            SQLiteEngineSettings(path: path, limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet))
+        let house = try await ChatFixture(on: engine, limits: limits, clock: clock.wallClock)
         try await house.run { try await body(Room(service: house.service, clock: clock)) }
     }
 
@@ -49,17 +49,18 @@ struct Room: Sendable {
 
     /// Writes records as they are, in the way every verb does.
     func put(_ channel: ChannelRecord) async throws {
-        try await put(channel.body, ChannelRecord.key(channel.id, in: ChatHouse.space))
+        try await put(channel.body, ChannelRecord.key(channel.id, in: ChatFixture.space))
     }
 
     func put(_ member: MembershipRecord) async throws {
         try await put(
-            member.body, MembershipRecord.key(member.user, member.channel, in: ChatHouse.space), parent: member.channel)
+            member.body, MembershipRecord.key(member.user, member.channel, in: ChatFixture.space),
+            parent: member.channel)
     }
 
     func put(_ restriction: RestrictionRecord) async throws {
         try await put(
-            restriction.body, RestrictionRecord.key(restriction.user, restriction.channel, in: ChatHouse.space),
+            restriction.body, RestrictionRecord.key(restriction.user, restriction.channel, in: ChatFixture.space),
             parent: restriction.channel)
     }
 
@@ -88,7 +89,7 @@ struct Room: Sendable {
             try await put(member)
         }
         let counts = MemberCounts(all: members.count, joined: members.count)
-        try await put(counts.body, MemberCounts.key(id, in: ChatHouse.space))
+        try await put(counts.body, MemberCounts.key(id, in: ChatFixture.space))
     }
 
     @discardableResult

@@ -1,6 +1,6 @@
 import ChatModel
+import ChatSupport
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -10,11 +10,11 @@ import Testing
     /// Has `come` look at where the user stands, bans the user meanwhile, and lets `come` go on.
     private func race(_ come: @escaping @Sendable (ChatAccess) async throws(ChatError) -> Void) async throws {
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: ":memory:", clock: .system, logger: ChatHouse.quiet))
+            SQLiteEngineSettings(path: ":memory:", clock: .system, logger: ChatFixture.quiet))
         let front = HeldEngine(engine, holding: .restriction)
-        let house = try await ChatHouse(on: engine, behind: front, clock: .system)
+        let house = try await ChatFixture(on: engine, behind: front, clock: .system)
         try await house.run {
-            let chat = house.service.chat(for: ChatHouse.owner)
+            let chat = house.service.chat(for: ChatFixture.owner)
             _ = try await chat.make(NewChannel(kind: .open, id: "lobby"))
             async let refusal: ChatError? = {
                 do throws(ChatError) {

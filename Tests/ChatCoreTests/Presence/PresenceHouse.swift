@@ -1,8 +1,8 @@
 import ChatModel
+import ChatSupport
 import JSON
 import JSONSchema
 import SQLiteEngine
-import TestHouse
 import TestSupport
 import Testing
 
@@ -10,7 +10,7 @@ import Testing
 
 /// A chat whose clocks stand still, to see who comes and goes.
 struct PresenceHouse: Sendable {
-    let house: ChatHouse
+    let house: ChatFixture
     let clock: ManualClock
 
     static func run(
@@ -18,8 +18,8 @@ struct PresenceHouse: Sendable {
     ) async throws {
         let clock = ManualClock()
         let settings = SQLiteEngineSettings(
-            path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatHouse.quiet)
-        let house = try await ChatHouse(
+            path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet)
+        let house = try await ChatFixture(
             on: SQLiteEngine(settings), presence: MemoryPresenceBoard(limits: limits) { clock.uptime },
             limits: limits, clock: clock.wallClock)
         let subject = PresenceHouse(house: house, clock: clock)
@@ -28,16 +28,16 @@ struct PresenceHouse: Sendable {
 
     var tracker: PresenceTracker { house.service.presence }
     /// As an operator of the app.
-    var chat: ChatAccess { chat(ChatHouse.owner) }
+    var chat: ChatAccess { chat(ChatFixture.owner) }
     func chat(_ caller: Caller) -> ChatAccess { house.service.chat(for: caller, device: "desk", cause: "req_1") }
 
     /// As the user's own credential.
     func chat(of user: String) -> ChatAccess {
-        chat(Caller(space: ChatHouse.space, credential: "key_\(user)", scopes: [.emit, .read], user: user))
+        chat(Caller(space: ChatFixture.space, credential: "key_\(user)", scopes: [.emit, .read], user: user))
     }
 
-    func user(_ name: String) -> UserID { UserID(name, in: ChatHouse.space) }
-    func channel(_ name: String) -> ChannelID { ChannelID(name, in: ChatHouse.space) }
+    func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.space) }
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: ChatFixture.space) }
 
     /// Time goes by after everything that was wished so far is done, and the tracker notices.
     func pass(_ duration: Duration) async throws {
@@ -49,7 +49,7 @@ struct PresenceHouse: Sendable {
     /// What is in the log, after everything that was wished so far is done; each held against the schema of its type.
     func events(_ pattern: NamePattern = .all) async throws -> [Event] {
         try await tracker.beat()
-        let channels = ChannelSet(space: ChatHouse.space, isAll: true)
+        let channels = ChannelSet(space: ChatFixture.space, isAll: true)
         let events = try await house.engine.log.events(in: channels, after: .zero, limit: 20_000).items
         for event in events {
             let type = try #require(BuiltInCatalogue.named(event.type))
@@ -74,19 +74,20 @@ struct PresenceHouse: Sendable {
 
     func makeChannel(_ name: String, _ kind: ChannelKind) async throws {
         let record = ChannelRecord(id: name, kind: kind)
-        try await write(RecordChange(ChannelRecord.key(name, in: ChatHouse.space), body: record.body))
+        try await write(RecordChange(ChannelRecord.key(name, in: ChatFixture.space), body: record.body))
     }
 
     func makeUser(_ id: String, name: String) async throws {
         var record = UserRecord(id: id)
         record.name = name
-        try await write(RecordChange(UserRecord.key(id, in: ChatHouse.space), body: record.body))
+        try await write(RecordChange(UserRecord.key(id, in: ChatFixture.space), body: record.body))
     }
 
     func ban(_ user: String, from channel: String) async throws {
         let record = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
         try await write(
-            RecordChange(RestrictionRecord.key(user, channel, in: ChatHouse.space), body: record.body, parent: channel))
+            RecordChange(
+                RestrictionRecord.key(user, channel, in: ChatFixture.space), body: record.body, parent: channel))
     }
 
     /// Expects the call to be refused like this.

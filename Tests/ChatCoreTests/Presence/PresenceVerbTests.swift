@@ -1,6 +1,6 @@
 import ChatModel
+import ChatSupport
 import JSON
-import TestHouse
 import Testing
 
 @testable import ChatCore
@@ -67,7 +67,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
             }
             // A service may speak for somebody who is none.
             #expect(try await house.chat.appear("ana", on: "crew"))
-            var caller = ChatHouse.owner
+            var caller = ChatFixture.owner
             caller.scopes = [.emit, .read]
             caller.channels = [.exact("room")]
             _ = try await house.chat(caller).appear("ana", on: "room")

@@ -1,13 +1,13 @@
 import ChatModel
+import ChatSupport
 import JSON
-import TestHouse
 import Testing
 
 @testable import ChatCore
 
 @Suite("What became of messages that are gone") struct GleaningTests {
     private func records(_ kind: RecordKind, _ room: Room) async throws -> [Record] {
-        try await room.service.engine.directory.list(RecordQuery(kind, in: ChatHouse.space, limit: 100)).items
+        try await room.service.engine.directory.list(RecordQuery(kind, in: ChatFixture.space, limit: 100)).items
     }
 
     /// A message that is edited, reacted to by five, and has an action.
@@ -32,7 +32,7 @@ import Testing
             let second = try await message(room)
             let other = try await message(room, in: "lobby")
             #expect(try await room.chat.deleteEvents(after: .zero, before: second, in: "crew") > 0)
-            await room.service.glean(ChatHouse.space)
+            await room.service.glean(ChatFixture.space)
             #expect(try await records(.message, room).compactMap { MessageRecord($0)?.timetoken } == [second, other])
             let actions = try await records(.messageAction, room).compactMap { MessageActionRecord($0) }
             #expect(actions.count == 12 && !actions.contains { $0.message == first })
@@ -48,11 +48,11 @@ import Testing
             try await room.chat.react("smile", to: sent, in: "crew", by: "ben")
             _ = try await message(room)
             room.advance(.seconds(61))
-            await room.service.glean(ChatHouse.space)
+            await room.service.glean(ChatFixture.space)
             #expect(try await records(.message, room).count == 1)
-            try await room.service.engine.log.setRetention(.seconds(3600), of: ChatHouse.space)
+            try await room.service.engine.log.setRetention(.seconds(3600), of: ChatFixture.space)
             room.advance(.seconds(3600))
-            await room.service.glean(ChatHouse.space)
+            await room.service.glean(ChatFixture.space)
             #expect(try await records(.message, room).isEmpty)
             #expect(try await records(.messageAction, room).isEmpty)
         }
@@ -63,10 +63,10 @@ import Testing
         try await Room.open(limits: small) { room in
             let sent = try await message(room)
             try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
-            await room.service.glean(ChatHouse.space)
+            await room.service.glean(ChatFixture.space)
             try await room.chat.delete(sent, in: "crew", isHard: true, by: "ana")
             room.advance(.seconds(24 * 3600 + 1))
-            await room.service.glean(ChatHouse.space)
+            await room.service.glean(ChatFixture.space)
             #expect(try await records(.message, room).isEmpty)
             #expect(try await records(.messageAction, room).isEmpty)
             await #expect(throws: ChatError.self) {
@@ -86,7 +86,7 @@ import Testing
             }
             _ = try await room.chat.deleteEvents(
                 after: Timetoken(replies[0].rawValue - 1), before: Timetoken(replies[0].rawValue + 1), in: "crew")
-            await room.service.glean(ChatHouse.space)
+            await room.service.glean(ChatFixture.space)
             #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
             #expect(try await room.chat.replies(to: root, in: "crew", limit: 2).items.map(\.timetoken) == [replies[1]])
         }

@@ -1,7 +1,7 @@
 import ChatModel
+import ChatSupport
 import JSON
 import SQLiteEngine
-import TestHouse
 import Testing
 
 @testable import ChatCore
@@ -16,11 +16,11 @@ import Testing
         var limits = Limits()
         limits.pageMost = 3
         let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: path, limits: limits, clock: .system, logger: ChatHouse.quiet))
-        let house = try await ChatHouse(on: engine, limits: limits, clock: .system)
+            SQLiteEngineSettings(path: path, limits: limits, clock: .system, logger: ChatFixture.quiet))
+        let house = try await ChatFixture(on: engine, limits: limits, clock: .system)
         let presence = Task { await house.service.presence.run() }
         do {
-            try await body(house.service.chat(for: ChatHouse.owner))
+            try await body(house.service.chat(for: ChatFixture.owner))
         } catch {
             await engine.close()
             throw error

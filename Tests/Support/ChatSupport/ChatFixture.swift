@@ -1,15 +1,19 @@
 public import ChatCore
 public import ChatModel
+public import HTTPServer
+public import Locking
 public import Logging
 public import SQLiteEngine
 import TestSupport
 import Testing
 
-/// Chat over an engine, as the tests of an interface need it: with apps, run while a test does, and closed after it.
-public struct ChatHouse: Sendable {
+/// A chat service on an engine, as the tests of interfaces need it: with apps, running while a test does.
+public struct ChatFixture: Sendable {
     /// The first app.
     public static let space = SpaceID("demo")
     public static let owner = Caller(space: space, credential: "key_owner", scopes: [.admin])
+    /// The text of the first app's admin key.
+    public static let adminKey = "dev"
     public static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// Something that runs beside a test, and says when it is ready.
@@ -23,13 +27,15 @@ public struct ChatHouse: Sendable {
     ///   - front: what the service sees in the engine's place.
     ///   - board: who is where; nil: as the service keeps it.
     ///   - apps: the ids of the apps; the first one is the operators'. They may be there already.
+    ///   - executor: where the hub runs: the loop, where there is one.
     public init(
         on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceBoard)? = nil,
-        limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.space.name]
+        limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.space.name],
+        executor: any SerialExecutor = ThreadExecutor(name: "test-hub")!
     ) async throws {
         self.engine = engine
         service = ChatService(
-            engine: front ?? engine, presence: board, limits: limits, clock: clock, executor: ThreadExecutor())
+            engine: front ?? engine, presence: board, limits: limits, clock: clock, executor: executor)
         do {
             for id in apps { try await establish(id, isFirst: id == apps[0], at: clock.now) }
         } catch {
@@ -38,12 +44,13 @@ public struct ChatHouse: Sendable {
         }
     }
 
+    /// An app's keys are `pub-<id>` and `sub-<id>`, its secret is `<id>-secret`.
     private func establish(_ id: String, isFirst: Bool, at now: Timetoken) async throws {
         let app = AppRecord(
-            space: SpaceID(id), name: id, publishKey: "pub", subscribeKey: "sub", secretKey: "sec", isFirst: isFirst,
-            created: now)
+            space: SpaceID(id), name: id, publishKey: "pub-\(id)", subscribeKey: "sub-\(id)", secretKey: "\(id)-secret",
+            isFirst: isFirst, created: now)
         do throws(ChatError) {
-            _ = try await service.keyring.establish(app, keyText: nil)
+            _ = try await service.keyring.establish(app, keyText: isFirst ? Self.adminKey : nil)
         } catch {
             // Opened again: the app is there.
             guard error.code == .conflict else { throw error }
@@ -52,19 +59,31 @@ public struct ChatHouse: Sendable {
 
     /// Runs the chat service and the parts in their order, each started when the one before is ready; then `body`; then
     /// stops them and closes the engine.
-    public func run(_ parts: [Part] = [], _ body: @Sendable () async throws -> Void) async throws {
+    public func run(_ parts: [Part] = [], _ body: () async throws -> Void) async throws {
         do {
             try await withThrowingTaskGroup { group in
                 try await Self.start({ [service] in try await service.run(whenReady: $0) }, in: &group)
                 for part in parts { try await Self.start(part, in: &group) }
                 try await body()
                 group.cancelAll()
+                while let _ = try await group.next() {}
             }
         } catch {
             await engine.close()
             throw error
         }
         await engine.close()
+    }
+
+    /// A part that serves on port 0 of loopback.
+    ///
+    /// - Parameter drain: ends what is held or streamed when the test is over.
+    public static func serving(_ server: Server, drain: @escaping @Sendable () async -> Void) -> Part {
+        { ready in
+            try await server.start()
+            ready()
+            try await server.run(onDrain: drain)
+        }
     }
 
     /// Starts a part, and returns when it is ready.
@@ -76,4 +95,12 @@ public struct ChatHouse: Sendable {
         }
         try #require(await isReady.wait { $0 != nil } == true, "it did not start")
     }
+}
+
+/// Runs `body` with a loop, which is stopped after it.
+public func withLoop(_ body: (Loop) async throws -> Void) async throws {
+    let loop = try Loop(name: "test")
+    try loop.start()
+    defer { loop.stop() }
+    try await body(loop)
 }

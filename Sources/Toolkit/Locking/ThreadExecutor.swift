@@ -1,8 +1,7 @@
-import ChatModel
-import Locking
-
-/// The thread that hands out events of a chat in this process, as the streaming loop does in a gateway.
-final class ChatThread: SerialExecutor {
+/// A serial executor on a thread of its own, which ends when nobody holds the executor any more.
+///
+/// Jobs run in the order they are enqueued.
+public final class ThreadExecutor: SerialExecutor {
     private struct Work {
         var jobs: [UnownedJob] = []
         var isOver = false
@@ -10,16 +9,18 @@ final class ChatThread: SerialExecutor {
 
     private let work = Monitor(Work())
 
-    /// - Throws: when the system has no thread to give.
-    init() throws(ChatError) {
+    /// Starts the thread; nil when the system has none to give.
+    ///
+    /// - Parameter name: the thread's, as ``startThread(name:_:)`` takes it.
+    public init?(name: String) {
         let work = work
         let executor = Unowned(executor: self)
-        let isStarted = startThread(name: "chat-hub") {
+        let isStarted = startThread(name: name) {
             while let jobs = Self.next(work) {
                 for job in jobs { executor.run(job) }
             }
         }
-        guard isStarted else { throw ChatError(.unavailable, "the system has no thread to give") }
+        guard isStarted else { return nil }
     }
 
     deinit {
@@ -27,7 +28,11 @@ final class ChatThread: SerialExecutor {
         work.wakeOne()
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    public func enqueue(_ job: consuming ExecutorJob) {
+        // The caller need not hold the executor for longer than the job takes, and the job may be over before this
+        // returns: on the other thread, as soon as it can be seen there.
+        let executor = Unmanaged.passRetained(self)
+        defer { executor.release() }
         let job = UnownedJob(job)
         work.withLock { $0.jobs.append(job) }
         work.wakeOne()
@@ -44,7 +49,7 @@ final class ChatThread: SerialExecutor {
     /// The thread must not keep the executor alive, or it would never end.
     private struct Unowned: @unchecked Sendable {
         // Safe: jobs come only from tasks and actors that hold the executor.
-        unowned let executor: ChatThread
+        unowned let executor: ThreadExecutor
         func run(_ job: UnownedJob) { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
     }
 }

@@ -1,0 +1,36 @@
+import Locking
+import Testing
+
+@Suite("An executor on a thread of its own") struct ThreadExecutorTests {
+    private actor Counter {
+        private let executor: ThreadExecutor
+        private var count = 0
+
+        init(on executor: ThreadExecutor) { self.executor = executor }
+        nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+        func increment() -> Int {
+            count += 1
+            return count
+        }
+    }
+
+    @Test("runs jobs one after another")
+    func serial() async throws {
+        let counter = Counter(on: try #require(ThreadExecutor(name: "test")))
+        await withTaskGroup { group in
+            for _ in 0..<1000 { group.addTask { _ = await counter.increment() } }
+        }
+        #expect(await counter.increment() == 1001)
+    }
+
+    /// The task holds the actor, and the actor the executor; nobody else does.
+    private func lastJob() throws -> Task<Int, Never> {
+        let counter = Counter(on: try #require(ThreadExecutor(name: "test")))
+        return Task { await counter.increment() }
+    }
+
+    @Test("may be given up by a job before the enqueuing of that job has returned")
+    func lifetime() async throws {
+        for _ in 0..<2000 { #expect(await (try lastJob()).value == 1) }
+    }
+}

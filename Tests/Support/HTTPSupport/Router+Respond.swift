@@ -1,0 +1,28 @@
+@testable public import HTTPServer
+
+extension Router {
+    /// The response of a server with these routes, without a socket: everything but what belongs to the wire
+    /// (decompression, the missing body of `HEAD`). A streamed route sees the request's body as one piece.
+    public func respond(to request: Request) async -> Response {
+        let plan = plan(method: request.method, path: request.path, headers: request.headers)
+        var response = finished(await answer(request, plan), for: request.head, plan: plan)
+        response.headers.append(("X-Request-Id", request.id))
+        response.headers.append(("X-Content-Type-Options", "nosniff"))
+        return response
+    }
+
+    private func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
+        var request = request
+        request.parameters = plan.parameters
+        do {
+            guard request.body.bytes.count <= plan.bodyPolicy.limit else {
+                plan.noteTooLarge(request.head, request.query)
+                throw Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
+            }
+            return try await plan.handler(request)
+        } catch {
+            let problem = error as? Problem ?? .internalError
+            return answer(to: problem, plan: plan, requestID: request.id)
+        }
+    }
+}
