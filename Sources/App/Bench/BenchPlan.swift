@@ -68,7 +68,7 @@ public struct BenchPlan: Sendable {
     var patienceSeconds = 15
 
     /// Bodies of events that are not kept, and of those that are.
-    public static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#
+    static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#
     public static let durableBody = #"{"type":"bench","data":"{payload}"}"#
 
     /// The plan of a scenario with its usual sizes.

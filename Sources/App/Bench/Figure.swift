@@ -12,7 +12,7 @@ public enum Figure: Sendable {
     /// A figure and what it is called in the JSON.
     public struct Named: Sendable {
         public let name: String
-        public let figure: Figure
+        let figure: Figure
     }
 }
 

@@ -3,7 +3,7 @@ import JSON
 import Logging
 
 /// How lines of the log look.
-public enum LogFormat: String, Sendable, CaseIterable {
+enum LogFormat: String, Sendable, CaseIterable {
     /// For people: time, level, message, then `name=value`.
     case text
     /// For collectors: an object a line.

@@ -145,7 +145,7 @@ extension SQLiteEngine {
     }
 
     /// Removes at once what is too old, instead of when its turn comes. For operators and tests.
-    public func removeOutlived() async throws(ChatError) {
+    func removeOutlived() async throws(ChatError) {
         let result = await withUnsafeContinuation { continuation in
             writing.submit(HousekeepingWish(since: writing.uptime(), promise: Promise(continuation)))
         }

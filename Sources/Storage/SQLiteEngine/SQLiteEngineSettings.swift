@@ -18,7 +18,7 @@ public struct SQLiteEngineSettings: Sendable {
     /// further behind is fed from the file.
     public var tailBytes = 16 * 1024 * 1024
     /// How often what is too old is removed.
-    public var housekeepingInterval: Duration = .seconds(30)
+    var housekeepingInterval: Duration = .seconds(30)
     /// Pages of 4 KiB the file may have, at which it counts as full; nil leaves it to the disk.
     public var pageLimit: Int?
 

@@ -15,7 +15,7 @@ public struct ClientOptions: Sendable {
     /// How much of an answer's body is kept in ``OutboundResult/body``; the rest is read and dropped.
     public var keptResponseBytes: Int
     /// The most bytes of status lines and header fields (interim answers and trailers included) an answer may have.
-    public var responseHeaderLimitBytes: Int
+    var responseHeaderLimitBytes: Int
     /// From the start of a transfer until it can send: name lookup, TCP and TLS together.
     public var connectTimeout: Duration
     /// From the start of a transfer to its last byte. Waiting for a connection does not count: the receiver

@@ -2,7 +2,7 @@
 public struct MediaType: Hashable, Sendable {
     public let type: String
     /// Empty for a text that is no media type.
-    public let subtype: String
+    let subtype: String
 
     /// Reads the value of a `Content-Type`, or one element of an `Accept`.
     public init(_ field: some StringProtocol) {

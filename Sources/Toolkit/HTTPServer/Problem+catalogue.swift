@@ -1,6 +1,6 @@
 extension Problem {
     /// 400: the request line, path, query or header cannot be understood.
-    public static func malformedRequest(_ detail: String) -> Problem {
+    static func malformedRequest(_ detail: String) -> Problem {
         Problem(status: 400, code: "malformed_request", title: "The request is malformed", detail: detail)
     }
 
@@ -18,7 +18,7 @@ extension Problem {
     }
 
     /// 408: the client did not send its request in time.
-    public static let requestTimeout = Problem(
+    static let requestTimeout = Problem(
         status: 408, code: "request_timeout", title: "The request took too long to arrive", isRetryable: true)
 
     /// 413 with the limit that was passed.
@@ -31,14 +31,14 @@ extension Problem {
     }
 
     /// 414: the request line is too long.
-    public static func targetTooLong(limit: Int) -> Problem {
+    static func targetTooLong(limit: Int) -> Problem {
         Problem(
             status: 414, code: "target_too_long", title: "The request line is too long",
             detail: "The request line may have at most \(limit) bytes", members: [("limit_bytes", .integer(limit))])
     }
 
     /// 415: a `Content-Encoding` this server does not know.
-    public static func unsupportedContentEncoding(_ name: String) -> Problem {
+    static func unsupportedContentEncoding(_ name: String) -> Problem {
         Problem(
             status: 415, code: "unsupported_content_encoding", title: "Unsupported content encoding",
             detail: "Content-Encoding '\(name)' is not supported; use gzip, deflate or none",
@@ -46,7 +46,7 @@ extension Problem {
     }
 
     /// 431: the header fields together are too large.
-    public static func headersTooLarge(limit: Int) -> Problem {
+    static func headersTooLarge(limit: Int) -> Problem {
         Problem(
             status: 431, code: "headers_too_large", title: "The request header is too large",
             detail: "The header fields may have at most \(limit) bytes together",

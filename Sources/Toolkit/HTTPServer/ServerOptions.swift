@@ -14,7 +14,7 @@ public struct ServerOptions: Sendable {
     /// Sizes and numbers; what lies past each is said with it.
     public struct Limits: Sendable {
         /// The request line: 414.
-        public var requestLineBytes = 64 * 1024
+        var requestLineBytes = 64 * 1024
         /// All header fields together: 431. A request whose line and fields together take more than the larger of the two
         /// limits and 16 KiB (48 bytes more for each field) is refused too.
         public var headerBytes = 64 * 1024

@@ -58,7 +58,7 @@ public struct SchemaOptions: Sendable {
     /// Checks `contentEncoding` base64 and `contentMediaType` JSON; off by default, as the standard asks.
     public var assertsContent = false
     /// Whether schemas are held against their metaschema first.
-    public var checksMetaschema = true
+    var checksMetaschema = true
 
     public init(
         dialect: Dialect = .draft202012, formats: FormatPolicy = .assert, limits: SchemaLimits = SchemaLimits(),

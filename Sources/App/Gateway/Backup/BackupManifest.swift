@@ -18,13 +18,13 @@ public struct BackupManifest: Sendable, Equatable {
     /// RFC 3339.
     public var created: String
     /// Of the program that made it.
-    public var productVersion: String
+    var productVersion: String
     public var schemaVersion: Int
     public var events: Int
     public var records: Int
     public var deliveries: Int
     /// The place of the newest event; `"0"` when there is none.
-    public var lastTimetoken: String
+    var lastTimetoken: String
     public var files: [File]
 
     init(_ store: StoreSummary, created: String, productVersion: String, files: [File]) {

@@ -3,40 +3,40 @@ public import ChatModel
 /// Everything an operator can decide, as values. `Settings.all` names each; `ConfigurationLoader` fills it from file,
 /// environment and flags.
 public struct Configuration: Sendable {
-    public var listenHost = "127.0.0.1"
+    var listenHost = "127.0.0.1"
     public var listenPort = 8080
     public var dataDirectory = "parley-data"
     /// Where event types are declared by files (`TypeDeclaration`); empty: nowhere.
-    public var schemaDirectory = ""
+    var schemaDirectory = ""
     /// Fast for trying: fixed keys, loopback only (`product.md` 4).
     public var isDevelopment = false
     /// The address the world sees, without a slash at its end; empty: the address listened on.
     public var publicURL = ""
     /// Networks in CIDR form that webhooks may reach although they are private.
-    public var webhookAllow: [String] = []
+    var webhookAllow: [String] = []
     /// Connections to receivers of webhooks; see `Configuration.outboundConnections`.
-    public var webhookConnections = 1024
+    var webhookConnections = 1024
     /// What receivers of webhooks must do before anything is sent to them: `none`, `echo` or `cloudevents`.
-    public var webhookVerification = "none"
-    public var corsOrigins: [String] = []
+    var webhookVerification = "none"
+    var corsOrigins: [String] = []
     public var tlsCertificate = ""
-    public var tlsKey = ""
+    var tlsKey = ""
     /// The first app's admin key at the first start; empty: a random one, see `FirstStart`.
     public var adminKey = ""
     /// `pub:sub:secret` for the first app; empty: random ones.
-    public var demoKeys = ""
+    var demoKeys = ""
     /// Keys that seal stored secrets, in base64, the first of them for new ones; see `Configuration.vault`.
-    public var secretsKey = ""
+    var secretsKey = ""
     /// The path of a file that holds them instead.
-    public var secretsKeyFile = ""
+    var secretsKeyFile = ""
     /// The collector that spans are sent to; empty: nothing is traced.
-    public var otlpEndpoint = ""
+    var otlpEndpoint = ""
     /// `name=value` of fields that its posts carry.
-    public var otlpHeaders: [String] = []
+    var otlpHeaders: [String] = []
     /// Of requests without a trace of their own, how many begin one.
-    public var otlpSampleRatio = 1.0
+    var otlpSampleRatio = 1.0
     public var logLevel = "info"
-    public var logFormat = LogFormat.text
+    var logFormat = LogFormat.text
     /// Open connections, streams not counted.
     public var connections = 10_000
     public var connectionsPerAddress = 0

@@ -84,7 +84,7 @@ public struct CompatibilityRule: Sendable, Hashable {
 
     public var mode: Mode
     /// Held against all earlier versions, not only the newest.
-    public var isTransitive: Bool
+    var isTransitive: Bool
     /// A new optional member counts as compatible although an open schema accepted anything under its name before.
     public var isLenient: Bool
 

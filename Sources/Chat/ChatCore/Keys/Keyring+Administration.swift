@@ -15,20 +15,6 @@ public struct IssuedApp: Sendable {
 }
 
 extension Keyring {
-    /// Makes a key for an app. A credential can hand on only what it has.
-    ///
-    /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.
-    public func issueKey(
-        name: String, scopes: Scopes, channels: [NamePattern], types: [NamePattern], expires: Timetoken?,
-        rates: RatePolicies = RatePolicies(), by caller: Caller
-    ) async throws(ChatError) -> IssuedKey {
-        let text = SystemRandomSource().token(prefix: "parley_")
-        let key = try await addKey(
-            name: name, proof: .text(digest: Self.digest(of: text)), scopes: scopes, channels: channels, types: types,
-            expires: expires, rates: rates, by: caller)
-        return IssuedKey(key: key, text: text)
-    }
-
     /// Stores a key of an app, whatever its holders show. A credential can hand on only what it has.
     ///
     /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.

@@ -3,7 +3,7 @@ import JSON
 
 extension ChatAccess {
     /// Where what is reported of a channel's messages goes; chat clients of other gateways know it by this name.
-    public static func moderationChannel(of channel: String) -> String { moderationPrefix + channel }
+    static func moderationChannel(of channel: String) -> String { moderationPrefix + channel }
 
     /// The channel whose reports go to this one; nil for any other channel.
     static func channel(moderatedOn name: String) -> String? {

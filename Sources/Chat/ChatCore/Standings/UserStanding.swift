@@ -24,9 +24,9 @@ public struct ChannelStanding: Sendable, Equatable {
 }
 
 /// What is known of one user in one channel.
-public struct UserStanding: Sendable, Equatable {
+struct UserStanding: Sendable, Equatable {
     /// Nil for one who is no member.
-    public var state: MemberState?
+    var state: MemberState?
     /// May be over by now: ask `restriction(at:)`.
     var restriction: RestrictionRecord?
 
@@ -36,7 +36,7 @@ public struct UserStanding: Sendable, Equatable {
     }
 
     /// The one in force at a moment, which is not looked up where there is none.
-    public func restriction(at now: @autoclosure () -> Timetoken) -> RestrictionRecord? {
+    func restriction(at now: @autoclosure () -> Timetoken) -> RestrictionRecord? {
         restriction.flatMap { $0.isOver(at: now()) ? nil : $0 }
     }
 }

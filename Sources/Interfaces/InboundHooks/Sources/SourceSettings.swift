@@ -62,7 +62,7 @@ public struct SourceSettings: Sendable {
     public var options: SchemeSettings
     /// Any of them may have signed: the current one, and the previous ones while a rotation lasts. Never shown again.
     var secrets: [String]
-    public var secretCount: Int { secrets.count }
+    var secretCount: Int { secrets.count }
     public var handshake: SourceHandshake
     /// What Meta asks for. Never shown again.
     var verifyToken: String?

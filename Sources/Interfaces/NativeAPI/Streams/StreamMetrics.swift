@@ -2,38 +2,38 @@ import Following
 import HTTPServer
 
 /// Counters of streams and polls at one moment. Those that count events only grow.
-public struct StreamMetrics: Sendable, Equatable {
+struct StreamMetrics: Sendable, Equatable {
     /// Streams open now, those that catch up included.
-    public var open = 0
+    var open = 0
     /// Feeds now: different selections and formats.
-    public var feeds = 0
+    var feeds = 0
     /// What the logs of all feeds take of `limits.all_feeds_bytes` now.
-    public var logBytes = 0
+    var logBytes = 0
     /// Streams that are catching up now, and how many of them wait for their turn.
-    public var catchUpsNow = 0
-    public var catchUpsWaiting = 0
+    var catchUpsNow = 0
+    var catchUpsWaiting = 0
     /// Polls waiting for an event now.
-    public var pollsWaiting = 0
+    var pollsWaiting = 0
     /// Streams opened since the start.
-    public var opened: UInt64 = 0
+    var opened: UInt64 = 0
     /// Streams that read the log before they went live.
-    public var catchUps: UInt64 = 0
+    var catchUps: UInt64 = 0
     /// Pages read from the log for them; fewer than they got where several wanted the same.
-    public var pagesRead: UInt64 = 0
+    var pagesRead: UInt64 = 0
     /// Streams closed because their reader was too slow.
-    public var slowCloses: UInt64 = 0
+    var slowCloses: UInt64 = 0
     /// Events printed for live streams, once per format.
-    public var framed: UInt64 = 0
+    var framed: UInt64 = 0
     /// Events appended to the logs of feeds.
-    public var appended: UInt64 = 0
+    var appended: UInt64 = 0
     /// Heartbeats, once per feed.
-    public var heartbeats: UInt64 = 0
+    var heartbeats: UInt64 = 0
     /// Streams and polls told that they may have missed something.
-    public var gaps: UInt64 = 0
+    var gaps: UInt64 = 0
     /// Polls that had to wait since the start.
-    public var pollsHeld: UInt64 = 0
+    var pollsHeld: UInt64 = 0
 
-    public init() {}
+    init() {}
 }
 
 extension LiveStreams {

@@ -22,7 +22,7 @@ extension NativeAPI {
     public func drainStreams() async { await streams.drain() }
 
     /// The counters of streams now.
-    public var streamMetrics: StreamMetrics { get async { await streams.metrics } }
+    var streamMetrics: StreamMetrics { get async { await streams.metrics } }
 }
 
 extension Request {

@@ -31,7 +31,7 @@ public struct DeliveryJob: Sendable {
     public var count = 0
     public var isCountExact = true
     /// Deliveries, or events of the log, looked at so far.
-    public var examined = 0
+    var examined = 0
     /// Deliveries made due, or removed.
     public var done = 0
     /// Deliveries that belong to it and were left alone: under way or due already, of a closed webhook, or of one that

@@ -218,7 +218,7 @@ extension WebhookRegistry {
 public struct RotatedSigningKey: Sendable {
     public let id: String
     /// `whpk_…`
-    public let publicText: String
+    let publicText: String
     /// The one before, until when it signs too; nil where there was none, or it ended at once.
     public let previous: (id: String, until: Timetoken)?
 

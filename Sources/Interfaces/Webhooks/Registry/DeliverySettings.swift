@@ -22,13 +22,13 @@ public enum WebhookAuth: Sendable, Equatable {
 
     /// OAuth 2.0, grant type `client_credentials` (RFC 6749, 4.4).
     public struct ClientCredentials: Sendable, Hashable {
-        public var tokenURL: String
-        public var clientID: String
-        public var clientSecret: String
+        var tokenURL: String
+        var clientID: String
+        var clientSecret: String
         public var scope: String?
         public var audience: String?
         /// Whether id and secret go in the body: some servers do not read the header (RFC 6749, 2.3.1).
-        public var isSentInBody = false
+        var isSentInBody = false
     }
 }
 

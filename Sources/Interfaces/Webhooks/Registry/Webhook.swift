@@ -20,11 +20,11 @@ public struct Webhook: Sendable {
     public var settings: WebhookSettings
     public var status: Status
     /// Why it is disabled: one sentence; nil otherwise.
-    public var statusReason: String?
+    var statusReason: String?
     /// The address whose receiver has consented; nil before one has.
     var verifiedURL: String?
     /// Posts per minute that the receiver has allowed when it consented; nil: any number.
-    public var allowedPerMinute: Int?
+    var allowedPerMinute: Int?
     /// What its deliveries are signed with; the current one first.
     var secrets: [WebhookSecret]
     /// The app's key, while its settings ask for a signature by it.
@@ -38,7 +38,7 @@ public struct Webhook: Sendable {
     /// When the record last changed; with `etag`, set by the directory.
     public var updated: Timetoken
     /// Nothing has been delivered since, though it was tried; nil while it works. Known once it has lasted a while.
-    public var failingSince: Timetoken?
+    var failingSince: Timetoken?
     /// Whether its lane is shut for a while because attempts fail, and until when.
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?) = (.closed, nil)
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
@@ -61,9 +61,6 @@ public struct Webhook: Sendable {
     }
 
     public var endpoint: EndpointID { EndpointID(id, in: space) }
-
-    /// How many secrets sign a delivery now: two while a rotation lasts.
-    public func activeSecretCount(at now: Timetoken) -> Int { secrets.count { $0.isActive(at: now) } }
 }
 
 /// What the owner of a webhook decides; a value to create, replace and merge.
@@ -90,11 +87,11 @@ public struct WebhookSettings: Sendable {
     /// At least one.
     public var signatures: [OutboundSigner.Signature] = [.standard]
     /// What follows each failed attempt, and so how many there are; nil: the schedule of `conventions.md` 10.
-    public var retryDelays: [Duration]?
+    var retryDelays: [Duration]?
     /// The time one attempt may take, 5 to 30 s; nil: ``defaultTimeout``.
     public var timeout: Duration?
     /// Attempts begun per second; nil: unlimited.
-    public var ratePerSecond: Double?
+    var ratePerSecond: Double?
     public var ordering = DeliveryOrdering.none
     /// Nil: one event a post.
     public var batch: WebhookBatch?
@@ -105,7 +102,7 @@ public struct WebhookSettings: Sendable {
     var needsToken: Bool { if case .oauth2 = auth { true } else { false } }
 
     /// Name lookup to last byte (`conventions.md` 10).
-    public static let defaultTimeout: Duration = .seconds(15)
+    static let defaultTimeout: Duration = .seconds(15)
 
     public init(
         url: String, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,

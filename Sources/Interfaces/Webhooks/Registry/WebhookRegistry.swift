@@ -12,7 +12,7 @@ import Signing
 /// Every verb demands the scope `manage`; webhooks of other apps are `.notFound`.
 public final class WebhookRegistry: Sendable {
     /// How long both secrets may sign after a rotation.
-    public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
+    static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
     /// Secrets that sign at once. A rotation beyond it ends the oldest: each costs an HMAC per attempt.
     static let mostSecrets = 4
 

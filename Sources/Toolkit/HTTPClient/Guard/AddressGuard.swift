@@ -19,7 +19,7 @@ public struct AddressGuard: Sendable {
     var generation: UInt64 { list.withLock { $0.generation } }
     private let list: Lock<(allowed: [AddressBlock], generation: UInt64)>
     /// Whether anything is checked at all.
-    public let isEnabled: Bool
+    let isEnabled: Bool
 
     /// Permits public addresses over `https`, and everything in `allowed` over `http` too.
     public init(allowing allowed: [AddressBlock] = []) {

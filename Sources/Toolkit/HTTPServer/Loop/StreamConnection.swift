@@ -53,7 +53,7 @@ public final class StreamConnection: @unchecked Sendable {
     public let remoteAddress: RemoteAddress
     /// The id of the request that opened it.
     public let requestID: String
-    public let openedAt: ContinuousClock.Instant
+    let openedAt: ContinuousClock.Instant
     /// The loop it belongs to.
     public let loop: Loop
     /// Whether its blocks go out as chunks: to every client of HTTP/1.1, except where libmicrohttpd encrypts and does

@@ -75,10 +75,6 @@ struct LibraryReply: ~Copyable {
         MHD_queue_response(connection, status, response)
     }
 
-    private static func withoutBody() -> OpaquePointer? {
-        shim_make_response(0, nil, 0)
-    }
-
     /// An answer whose header says no length: one that has no body although it might have one (304, HEAD of a stream).
     ///
     /// Chunked, the library would send the mark of the last chunk behind it; so it closes the connection instead.

@@ -18,7 +18,7 @@ public struct CORSPolicy: Sendable {
     /// Answer header fields a page may read.
     public var exposedHeaders: [String]
     /// How long a browser may remember a preflight.
-    public var maxAge: Duration
+    var maxAge: Duration
 
     public init(
         origins: Origins = .none,

@@ -64,31 +64,6 @@ public struct Router: Sendable {
         routes.append(route)
         tree.insert(route)
     }
-
-    /// Answers a request as a server would, except for what belongs to the wire: decompression and `HEAD`'s missing
-    /// body. A streamed route sees the request's body as a sequence of one piece.
-    public func respond(to request: Request) async -> Response {
-        let plan = plan(method: request.method, path: request.path, headers: request.headers)
-        var response = finished(await answer(request, plan), for: request.head, plan: plan)
-        response.headers.append(("X-Request-Id", request.id))
-        response.headers.append(("X-Content-Type-Options", "nosniff"))
-        return response
-    }
-
-    private func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
-        var request = request
-        request.parameters = plan.parameters
-        do {
-            guard request.body.bytes.count <= plan.bodyPolicy.limit else {
-                plan.noteTooLarge(request.head, request.query)
-                throw Problem.contentTooLarge(limit: plan.bodyPolicy.limit)
-            }
-            return try await plan.handler(request)
-        } catch {
-            let problem = error as? Problem ?? .internalError
-            return answer(to: problem, plan: plan, requestID: request.id)
-        }
-    }
 }
 
 /// What is to be done with a request, known as soon as its header is. Shared: for a route without holes it is made once.

@@ -49,5 +49,5 @@ public enum NodeAccessChoice: String, Sendable, CaseIterable {
     case layout
 
     /// Whether the structures are read, which never happens unless the self-check passed.
-    public var readsLayout: Bool { self != .public && LayoutAccess.isTrusted }
+    var readsLayout: Bool { self != .public && LayoutAccess.isTrusted }
 }

@@ -37,7 +37,7 @@ public struct InferenceOptions: Sendable, Equatable {
     /// Strings with at most so many different words become an `enum`; 0 for never.
     public var enumLimit: Int
     /// Strings seen at a place before an `enum` is concluded, and at least four times as many as different words.
-    public var enumEvidence: Int
+    var enumEvidence: Int
 
     public init(closesObjects: Bool = false, enumLimit: Int = 8, enumEvidence: Int = 20) {
         self.closesObjects = closesObjects

@@ -41,7 +41,7 @@ public struct ReportOptions: Sendable {
     /// value below it, and would make of a small value a large report.
     public var placeBytes = 64 << 10
     /// Nothing below a member of such a name is quoted. Compared without regard to case.
-    public var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]
+    var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]
     /// Lists what every branch of `anyOf` and `oneOf` says, not only the one that was probably meant.
     public var listsEveryBranch = false
 

@@ -6,7 +6,7 @@ public struct SchemaFolderLimits: Sendable, Equatable {
     /// Files and folders looked at, whatever they are.
     public var entries = 2_000
     /// Bytes of one document.
-    public var fileBytes = 256 << 10
+    var fileBytes = 256 << 10
     /// Bytes of all documents of the folder.
     public var totalBytes = 16 << 20
     /// Folders inside folders; what ends a circle of links.

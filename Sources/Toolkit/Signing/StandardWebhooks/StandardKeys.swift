@@ -44,14 +44,6 @@ public enum StandardSigningKey: Sendable {
         case .ed25519(let key): "whsk_" + Base64.encode(key.bytes)
         }
     }
-
-    /// What a receiver needs: the same secret, or the public key.
-    public var verificationKey: StandardVerificationKey {
-        switch self {
-        case .symmetric(let secret): .symmetric(secret)
-        case .ed25519(let key): .ed25519(key.publicKey)
-        }
-    }
 }
 
 /// A key for verifying Standard Webhooks: shared (`whsec_`) or Ed25519 (`whpk_`).
