@@ -11,7 +11,8 @@ COPY openapi.yaml ./
 COPY Sources Sources
 COPY Tests Tests
 COPY Examples Examples
-RUN swift build -c release --static-swift-stdlib --product parley && strip .build/release/parley
+RUN swift build -c release --static-swift-stdlib -debug-info-format none --product parley \
+    && strip .build/release/parley
 
 FROM debian:bookworm-slim
 RUN apt-get update \

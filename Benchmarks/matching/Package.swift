@@ -7,7 +7,8 @@ let package = Package(
     dependencies: [.package(name: "parley", path: "../..")],
     targets: [
         .executableTarget(
-            name: "Matching", dependencies: [.product(name: "ChatCore", package: "parley")],
+            // The product that ChatCore is part of.
+            name: "Matching", dependencies: [.product(name: "ChatKitInProcess", package: "parley")],
             // As the gateway has it: memory is half of what is measured.
             linkerSettings: [.linkedLibrary("jemalloc")])
     ]

@@ -22,6 +22,9 @@ public enum GatewayProcess {
         if configuration.isDevelopment {
             logger.warning("dev mode: well-known keys, loopback only; not for anything that matters")
         }
+        #if DEBUG
+            logger.warning("this build is not optimized and several times slower; 'make build' makes one that is")
+        #endif
         let signals = await ProcessSignals.caught([SIGTERM, SIGINT, SIGHUP])
         try await GatewayServer(configuration, logger: logger).run(
             whenListening: { url in

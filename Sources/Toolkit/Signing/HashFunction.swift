@@ -68,13 +68,12 @@ struct HMAC<Hash: HashFunction>: Sendable {
 
     init(key: [UInt8]) {
         let key = key.count > Hash.blockBytes ? Hash.digest(key) : key
-        for (hash, pad) in [(\Self.inner, UInt8(0x36)), (\Self.outer, 0x5c)] {
-            var block = [UInt8](repeating: pad, count: Hash.blockBytes)
-            for (index, byte) in key.enumerated() { block[index] ^= byte }
-            block.withUnsafeMutableBytes { bytes in
-                self[keyPath: hash].update(UnsafeRawBufferPointer(bytes))
-                OPENSSL_cleanse(bytes.baseAddress, bytes.count)
-            }
+        withUnsafeTemporaryAllocation(byteCount: Hash.blockBytes, alignment: 16) { block in
+            for (index, _) in block.enumerated() { block[index] = (index < key.count ? key[index] : 0) ^ 0x36 }
+            inner.update(UnsafeRawBufferPointer(block))
+            for (index, byte) in block.enumerated() { block[index] = byte ^ 0x36 ^ 0x5c }
+            outer.update(UnsafeRawBufferPointer(block))
+            OPENSSL_cleanse(block.baseAddress, block.count)
         }
     }
 
