@@ -142,6 +142,27 @@ private final class EncryptedWire: @unchecked Sendable {
         }
     }
 
+    @Test(
+        "connections agree on TLS 1.2 or 1.3 and on nothing older",
+        arguments: [("-tls1", false), ("-tls1_1", false), ("-tls1_2", true), ("-tls1_3", true)])
+    func versions(_ version: String, _ isAccepted: Bool) async throws {
+        try await withTLS { router, _ in
+            router.add(.get, "/secure") { .text("\($0.isSecure)") }
+        } body: { server, certificate in
+            let status = try await blocking {
+                // Ciphers of any strength, so that the client's own policy does not refuse first.
+                try Program.start(
+                    [
+                        "s_client", version, "-cipher", "ALL:@SECLEVEL=0", "-CAfile", certificate.certificate,
+                        "-connect",
+                        "127.0.0.1:\(server.port)",
+                    ], descriptor: nil
+                ).wait()
+            }
+            #expect((status == 0) == isAccepted)
+        }
+    }
+
     @Test("a renewed certificate is shown to who comes next, and a broken one to nobody") func renewal() async throws {
         try await withTLS { router, _ in
             router.add(.get, "/secure") { .text("\($0.isSecure)") }

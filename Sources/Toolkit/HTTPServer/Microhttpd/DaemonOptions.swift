@@ -67,6 +67,9 @@ final class DaemonOptions {
         return shim_start_daemon(flags, Callbacks.access, context, &items)
     }
 
+    /// What GnuTLS may agree on: TLS 1.2 and later (RFC 8996 retires what is older), with its usual ciphers.
+    private static let protocols: StaticString = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
     private var items: [MHD_OptionItem] {
         var items = [
             shim_logger_option(sink),
@@ -85,6 +88,7 @@ final class DaemonOptions {
             // Asked at each handshake, so that a certificate can be renewed while the daemon runs.
             items.append(
                 item(.HTTPS_CERT_CALLBACK, 0, unsafeBitCast(Callbacks.identity, to: UnsafeMutableRawPointer.self)))
+            items.append(item(.HTTPS_PRIORITIES, 0, UnsafeMutableRawPointer(mutating: Self.protocols.utf8Start)))
         }
         items.append(item(.END, 0, nil))
         return items
