@@ -79,6 +79,7 @@ import Testing
             ("203.0.113.0", "203.0.113.255", "203.0.114.0"), ("224.0.0.0", "239.255.255.255", "223.255.255.255"),
             ("240.0.0.0", "255.255.255.255", "223.255.255.255"),
             ("::", "::", "2606:4700::1111"), ("::1", "::1", "2606:4700::1111"),
+            ("::ffff:0:0:0", "::ffff:0:255.255.255.255", "::ffff:1:0:0"),
             ("64:ff9b::", "64:ff9b::ffff:ffff", "64:ff9a::"),
             ("64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff", "64:ff9b:2::"),
             ("100::", "100::ffff:ffff:ffff:ffff", "100:0:0:1::"),
@@ -104,7 +105,7 @@ import Testing
         "looks at the IPv4 address inside an IPv6 one",
         arguments: [
             ("::ffff:127.0.0.1", false), ("::ffff:169.254.169.254", false), ("::ffff:8.8.8.8", true),
-            ("::127.0.0.1", false),
+            ("::127.0.0.1", false), ("::ffff:0:127.0.0.1", false), ("::ffff:0:8.8.8.8", false),
             ("64:ff9b::a9fe:a9fe", false), ("64:ff9b::808:808", false), ("2002:a9fe:a9fe::", false),
         ])
     func embedded(_ text: String, _ isPermitted: Bool) throws {

@@ -25,6 +25,7 @@ enum BlockedRanges {
     private static let v6: [AddressBlock] = [
         v6(0, 0, 96),  // unspecified, loopback, IPv4-compatible
         v6(0, 0x0000_ffff_0000_0000, 96),  // IPv4-mapped
+        v6(0, 0xffff_0000_0000_0000, 96),  // IPv4-translated (RFC 7915)
         v6(0x0064_ff9b_0000_0000, 0, 96),  // NAT64 (RFC 6052)
         v6(0x0064_ff9b_0001_0000, 0, 48),  // NAT64, local use (RFC 8215)
         v6(0x0100_0000_0000_0000, 0, 64),  // discard (RFC 6666)
