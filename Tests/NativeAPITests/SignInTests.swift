@@ -85,7 +85,7 @@ import Testing
             ([("Host", "inner:1"), ("Origin", "https://gw.example")], 201),
             ([("Sec-Fetch-Site", "same-origin")], 201),
             ([("Host", "gw.example:8080"), ("Origin", "http://gw.example:8081")], 403),
-            ([("Host", "inner:1"), ("Origin", "null")], 403),
+            ([("Host", "inner:1"), ("Origin", "null")], 403), ([("Origin", "null")], 403),
             ([("Host", "inner:1"), ("Origin", "https://gw.example.evil.example")], 403),
             ([("Host", "inner:1"), ("Origin", "http://inner:1"), ("Sec-Fetch-Site", "same-site")], 403),
             ([("Sec-Fetch-Site", "none")], 403), ([], 403),

@@ -14,7 +14,10 @@ enum RequestOrigin: Equatable {
         if let site = request.headers["Sec-Fetch-Site"] {
             self = site == "same-origin" ? .own : site == "none" ? .nobody : .foreign
         } else if let origin = request.headers["Origin"] {
-            let isOwn = Self.authority(of: origin) == request.headers["Host"] || Self.begins(publicURL, with: origin)
+            // `null`, and an HTTP/1.0 request without `Host`, have no authority: two that are missing are not the same.
+            let isOwn =
+                Self.authority(of: origin).map { $0 == request.headers["Host"] } ?? false
+                || Self.begins(publicURL, with: origin)
             self = isOwn ? .own : .foreign
         } else {
             self = .nobody
