@@ -156,6 +156,29 @@ import Testing
         }
     }
 
+    @Test("carries a trace of its own where the event came without one, the same with every attempt")
+    func untraced() async throws {
+        let receiver = try ScriptedServer { _ in .status(500) }
+        try await House.with { house in
+            try await house.webhook(receiver)
+            try await house.emit()
+            try await house.emit()
+            await house.recorded(2)
+            house.clock.advance(by: .seconds(10))
+            await house.recorded(4)
+            let attempts = try receiver.requests.value.map { request in
+                let field = try #require(request["traceparent"])
+                let trace = try #require(TraceContext(traceparent: field))
+                #expect(!trace.isSampled)
+                return (id: try #require(request["webhook-id"]), trace: trace.traceID, span: trace.spanID)
+            }
+            #expect(attempts.count == 4)
+            #expect(Set(attempts.map(\.span)).count == 4)
+            #expect(Set(attempts.map(\.trace)).count == 2)
+            #expect(Set(attempts.map { "\($0.id) \($0.trace)" }).count == 2)
+        }
+    }
+
     @Test("is dead after the last attempt and revived by hand, under the same id")
     func exhausted() async throws {
         let receiver = try ScriptedServer { request in .status(request["webhook-attempt"] == "3" ? 200 : 500) }

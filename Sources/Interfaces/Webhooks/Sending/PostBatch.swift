@@ -61,11 +61,13 @@ struct PostBatch {
     private mutating func post(_ batch: [Sent], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0) {
         guard let first = batch.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
+            let id = Self.id(of: batch)
+            let trace = batch.lazy.compactMap(\.context).first ?? TraceContext(ofUntraced: id)
             let request = try plan.request(
-                content, id: Self.id(of: batch), attempt: (batch.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
+                content, id: id, attempt: (batch.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
                 event: plan.isArray ? nil : (first.type, first.channel), at: start,
                 // An attempt is a span of its own. One that carries several events stands in the first one's trace.
-                trace: batch.lazy.compactMap(\.context).first?.child(Tracer.spanID()))
+                trace: trace.child(Tracer.spanID()))
             requests.append(request)
             sent.append(Post(deliveries: batch, plan: plan, headers: request.headers, reserved: reserved))
         } catch {
@@ -96,5 +98,18 @@ extension WebhookRegistry {
             batch.add(Deliveries.trial(of: event, for: webhook), plans.plan(for: webhook, at: start))
             return batch
         }
+    }
+}
+
+extension TraceContext {
+    /// The trace of what came without one, so that receivers find all attempts under one name: a digest of their
+    /// `webhook-id`. Nobody records it here.
+    fileprivate convenience init(ofUntraced id: String) {
+        let digest = sha256(Array(id.utf8))
+        let (high, low) = digest.withUnsafeBytes {
+            ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+        // Zero is no span (W3C Trace Context, 3.2.2.4); each attempt takes the place of this one.
+        self.init(traceID: TraceID(high: high, low: low | 1), spanID: 1, isSampled: false)
     }
 }
