@@ -1,15 +1,19 @@
 public import ChatModel
+import Locking
 import Synchronization
 
 /// What was changed by administration, in every app: when, by whom, from where.
 public final class AuditLog: Sendable {
-    /// Refusals of all strangers and callers together: they are to be seen, not to fill the store.
+    /// Refusals of all strangers together, and those of the callers of each app: they are to be seen, not to fill the store.
+    /// Apart from each other, so that nobody who guesses keys hides what an app's callers try.
     private static let refusals = RatePolicy(1000, in: .seconds(3600))
 
     private let directory: any Directory
     private let clock: WallClock
     private let liveLimits: LiveLimits
-    private let meter = RateMeter(AuditLog.refusals)
+    private let strangers = RateMeter(AuditLog.refusals)
+    /// Made as apps have refusals.
+    private let callers = Lock<[SpaceID: RateMeter]>([:])
     /// Tells entries of one moment apart; begins anywhere, so that two nodes seldom meet.
     private let number = Atomic<UInt64>(.random(in: 0..<1_000_000_000))
     private let lost = Atomic<UInt64>(0)
@@ -40,11 +44,21 @@ public final class AuditLog: Sendable {
         return RecordChange(RecordKey(.audit, entry.id, in: space), body: entry.body)
     }
 
+    private func meter(of deed: AuditDeed, in space: SpaceID) -> RateMeter {
+        guard deed.actor != nil else { return strangers }
+        return callers.withLock { meters in
+            if let meter = meters[space] { return meter }
+            let meter = RateMeter(Self.refusals)
+            meters[space] = meter
+            return meter
+        }
+    }
+
     /// Writes an entry by itself. What was done is done, so a failure is only counted.
     public func write(
         _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
     ) async {
-        if refusal != nil, meter.take(1, at: clock.now) != nil {
+        if refusal != nil, meter(of: deed, in: space).take(1, at: clock.now) != nil {
             lost.add(1, ordering: .relaxed)
             return
         }
