@@ -53,34 +53,54 @@ import Testing
         }
     }
 
+    /// A timetoken of today's length.
+    private static func long(_ number: Int) -> UInt64 { 17_324_123_456_789_000 + UInt64(number) }
+
     @Test(
         "starts where a cursor says",
         arguments: [
-            ("earliest", 3, false), ("latest", 9, false), ("5", 5, false), ("3", 3, false), ("9", 9, false),
-            ("00000000000000005", 5, false),
+            ("earliest", 3, false), ("latest", 9, false), ("17324123456789005", 5, false),
+            ("17324123456789003", 3, false), ("17324123456789009", 9, false), ("0", 3, false),
+            ("2024-11-24T01:39:05.6789005Z", 5, false), ("2024-11-24T02:39:05.6789005+01:00", 5, false),
         ])
-    func cursors(_ cursor: String, _ from: UInt64, _ hasGap: Bool) async throws {
-        try await withScriptedService(stored: (1...9).map { event($0) }) { service, log in
-            log.setFloor(3)
+    func cursors(_ cursor: String, _ number: Int, _ hasGap: Bool) async throws {
+        let stored = (1...9).map { event(Self.long($0)) }
+        try await withScriptedService(stored: stored) { service, log in
+            log.setFloor(Timetoken(Self.long(3)))
             let resumption = try await service.demoChat().resume(at: cursor)
-            #expect(resumption == Resumption(requested: cursor, from: Timetoken(from), hasGap: hasGap))
+            #expect(
+                resumption == Resumption(requested: cursor, from: Timetoken(Self.long(number)), hasGap: hasGap))
         }
     }
 
     @Test(
-        "says a gap for a position that is gone, and for one that has not come yet", arguments: [("2", 3), ("10", 9)])
-    func gaps(_ cursor: String, _ from: UInt64) async throws {
-        try await withScriptedService(stored: (1...9).map { event($0) }) { service, log in
-            log.setFloor(3)
+        "says a gap for a position that is gone, and for one that has not come yet",
+        arguments: [("17324123456789002", 3), ("17324123456789010", 9), ("2024-01-01T00:00:00Z", 3)])
+    func gaps(_ cursor: String, _ number: Int) async throws {
+        let stored = (1...9).map { event(Self.long($0)) }
+        try await withScriptedService(stored: stored) { service, log in
+            log.setFloor(Timetoken(Self.long(3)))
             let resumption = try await service.demoChat().resume(at: cursor)
-            #expect(resumption.from == Timetoken(from))
+            #expect(resumption.from == Timetoken(Self.long(number)))
             #expect(resumption.hasGap)
         }
     }
 
     @Test(
+        "takes any id that is no timetoken for a gap, and goes on from now",
+        arguments: ["5", "1732412345678900", "earliest", "2024-11-24T01:39:05Z", "abc", ""])
+    func foreignIDs(_ cursor: String) async throws {
+        try await withScriptedService(stored: (1...9).map { event($0) }) { service, _ in
+            let resumption = try await service.demoChat().resume(at: cursor, orFromNow: true)
+            #expect(resumption.from == 9 && resumption.hasGap)
+        }
+    }
+
+    @Test(
         "refuses what is no cursor",
-        arguments: ["", "-1", "1.5", "evt_1", "Latest", "99999999999999999999", "1:7:42", "1\u{661}"])
+        arguments: [
+            "", "-1", "1.5", "evt_1", "Latest", "99999999999999999999", "5", "1795445757000", "1:7:42", "1\u{661}",
+        ])
     func badCursors(_ cursor: String) async throws {
         try await withScriptedService { service, _ in
             let error = await #expect(throws: ChatError.self) { try await service.demoChat().resume(at: cursor) }

@@ -162,7 +162,7 @@ import YAML
         Exchange(.post, "/v1/sources/s/test", #"{"body":"{}"}"#, as: "/v1/sources/{id}/test"),
         Exchange(.post, "/in/s", "{}", as: "/in/{source}"),
         Exchange(.delete, "/v1/sources/s", as: "/v1/sources/{id}"),
-        Exchange(.delete, "/v1/channels/a/events", as: "/v1/channels/{channel}/events"),
+        Exchange(.delete, "/v1/channels/a/events?all=true", as: "/v1/channels/{channel}/events"),
         Exchange(.put, "/v1/event-types/order.paid", #"{"mode":"warn"}"#, as: "/v1/event-types/{type}"),
         Exchange(.put, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
         Exchange(.put, "/v1/event-types/message.created", as: "/v1/event-types/{type}"),

@@ -180,7 +180,54 @@ import Testing
             #expect(answer["deleted"]?.integer == 3)
             #expect(Self.numbers(await api.call(.get, "/v1/channels/a/events")) == [0, 4])
             let writer = try await api.key([.emit, .read])
-            #expect(await api.call(.delete, "/v1/channels/a/events", key: writer).status == 403)
+            #expect(await api.call(.delete, "/v1/channels/a/events?all=true", key: writer).status == 403)
+        }
+    }
+
+    @Test("is deleted as a whole only where that is asked for")
+    func deletionOfAll() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 3)
+            let path = "/v1/channels/a/events"
+            for query in ["", "?all=false", "?all=true&after=0", "?all=true&before=2030-01-31T12:00:00Z"] {
+                let answer = await api.call(.delete, path + query)
+                #expect(answer.status == 400 && answer.code == "bad_parameter", "\(query)")
+            }
+            #expect(Self.numbers(await api.call(.get, path)) == [0, 1, 2])
+            #expect(await api.call(.delete, path + "?all=true")["deleted"]?.integer == 3)
+        }
+    }
+
+    @Test(
+        "takes 17 digits, 0 or an RFC 3339 time for a position, and no other unit",
+        arguments: [
+            "1795445757", "1795445757000", "1795445757000000000", "1732412345678901", "173241234567890123",
+            "00000000000000005a", "-1", "2024-11-24", "",
+        ])
+    func units(_ text: String) async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 3)
+            for path in ["events?after=", "events?before=", "events/count?after="] {
+                let answer = await api.call(.get, "/v1/channels/a/\(path)\(text)")
+                #expect(answer.status == 400 && answer.code == "bad_parameter", "\(path)")
+                #expect(answer["detail"]?.string?.contains("17 digits") == true)
+            }
+            #expect(await api.call(.delete, "/v1/channels/a/events?before=\(text)").status == 400)
+            #expect(await api.call(.get, "/v1/poll?channel=a&cursor=\(text)").status == 400)
+            #expect(await api.call(.post, "/v1/history", #"{"channels":["a"],"after":"\#(text)"}"#).status == 400)
+            #expect(Self.numbers(await api.call(.get, "/v1/channels/a/events?after=0")) == [0, 1, 2])
+        }
+    }
+
+    @Test("begins and ends at times as well")
+    func times() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 3)
+            let path = "/v1/channels/a/events"
+            #expect(Self.numbers(await api.call(.get, path + "?after=2024-01-01T00:00:00Z")) == [0, 1, 2])
+            #expect(Self.numbers(await api.call(.get, path + "?after=2034-01-01T00:00:00%2B01:00")) == [])
+            #expect(Self.numbers(await api.call(.get, path + "?before=2024-01-01T00:00:00Z")) == [])
+            #expect(await api.call(.delete, path + "?before=2024-01-01T00:00:00Z")["deleted"]?.integer == 0)
         }
     }
 
@@ -275,7 +322,7 @@ import Testing
             let event = await api.call(.post, "/v1/channels/a/events", #"{"type":"t","data":1}"#)
             let id = try #require(event["id"]?.string)
             _ = await api.firstDelivery(of: webhook)
-            #expect(await api.call(.delete, "/v1/channels/a/events").status == 200)
+            #expect(await api.call(.delete, "/v1/channels/a/events?all=true").status == 200)
             #expect(await api.call(.get, "/v1/events/\(id)").status == 404)
             let answer = await api.call(.get, "/v1/events/\(id)/explain")
             #expect(answer.status == 200)

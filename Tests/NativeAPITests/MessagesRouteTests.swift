@@ -90,8 +90,10 @@ extension APIFixture {
             for bad in [#"{"text":"x","mentions":"all"}"#, #"{"text":"x","quote":7}"#, #"{"text":"x","files":[]}"#] {
                 #expect(await api.call(.post, "/v1/channels/room/messages", bad).status == 400, "\(bad)")
             }
-            #expect(
-                await api.call(.post, "/v1/channels/room/messages", #"{"text":"x","quote":"1"}"#).status == 404)
+            for (quote, status) in [("17324123456700000", 404), ("1", 400)] {
+                let body = #"{"text":"x","quote":"\#(quote)"}"#
+                #expect(await api.call(.post, "/v1/channels/room/messages", body).status == status)
+            }
         }
     }
 

@@ -16,7 +16,22 @@ public struct Timetoken: Hashable, Comparable, Sendable {
 
     public static func < (left: Timetoken, right: Timetoken) -> Bool { left.rawValue < right.rawValue }
 
-    /// Reads 1 to 19 decimal digits, nothing else. Leading zeros are accepted; values above `Int64.max` are not.
+    /// Reads a timetoken as clients have it: 17 decimal digits (the years 1970 to 2286), or `0` for the beginning.
+    ///
+    /// Strict, because a time in seconds, milliseconds or nanoseconds would otherwise be a position far in the past or the
+    /// future.
+    public init?(exactly text: some StringProtocol) {
+        guard text == "0" || text.utf8.count == 17, let timetoken = Timetoken(text: text) else { return nil }
+        self = timetoken
+    }
+
+    /// Reads a position: a timetoken (``init(exactly:)``), or a time as RFC 3339 has it.
+    public init?(position text: String) {
+        guard let timetoken = Timetoken(exactly: text) ?? Timestamp.read(text) else { return nil }
+        self = timetoken
+    }
+
+    /// Reads 1 to 19 decimal digits, nothing else: what the gateway itself has stored. Leading zeros are accepted; values above `Int64.max` are not.
     public init?(text: some StringProtocol) {
         guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let value = UInt64(text), value <= Self.distantFuture.rawValue
@@ -30,7 +45,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// Reads an event id; nil when it is none.
     public init?(eventID: some StringProtocol) {
         guard eventID.hasPrefix("evt_") else { return nil }
-        self.init(text: eventID.dropFirst(4))
+        self.init(exactly: eventID.dropFirst(4))
     }
 
     public func adding(_ duration: Duration) -> Timetoken {

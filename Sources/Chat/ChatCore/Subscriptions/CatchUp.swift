@@ -69,36 +69,37 @@ extension ChatAccess {
         CatchUp(log: log, selection: selection, hearing: hearing, after: after, upTo: upTo)
     }
 
-    /// Reads a cursor as clients send it: a timetoken, `earliest`, or `latest`.
+    /// Reads a cursor as clients send it: a timetoken, an RFC 3339 time, `earliest` or `latest`.
     ///
     /// A cursor below what retention has left resumes at the oldest position there is; one above the watermark (of
-    /// another installation, or of a restored copy) resumes now. Both are gaps, and are said.
-    /// - Parameter toleratesUnknown: whether anything else is a gap, too, and resumes now.
+    /// another installation, or of a restored copy) resumes now. Both are gaps, and are said; `earliest` and `0`, which ask
+    /// for what there is, are none.
+    /// - Parameter toleratesUnknown: for an id that a stream gave out: anything but a timetoken is a gap and resumes now.
     /// - Throws: `.malformed` for anything else otherwise.
     public func resume(
         at cursor: String, orFromNow toleratesUnknown: Bool = false
     ) async throws(ChatError) -> Resumption {
-        switch cursor {
-        case "earliest":
+        if !toleratesUnknown, cursor == "earliest" {
             return Resumption(requested: cursor, from: try await log.floor(of: space), hasGap: false)
-        case "latest":
+        }
+        if !toleratesUnknown, cursor == "latest" {
             return Resumption(requested: cursor, from: try await log.watermark(of: space), hasGap: false)
-        default:
-            guard let asked = Timetoken(text: cursor) else {
-                if toleratesUnknown {
-                    // What is said again of it is bounded, whatever was sent.
-                    return Resumption(
-                        requested: String(cursor.prefix(64)), from: try await log.watermark(of: space), hasGap: true)
-                }
+        }
+        guard let asked = toleratesUnknown ? Timetoken(exactly: cursor) : Timetoken(position: cursor) else {
+            guard toleratesUnknown else {
                 throw ChatError(
-                    .malformed, "the cursor must be one this gateway gave out, 'earliest' or 'latest'",
+                    .malformed,
+                    "the cursor must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time",
                     slug: "bad_cursor")
             }
-            // The floor first: it is never above a watermark that is read later.
-            let floor = try await log.floor(of: space)
-            let watermark = try await log.watermark(of: space)
-            let from = min(max(asked, floor), watermark)
-            return Resumption(requested: cursor, from: from, hasGap: from != asked)
+            // What is said again of it is bounded, whatever was sent.
+            return Resumption(
+                requested: String(cursor.prefix(64)), from: try await log.watermark(of: space), hasGap: true)
         }
+        // The floor first: it is never above a watermark that is read later.
+        let floor = try await log.floor(of: space)
+        let watermark = try await log.watermark(of: space)
+        let from = min(max(asked, floor), watermark)
+        return Resumption(requested: cursor, from: from, hasGap: from != asked && asked != .zero)
     }
 }

@@ -44,7 +44,7 @@ extension NativeAPI {
         if let result = query.result, !["done", "refused"].contains(result) {
             throw Parameters.bad("result", "must be 'done' or 'refused'")
         }
-        (query.after, query.before) = (try parameters.timetoken("after"), try parameters.timetoken("before"))
+        (query.after, query.before) = (try parameters.position("after"), try parameters.position("before"))
         let page = try await service.audit.entries(query, by: caller)
         return Listing.response(page, to: request) { entry, writer in
             writer.beginObject()

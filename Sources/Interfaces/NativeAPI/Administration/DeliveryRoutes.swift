@@ -12,8 +12,8 @@ extension NativeAPI {
         let listing = try Listing(parameters, of: request, limits: limits)
         let page = try await webhooks.deliveries.list(
             webhook: try parameters.text("webhook"), statuses: try statuses(parameters),
-            event: try event(parameters), after: try parameters.timetoken("after"),
-            before: try parameters.timetoken("before"), order: try order(parameters), limit: listing.limit,
+            event: try event(parameters), after: try parameters.position("after"),
+            before: try parameters.position("before"), order: try order(parameters), limit: listing.limit,
             cursor: listing.cursor, by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }

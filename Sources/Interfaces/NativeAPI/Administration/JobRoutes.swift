@@ -105,8 +105,8 @@ extension NativeAPI {
             }
             scope.only = known
         }
-        scope.after = try timetoken("after", fields) ?? scope.after
-        scope.before = try timetoken("before", fields) ?? scope.before
+        scope.after = try fields.position("after") ?? scope.after
+        scope.before = try fields.position("before") ?? scope.before
         scope.types = try fields.namePatterns("types", limits) { name throws(ChatError) in
             try Names.check(type: name)
         }
@@ -121,14 +121,6 @@ extension NativeAPI {
             }
         }
         return scope
-    }
-
-    private func timetoken(_ name: String, _ fields: Fields) throws(ChatError) -> Timetoken? {
-        guard let text = try fields.string(name) else { return nil }
-        guard let value = Timetoken(text: text) else {
-            throw fields.fault(name, "format", "must be a timetoken: 17 decimal digits")
-        }
-        return value
     }
 
     private func begin(

@@ -115,9 +115,11 @@ extension NativeAPI {
             switch text {
             case "earliest": bounds.earliest
             case "latest": bounds.latest
-            default: Timetoken(text: text)
+            default: Timetoken(position: text)
             }
-        guard let position else { throw fields.fault("to", "enum", "must be earliest, latest or a timetoken") }
+        guard let position else {
+            throw fields.fault("to", "enum", "must be 'earliest' or 'latest', or a position: it \(Parameters.position)")
+        }
         let outcome = try await webhooks.subscriptions.seek(request.name("id"), to: position, by: caller)
         var writer = JSONWriter(capacity: 128)
         writer.beginObject()

@@ -167,7 +167,7 @@ extension Request {
     ///
     /// - Throws: `.notFound` for what is no timetoken.
     func messageTimetoken() throws(ChatError) -> Timetoken {
-        guard let timetoken = Timetoken(text: name("timetoken")) else {
+        guard let timetoken = Timetoken(exactly: name("timetoken")) else {
             throw ChatError(.notFound, "no such message: '\(name("timetoken").prefix(64))' is no timetoken")
         }
         return timetoken

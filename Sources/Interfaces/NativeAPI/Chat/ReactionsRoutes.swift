@@ -66,7 +66,7 @@ extension NativeAPI {
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}/actions/{action}`
     func deleteAction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
-        guard let action = Timetoken(text: request.name("action")) else {
+        guard let action = Timetoken(exactly: request.name("action")) else {
             throw ChatError(.notFound, "no such action: its timetoken names it")
         }
         try await chat(for: caller, request).removeAction(

@@ -27,7 +27,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let fields = try optionalFields(request, known: ["timetoken", ActorName.parameter])
         let membership = try await chat(for: caller, request).mark(
-            kind, request.name("user"), in: request.name("channel"), at: try fields.flatMap(Self.timetoken),
+            kind, request.name("user"), in: request.name("channel"), at: try fields?.position("timetoken"),
             by: try ActorName(parameters, fields).name)
         let body = JSONText { writer in
             writer.beginObject()
@@ -89,14 +89,6 @@ extension NativeAPI {
             writer.endObject()
         }
         return .json(body.bytes)
-    }
-
-    private static func timetoken(_ fields: Fields) throws(ChatError) -> Timetoken? {
-        guard let text = try fields.string("timetoken") else { return nil }
-        guard let timetoken = Timetoken(text: text) else {
-            throw fields.fault("timetoken", "format", "must be a timetoken: 17 decimal digits, as a string")
-        }
-        return timetoken
     }
 }
 

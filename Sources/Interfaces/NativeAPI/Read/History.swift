@@ -37,11 +37,15 @@ extension NativeAPI {
 
     /// `DELETE /v1/channels/{channel}/events`
     func deleteHistory(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: ["after", "before"])
+        let parameters = try Parameters(request.query, known: ["after", "all", "before"])
         let channel = try readable(request.name("channel"), caller)
+        let (after, before) = (try parameters.position("after"), try parameters.position("before"))
+        guard try parameters.flag("all") != (after != nil || before != nil) else {
+            throw Parameters.bad(
+                "all", "must be 'true' to delete every event, and goes with neither 'after' nor 'before'")
+        }
         let deleted = try await service.chat(for: caller).deleteEvents(
-            after: try parameters.timetoken("after") ?? .zero,
-            before: try parameters.timetoken("before") ?? .distantFuture, in: channel.name)
+            after: after ?? .zero, before: before ?? .distantFuture, in: channel.name)
         return Self.number("deleted", deleted)
     }
 
@@ -69,8 +73,8 @@ extension NativeAPI {
         query.types = try Self.types(parameters.texts("type"))
         query.user = try parameters.text("user")
         if let user = query.user { try Names.check(user: user) }
-        query.after = try parameters.timetoken("after") ?? .zero
-        query.before = try parameters.timetoken("before") ?? .distantFuture
+        query.after = try parameters.position("after") ?? .zero
+        query.before = try parameters.position("before") ?? .distantFuture
         return query
     }
 

@@ -38,8 +38,8 @@ extension NativeAPI {
         query.types = try Self.types(try fields.strings("types") ?? [])
         query.user = try fields.string("user")
         if let user = query.user { try Names.check(user: user) }
-        query.after = try timetoken("after", fields) ?? .zero
-        query.before = try timetoken("before", fields) ?? .distantFuture
+        query.after = try fields.position("after") ?? .zero
+        query.before = try fields.position("before") ?? .distantFuture
         if let word = try fields.string("order") {
             guard let order = HistoryRequest.Order(word: word) else {
                 throw fields.fault("order", "enum", "must be 'asc' or 'desc'")
@@ -47,14 +47,6 @@ extension NativeAPI {
             query.order = order
         }
         return query
-    }
-
-    private func timetoken(_ name: String, _ fields: Fields) throws(ChatError) -> Timetoken? {
-        guard let text = try fields.string(name) else { return nil }
-        guard let value = Timetoken(text: text) else {
-            throw fields.fault(name, "format", "must be a timetoken: 17 decimal digits in a string")
-        }
-        return value
     }
 
     private static func printed(_ pages: some Sequence<(ChannelID, HistoryPage)>, _ weight: Int) -> [UInt8] {

@@ -87,12 +87,20 @@ struct Fields {
         return whole
     }
 
+    /// The timetoken of an event.
     func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
-        guard let timetoken = Timetoken(text: text) else {
-            throw fault(name, "format", "must be a timetoken: 17 decimal digits, as a string")
+        guard let timetoken = Timetoken(exactly: text) else {
+            throw fault(name, "format", "must be a timetoken: 17 digits in a string")
         }
         return timetoken
+    }
+
+    /// A position in the log, as a timetoken or as a time.
+    func position(_ name: String) throws(ChatError) -> Timetoken? {
+        guard let text = try string(name) else { return nil }
+        guard let position = Timetoken(position: text) else { throw fault(name, "format", Parameters.position) }
+        return position
     }
 
     /// The member as an object with members of its own.

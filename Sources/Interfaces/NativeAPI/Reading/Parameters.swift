@@ -46,11 +46,15 @@ struct Parameters {
         }
     }
 
-    func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
+    /// A position in the log, as a timetoken or as a time.
+    func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try text(name) else { return nil }
-        guard let value = Timetoken(text: text) else { throw Self.bad(name, "must be a timetoken: 17 decimal digits") }
+        guard let value = Timetoken(position: text) else { throw Self.bad(name, Self.position) }
         return value
     }
+
+    /// What a parameter or member that takes a position must be.
+    static let position = "must be a timetoken of 17 digits, '0', or an RFC 3339 time like 2030-01-31T12:00:00Z"
 
     /// A parameter that cannot be used, in the words every route uses.
     static func bad(_ name: String, _ what: String) -> ChatError {
