@@ -25,6 +25,7 @@ import Testing
             _ = await reader.next()
             let expected = """
                 retry: 2000
+                id: \(from)
                 event: stream.ready
                 data: {"stream":"\(id)","cursor":"\(from)","heartbeat_seconds":15}
 

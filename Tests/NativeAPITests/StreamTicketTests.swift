@@ -259,6 +259,22 @@ import Testing
         }
     }
 
+    @Test("is taken up by an EventSource that was cut before its first event, which it then gets")
+    func cutBeforeFirstEvent() async throws {
+        try await StreamHarness.run { gateway in
+            let used = try await ticket(gateway)
+            let opened = try await gateway.open("ticket=\(used)", as: nil)
+            let ready = try #require(await opened.next())
+            #expect(ready.type == "stream.ready" && ready.hasID && ready.lastEventID == ready["cursor"])
+            opened.close()
+            try await gateway.emit("a.b", 1)
+            let resumed = try await gateway.open("ticket=\(used)", as: nil, lastEventID: ready.lastEventID)
+            #expect(resumed.status == 200)
+            #expect(await resumed.next()?.type == "stream.ready")
+            #expect(await resumed.numbers(1) == [1])
+        }
+    }
+
     @Test("survives a restart for a client that comes back with its last id, and opens nothing afresh")
     func restart() async throws {
         let clock = ManualClock()

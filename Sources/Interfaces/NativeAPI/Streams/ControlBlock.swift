@@ -8,6 +8,9 @@ struct ControlBlock {
     let data: JSONText
     /// Tells the client how long to wait before it reconnects.
     var retryMilliseconds: Int?
+    /// Where the stream starts: what an EventSource sends back when it is cut before its first event. Nil for a block that
+    /// moves no client.
+    private(set) var id: Timetoken?
 
     /// How long clients wait before they come back, unless told otherwise.
     private static let usualRetry = 2000
@@ -23,18 +26,27 @@ struct ControlBlock {
     }
 
     /// The first block of every stream: what it is called, where it starts, and how often it shows that it lives.
-    static func ready(_ id: String, cursor: Timetoken, heartbeat: Int, session: String? = nil) -> ControlBlock {
-        ControlBlock("stream.ready", retry: usualRetry) { writer in
+    ///
+    /// - Parameter isFollowedByGap: the gap then carries the position, so that a client that is cut between the two hears
+    ///   of it again.
+    static func ready(
+        _ id: String, cursor: Timetoken, heartbeat: Int, session: String? = nil, isFollowedByGap: Bool = false
+    ) -> ControlBlock {
+        var block = ControlBlock("stream.ready", retry: usualRetry) { writer in
             writer.member("stream", id)
             writer.member("cursor", cursor.description)
             writer.member("heartbeat_seconds", heartbeat)
             if let session { writer.member("session", session) }
         }
+        if !isFollowedByGap { block.id = cursor }
+        return block
     }
 
     /// Before the first event of a stream that could not start where it was asked to.
     static func gap(_ resumption: Resumption) -> ControlBlock {
-        ControlBlock("stream.gap") { printGap(resumption, to: &$0) }
+        var block = ControlBlock("stream.gap") { printGap(resumption, to: &$0) }
+        block.id = resumption.from
+        return block
     }
 
     /// The members of a gap, which polls print as well. How much was missed nobody can know: it is gone.

@@ -182,7 +182,7 @@ extension LiveStreams {
         var first = format.control(
             .ready(
                 id(of: stream.sequence), cursor: resumption.from, heartbeat: Int(heartbeatSeconds),
-                session: session(of: stream)))
+                session: session(of: stream), isFollowedByGap: resumption.hasGap))
         if resumption.hasGap {
             first += format.control(.gap(resumption))
             counters.gaps += 1

@@ -46,12 +46,14 @@ extension StreamFormat {
         }
     }
 
-    /// A block that is no event of the log: it has no id, so it never moves a client's cursor.
+    /// A block that is no event of the log. It has an id where it says where the stream starts; others move no client.
     func control(_ block: ControlBlock) -> [UInt8] {
         switch self {
         case .eventStream:
             return Self.block(
-                ServerSentEvent(event: block.name, data: block.data.bytes, retryMilliseconds: block.retryMilliseconds))
+                ServerSentEvent(
+                    id: block.id?.description, event: block.name, data: block.data.bytes,
+                    retryMilliseconds: block.retryMilliseconds))
         case .lines:
             var writer = JSONWriter(capacity: block.data.count + 48)
             writer.beginObject()

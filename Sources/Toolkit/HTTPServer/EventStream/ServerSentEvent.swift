@@ -5,7 +5,7 @@ import Glibc
 /// Printed as `retry`, `id`, `event`, `data`, LF only, one `data:` line for each line of the data. Clients in use differ
 /// on blocks without data, so there are none: a block always has at least one `data:` line.
 public struct ServerSentEvent: Sendable {
-    /// The resume position this event moves the client to; control blocks carry none and so never move it.
+    /// The resume position this event moves the client to; nil leaves the client where it is.
     public var id: String?
     /// The event type; `message` for clients when absent.
     public var event: String?
