@@ -90,6 +90,25 @@ import Testing
         #expect(response.text.contains("\"error\":true,\"service\":\"Balancer\""))
     }
 
+    @Test("answers 421 to names it does not go by, on every path and before a preflight")
+    func hosts() async {
+        var router = Self.router()
+        router.hosts = .loopback(orListed: ["dev.example:8443"])
+        for host in ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "dev.example:8443"] {
+            let request = Request(.get, "/nowhere", headers: Headers([("Host", host)]))
+            #expect(await router.respond(to: request).status == 404, "\(host)")
+        }
+        for host in [
+            "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "dev.example", "", "10.0.0.1",
+        ] {
+            for method in [HTTPMethod.get, .options, .post] {
+                let request = Request(method, "/nowhere", headers: Headers([("Host", host)]))
+                #expect(await router.respond(to: request).status == 421, "\(host)")
+            }
+        }
+        #expect(await router.respond(to: Request(.get, "/nowhere", headers: Headers([]))).status == 421)
+    }
+
     @Test("lists its routes in order") func routes() {
         let routes = Self.router().routes.map { "\($0.method) \($0.pattern)" }
         #expect(routes.first == "GET /v1/channels/{channel}/events")

@@ -197,6 +197,10 @@ enum ProblemCatalogue {
             code: "unsupported_content_encoding", status: 415, title: "Unsupported content encoding",
             meaning: "Use gzip, deflate or none; for signed posts to a source none."),
         Entry(
+            code: "misdirected_request", status: 421, title: "The request is for another host",
+            meaning: "In dev mode the gateway answers to localhost, 127.0.0.1 and [::1], and to the host of public_url."
+        ),
+        Entry(
             code: "unprocessable", status: 422, title: "The request was understood and is refused",
             meaning: "The detail says why."),
         Entry(

@@ -11,6 +11,7 @@ public import HTTPServer
 public struct PubNubAPI: Sendable {
     let service: ChatService
     let polls: HeldPolls
+    private let origins: CORSPolicy.Origins
     let print = SubscribePrint()
     let tokens = KnownTokens()
 
@@ -19,9 +20,11 @@ public struct PubNubAPI: Sendable {
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
     ///   - polls: who waits, on the loop where `service` runs its hub.
-    public init(service: ChatService, polls: HeldPolls) {
+    ///   - origins: whose pages may call from a browser. PubNub answers everybody's: its keys are public.
+    public init(service: ChatService, polls: HeldPolls, origins: CORSPolicy.Origins = .any) {
         self.service = service
         self.polls = polls
+        self.origins = origins
     }
 
     /// Adds every route.
@@ -108,7 +111,7 @@ public struct PubNubAPI: Sendable {
     private func manners(_ family: ErrorFamily) -> RouteManners {
         var manners = RouteManners(
             cors: CORSPolicy(
-                origins: .any,
+                origins: origins,
                 // By name for browsers that know no star, and for the one field that a star does not stand for.
                 allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization", "*"],
                 exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),

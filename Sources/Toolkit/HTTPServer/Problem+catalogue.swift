@@ -45,6 +45,13 @@ extension Problem {
             headers: [("Accept-Encoding", "gzip, deflate")])
     }
 
+    /// 421: this server does not go by that name here (RFC 9110, 15.5.20).
+    static func misdirectedRequest(host: String) -> Problem {
+        Problem(
+            status: 421, code: "misdirected_request", title: "The request is for another host",
+            detail: "This gateway answers to 'localhost', '127.0.0.1' and '[::1]'; Host was '\(host)'")
+    }
+
     /// 431: the header fields together are too large.
     static func headersTooLarge(limit: Int) -> Problem {
         Problem(

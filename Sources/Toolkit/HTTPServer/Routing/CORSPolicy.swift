@@ -61,7 +61,7 @@ public struct CORSPolicy: Sendable {
     }
 
     /// An origin is scheme, host and port (RFC 6454, 6.2): behind the host there is a colon and digits, or nothing.
-    private static func isLoopback(_ origin: String) -> Bool {
+    static func isLoopback(_ origin: String) -> Bool {
         for host in ["http://127.0.0.1", "http://localhost", "http://[::1]"] where origin.hasPrefix(host) {
             let rest = origin.utf8.dropFirst(host.utf8.count)
             if rest.isEmpty { return true }

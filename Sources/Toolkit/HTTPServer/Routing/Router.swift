@@ -34,6 +34,8 @@ public struct Router: Sendable {
     /// Comes before `/problems/<code>` in the type of a problem: the address the world sees, without a final slash.
     public var problemBaseURL: String
     public var cors: CORSPolicy
+    /// Asked before the routes are, and for every path.
+    public var hosts = HostPolicy.any
     /// Answers paths that no route knows; the default is a 404 problem.
     public var notFound: Handler
     /// Stands before the handlers of all routes that are added after it was set: for what concerns every request alike.
@@ -113,6 +115,9 @@ extension Router {
     }
 
     private func plan(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RoutePlan {
+        guard hosts.allows(headers) else {
+            return RoutePlan(nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
+        }
         guard let match = tree.match(path) else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
         // GET's handler answers HEAD; the server leaves the body out.
