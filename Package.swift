@@ -137,8 +137,8 @@ let package = Package(
         tests(
             "GatewayTests",
             uses: [
-                "ChatCore", "ChatModel", "ChatSupport", "Gateway", "HTTPClient", "JSON", "Locking", "SQLiteEngine",
-                "Signing", "TestSupport", logging,
+                "ChatCore", "ChatModel", "ChatSupport", "Gateway", "HTTPClient", "HTTPServer", "JSON", "Locking",
+                "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer", "HTTPSupport"]),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport"]),

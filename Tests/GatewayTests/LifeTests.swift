@@ -1,6 +1,9 @@
 import ChatModel
 import FoundationEssentials
+import Glibc
+import HTTPServer
 import Locking
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -47,6 +50,48 @@ import Testing
             taken.tlsKey = "no-such-file.pem"
             await #expect(throws: (any Error).self) { _ = try await startAndStop(taken) }
         }
+    }
+
+    @Test("names an address that is taken, before it makes its data directory")
+    func takenAddress() async throws {
+        let other = try ScriptedServer()
+        try await withSettings { configuration in
+            var taken = configuration
+            taken.listenPort = Int(other.port)
+            let error = await #expect(throws: ServerError.self) { _ = try await startAndStop(taken) }
+            #expect(
+                error?.description
+                    == "another program listens on 127.0.0.1:\(other.port) already; stop it, or choose another address")
+            #expect(!FileManager.default.fileExists(atPath: taken.dataDirectory))
+        }
+    }
+
+    @Test("closes a data directory that is open to others, and refuses one that holds other things")
+    func openDirectory() async throws {
+        try await withSettings { configuration in
+            let path = configuration.dataDirectory
+            mkdir(path, 0o755)
+            _ = try await startAndStop(configuration)
+            #expect(try mode(of: path) == 0o700)
+            chmod(path, 0o777)
+            _ = try await startAndStop(configuration)
+            #expect(try mode(of: path) == 0o700)
+        }
+        try await withSettings { configuration in
+            let path = configuration.dataDirectory
+            mkdir(path, 0o755)
+            #expect(FileManager.default.createFile(atPath: path + "/notes.txt", contents: nil))
+            let error = await #expect(throws: SettingError.self) { _ = try await startAndStop(configuration) }
+            #expect(error?.description.contains("is open to other accounts (mode 755)") == true)
+            #expect(try mode(of: path) == 0o755)
+            #expect(!FileManager.default.fileExists(atPath: path + "/parley.db"))
+            chmod(path, 0o700)
+            _ = try await startAndStop(configuration)
+        }
+    }
+
+    private func mode(of path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
     @Test("ends when a part fails at the start, instead of waiting for it")

@@ -59,7 +59,7 @@ def test_the_pod_is_what_the_gateway_needs():
 def test_the_settings_are_ones_the_gateway_takes(tmp_path, parley):
     settings = rendered(EVERYTHING)["ConfigMap"]["data"]["parley.yaml"]
     assert yaml.safe_load(settings) == {
-        "listen": "0.0.0.0:8080", "data": "/var/lib/parley", **EVERYTHING["config"]}
+        "listen": "0.0.0.0:8080", "data": "/var/lib/parley/data", **EVERYTHING["config"]}
     (tmp_path / "parley.yaml").write_text(settings)
     done = subprocess.run(
         [parley, "config", "check", "--config", str(tmp_path / "parley.yaml")], capture_output=True, text=True)

@@ -29,7 +29,9 @@ struct Assembly: Sendable {
     /// Sends spans to the operator's collector; nil: there is none.
     let exporter: TraceExporter?
 
-    init(_ configuration: Configuration, engine: any Engine, loop: Loop, logger: Logger) throws {
+    init(
+        _ configuration: Configuration, on claimed: ClaimedAddress, engine: any Engine, loop: Loop, logger: Logger
+    ) throws {
         self.configuration = configuration
         inForce = Lock(configuration)
         self.loop = loop
@@ -64,10 +66,15 @@ struct Assembly: Sendable {
         var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)
         router.door = RequestDoor(tracer: service.tracer, logger: Logger(label: "requests")).pass
         api.addRoutes(to: &router)
-        PubNubAPI(service: service, polls: polls).addRoutes(to: &router)
+        router.hosts = configuration.hostPolicy
+        PubNubAPI(
+            service: service, polls: polls,
+            origins: configuration.isDevelopment ? configuration.corsPolicy.origins : .any
+        ).addRoutes(to: &router)
         Dashboard.addRoutes(to: &router, isDevelopment: configuration.isDevelopment)
         server = Server(
-            options: configuration.serverOptions, router: router, loop: loop, logger: Logger(label: "http"))
+            options: configuration.serverOptions, on: claimed, router: router, loop: loop, logger: Logger(label: "http")
+        )
     }
 
     /// Says on every stream that the gateway goes and that the client should come back.
@@ -93,6 +100,13 @@ extension Configuration {
     fileprivate var problemBaseURL: String {
         guard publicURL.isEmpty, listenPort != 0 else { return publicURL }
         return url(port: UInt16(listenPort))
+    }
+
+    /// In dev mode the keys are known to everybody: a page of another site must not come in by a name that leads here.
+    var hostPolicy: HostPolicy {
+        guard isDevelopment else { return .any }
+        let named = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first.map(String.init)
+        return .loopback(orListed: named.map { [$0] } ?? [])
     }
 
     var corsPolicy: CORSPolicy {

@@ -15,7 +15,10 @@ struct DataDirectory {
         path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 
-    /// Makes the directory when it is missing, readable by its owner only: the database holds keys and payloads.
+    /// Makes the directory when it is missing, readable by its owner only: the database holds keys and payloads. One that is
+    /// there and open to others is closed, if it is this gateway's.
+    ///
+    /// - Throws: also for a directory that is open to everybody and cannot be closed, or holds other things.
     init(at path: String) throws(SettingError) {
         self.path = path
         var built = path.hasPrefix("/") ? "/" : ""
@@ -27,6 +30,33 @@ struct DataDirectory {
         guard access(path, W_OK | X_OK) == 0 else {
             throw SettingError("data: cannot write to '\(path)': \(String(cString: strerror(errno)))")
         }
+        try close()
+    }
+
+    /// Group members may enter a directory that is somebody else's: so volumes of containers are shared (`fsGroup`).
+    private func close() throws(SettingError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }
+        let isOwn = status.st_uid == geteuid() || geteuid() == 0
+        if isOwn, isEmpty || access(database, F_OK) == 0 {
+            guard chmod(path, 0o700) == 0 else {
+                throw SettingError("data: cannot close '\(path)': \(String(cString: strerror(errno)))")
+            }
+        } else if isOwn || status.st_mode & 0o007 != 0 {
+            let mode = String(status.st_mode & 0o7777, radix: 8)
+            throw SettingError(
+                "data: '\(path)' is open to other accounts (mode \(mode)); choose a directory of its own for the gateway, or "
+                    + "make this one 0700 and give it to the gateway's account")
+        }
+    }
+
+    private var isEmpty: Bool {
+        guard let folder = opendir(path) else { return false }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil, count < 3 { count += 1 }
+        // `.` and `..`.
+        return count <= 2
     }
 
     var database: String { Self.database(in: path) }

@@ -43,12 +43,14 @@ public struct GatewayServer: Sendable {
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, reloadingUntil stop: @escaping Stop
     ) async throws {
         seedJSON()
+        // Before the data directory is touched: a second gateway by mistake leaves no trace.
+        let claimed = try ClaimedAddress(host: configuration.listenHost, port: UInt16(configuration.listenPort))
         let loop = try Loop(name: "parley-loop")
         try loop.start()
         defer { loop.stop() }
         let engine = try await openEngine()
         do {
-            let house = try Assembly(configuration, engine: engine, loop: loop, logger: logger)
+            let house = try Assembly(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
             try await sealSecrets(house)
             try await serve(house, whenListening, stop)
         } catch {

@@ -13,11 +13,14 @@ public final class Server: Sendable {
     private let engine: Engine
 
     /// - Parameters:
+    ///   - claimed: where to listen, claimed already; nil: ``start()`` claims the address of the options.
     ///   - loop: started by the caller, and stopped by the caller once ``run(onDrain:)`` has returned.
-    public init(options: ServerOptions, router: Router, loop: Loop, logger: Logger) {
+    public init(
+        options: ServerOptions, on claimed: ClaimedAddress? = nil, router: Router, loop: Loop, logger: Logger
+    ) {
         self.options = options
         self.loop = loop
-        engine = Engine(options: options, router: router, loop: loop, logger: logger)
+        engine = Engine(options: options, on: claimed, router: router, loop: loop, logger: logger)
     }
 
     /// Binds and begins to answer. Throws ``ServerError`` when the address is taken or the certificate unusable.

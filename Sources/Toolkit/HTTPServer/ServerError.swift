@@ -2,6 +2,8 @@ import Glibc
 
 /// Why a server or a loop could not start.
 public enum ServerError: Error, Sendable, CustomStringConvertible {
+    /// Another program has the address: host and port.
+    case addressInUse(String)
     /// A system call failed with this `errno`.
     case system(call: String, code: Int32)
     /// The host is neither an IP address nor `localhost`.
@@ -15,8 +17,8 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .system("bind", EADDRINUSE):
-            "another program listens on this address already; stop it, or choose another address"
+        case .addressInUse(let address):
+            "another program listens on \(address) already; stop it, or choose another address"
         case .system(let call, let code): "\(call) failed: \(Self.text(of: code))"
         case .unknownHost(let host): "'\(host)' is neither an IP address nor 'localhost'"
         case .unreadableFile(let path, let code): "\(path) cannot be read: \(Self.text(of: code))"

@@ -10,6 +10,8 @@ final class Engine: @unchecked Sendable {
     // thread. Its state is one, its code in five files: life (here), connections, answers, late answers, streams.
 
     let options: ServerOptions
+    /// Given up to the listener.
+    private var claimed: ClaimedAddress?
     var router: Router
     let loop: Loop
     /// Where handlers run.
@@ -56,8 +58,9 @@ final class Engine: @unchecked Sendable {
     /// The statuses of such answers, in the order in which the library will close their connections.
     var droppedRefusals: [Int] = []
 
-    init(options: ServerOptions, router: Router, loop: Loop, logger: Logger) {
+    init(options: ServerOptions, on claimed: ClaimedAddress?, router: Router, loop: Loop, logger: Logger) {
         self.options = options
+        self.claimed = claimed
         self.router = router
         self.loop = loop
         tasks = LoopTasks(loop)
@@ -102,8 +105,14 @@ extension Engine: LoopDriver {
         if let files = options.tls { identities = [try TLSIdentity(files)] }
         let daemon = try Daemon(engine: self, loop: loop, limits: options.limits)
         do {
+            // Not by `??`, which would lose the type of the error.
+            let claimed =
+                if let claimed = self.claimed { claimed } else {
+                    try ClaimedAddress(host: options.host, port: options.port)
+                }
+            self.claimed = nil
             let listener = try Listener(
-                options: options, loop: loop,
+                options: options, on: claimed, loop: loop,
                 accepted: { [unowned self] in accepted($0, $1, $2) }, exhausted: { [unowned self] in exhausted($0) })
             self.listener = listener
             boundAddress.withLock { $0 = listener.address }

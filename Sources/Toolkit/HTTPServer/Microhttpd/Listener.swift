@@ -20,18 +20,18 @@ final class Listener: LoopSource {
     ///   - accepted: takes a connected socket over; false when no more should be taken in this turn.
     ///   - exhausted: told the `errno` when sockets cannot be accepted for want of resources.
     init(
-        options: ServerOptions, loop: Loop, accepted: @escaping (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool,
+        options: ServerOptions, on claimed: ClaimedAddress, loop: Loop,
+        accepted: @escaping (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool,
         exhausted: @escaping (Int32) -> Void
     ) throws(ServerError) {
         self.loop = loop
         self.accepted = accepted
         self.exhausted = exhausted
-        let endpoint = try SocketAddress(host: options.host, port: options.port)
-        let descriptor = try Self.bind(endpoint, backlog: options.backlog)
+        let descriptor = try claimed.listen(backlog: options.backlog)
         Socket.bound(silence: options.deadlines.silence, ofAcceptedBy: descriptor)
         self.descriptor = descriptor
         address = Server.Address(
-            host: options.host.isEmpty ? endpoint.host : options.host, port: Self.port(of: descriptor))
+            host: options.host.isEmpty ? claimed.endpoint.host : options.host, port: Self.port(of: descriptor))
         do {
             source = try loop.watch(descriptor, for: EPOLLIN.rawValue, self)
         } catch {
@@ -88,22 +88,6 @@ final class Listener: LoopSource {
         } catch {
             pause()
         }
-    }
-
-    private static func bind(_ endpoint: SocketAddress, backlog: Int32) throws(ServerError) -> Int32 {
-        let descriptor = socket(
-            endpoint.family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw ServerError.last("socket") }
-        Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // "Every address" means IPv4 as well.
-        if endpoint.family == AF_INET6 { Socket.set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
-        let isBound = endpoint.withPointer { Glibc.bind(descriptor, $0, $1) } == 0
-        guard isBound, listen(descriptor, backlog) == 0 else {
-            let error = ServerError.last(isBound ? "listen" : "bind")
-            Glibc.close(descriptor)
-            throw error
-        }
-        return descriptor
     }
 
     private static func port(of descriptor: Int32) -> UInt16 {

@@ -24,6 +24,9 @@ struct SocketAddress {
         }
     }
 
+    /// As people write it: `127.0.0.1:8080`, `[::1]:8080`.
+    func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         family == AF_INET ? Self.lend(v4, body) : Self.lend(v6, body)
     }
