@@ -1,6 +1,7 @@
 import ChatKit
 import ChatRemote
 import SQLiteEngine
+import TestSupport
 import Testing
 
 @Suite("The connection of a chat") struct ConnectionTests {
@@ -73,5 +74,31 @@ extension ConnectionState {
         case .failed(let error): "failed \(error.code)"
         case .closed: "closed"
         }
+    }
+}
+
+@Suite("A device's stream that is cut") struct CutStreamTests {
+    @Test("goes on from the greatest timetoken it was sent, though an older one came last")
+    func lateEvent() async throws {
+        @Sendable func line(_ timetoken: String, _ type: String) -> String {
+            #"{"id":"evt_\#(timetoken)","type":"\#(type)","timestamp":"2024-11-24T01:39:05.678901Z","#
+                + #""timetoken":"\#(timetoken)","channel":"a","data":{}}"# + "\n"
+        }
+        let server = try ScriptedServer.perConnection { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nConnection: close\r\n\r\n")
+            connection.write(
+                #"{"event":"stream.ready","data":{"stream":"str_1","cursor":"17324123456789000","heartbeat_seconds":15}}"#
+                    + "\n" + line("17324123456789020", "order.paid")
+                    + line("17324123456789010", "channel.member_count.updated"))
+        }
+        let backend = try GatewayBackend(url: server.baseURL, key: "dev", user: "ana")
+        var selection = EventSelection(channels: ["a"])
+        selection.isDevice = true
+        let following = Task { [selection] in for try await _ in backend.events(selection) {} }
+        let requests = await server.requests.wait(count: 2)
+        #expect(requests.last?.target.contains("cursor=17324123456789020") == true)
+        following.cancel()
+        await backend.close()
     }
 }

@@ -58,11 +58,13 @@ actor StreamReader {
     }
 
     private func takeArrived() -> LiveNews? {
-        guard let last = arrived.last else { return nil }
+        guard !arrived.isEmpty else { return nil }
         let batch = arrived
         arrived = []
-        cursor = last.timetoken
-        return .events(batch, cursor: last.timetoken)
+        // The greatest: what the gateway holds back for a device comes with an older timetoken than what went before it.
+        let newest = batch.lazy.map(\.timetoken).reduce(cursor ?? .zero, max)
+        cursor = newest
+        return .events(batch, cursor: newest)
     }
 
     /// Opens the stream; false when the gateway says that there will be none.
