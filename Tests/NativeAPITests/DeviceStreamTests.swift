@@ -362,6 +362,24 @@ import Testing
         }
     }
 
+    @Test(
+        "ends for a credential of a user's own when the channel becomes private, or is made as a private one",
+        arguments: [true, false])
+    func becomesPrivate(isThere: Bool) async throws {
+        try await StreamHarness.run { gateway in
+            func put(_ kind: String) async throws -> Int {
+                try await gateway.call("PUT", "/v1/channels/a", #"{"kind":"\#(kind)"}"#).status
+            }
+            if isThere { #expect(try await put("public") == 201) }
+            let ticket = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"}"#).json?["ticket"]?
+                .string
+            let (reader, _, _) = try await gateway.openReady("channel=a&ticket=\(ticket ?? "")", as: nil)
+            #expect(try await put("group") == (isThere ? 200 : 201))
+            let last = try #require(await reader.rest().last)
+            #expect(last.type == "stream.closing" && last["reason"] == "unauthorized")
+        }
+    }
+
     @Test("ends for a credential of a user's own with the membership, where the channel is for its members")
     func leftWithoutDevice() async throws {
         try await StreamHarness.run { gateway in

@@ -43,7 +43,7 @@ actor RemovalWatch: FeedSink {
             data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))?.isPrivate ?? false
         else { return false }
         return event.type == "channel.created"
-            || data["changes"]?.elements?.contains { $0["key"]?.string == "type" } ?? false
+            || data["changes"]?.elements?.contains { $0["key"]?.string == "kind" } ?? false
     }
 
     /// Nil for who may follow the channel as before.
@@ -92,18 +92,20 @@ extension LiveStreams {
         for user in userStreams.keys where user.space == channel.space {
             for stream in streams(of: user)
             where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel.name) {
-                askAgain(of: stream)
+                askAgain(of: stream, about: channel)
             }
         }
     }
 
     /// Asks whether the user may hear what a stream has named, now that it hangs on the hub: what was so before may have
     /// changed on the way there.
-    func askAgain(of stream: LiveStream) {
+    ///
+    /// - Parameter channel: one that has just changed; what is remembered of it may be what it was before.
+    func askAgain(of stream: LiveStream, about channel: ChannelID? = nil) {
         guard stream.feed.selection.isOfUser, !stream.feed.selection.channels.names.isEmpty else { return }
         Task { [self] in
             do throws(ChatError) {
-                try await service.chat(for: stream.owner.caller).demandHearing(stream.feed.selection)
+                try await service.chat(for: stream.owner.caller).demandHearing(stream.feed.selection, changed: channel)
             } catch {
                 close(stream, error.code == .forbidden ? .unauthorized : .storeUnavailable)
             }
