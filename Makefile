@@ -23,12 +23,13 @@ run: dependencies
 build: dependencies
 	$(SWIFT) build -c release --static-swift-stdlib -debug-info-format none --product parley
 
-## Every test: Swift's, then the real clients (Python packages, headless Chromium) against a running gateway.
+## Every test: Swift's, then the real clients (Python packages, headless Chromium) against a running gateway, the one that
+## `make run` builds. `make check` runs them against the optimized one.
 test: dependencies
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --filter HTTPServerTests
 	$(SWIFT) test --skip-build --skip HTTPServerTests
-	@$(MAKE) --no-print-directory clients
+	@scripts/client-tests .build/debug/parley
 
 clients: build
 	@scripts/client-tests $(BINARY)
