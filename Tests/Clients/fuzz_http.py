@@ -144,7 +144,7 @@ class Request:
 
     @property
     def head(self):
-        lines = [self.method.encode() + b" " + self.target + b" HTTP/1.1", b"Host: fuzz"]
+        lines = [self.method.encode() + b" " + self.target + b" HTTP/1.1", b"Host: localhost"]
         lines += [name.encode() + b": " + value for name, value in self.fields]
         return b"\r\n".join(lines) + b"\r\n\r\n"
 

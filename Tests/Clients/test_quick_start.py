@@ -49,4 +49,4 @@ def test_a_second_gateway_at_the_same_address_says_what_to_do(gateway, tmp_path)
         [os.environ["PARLEY_BINARY"], "serve", "--dev", "--listen", gateway.address, "--data", tmp_path / "other"],
         capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
-    assert "another program listens on this address already" in done.stderr.splitlines()[-1]
+    assert f"another program listens on {gateway.address} already" in done.stderr.splitlines()[-1]

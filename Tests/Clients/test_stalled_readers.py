@@ -18,7 +18,7 @@ def follow(gateway, receive_buffer=None):
     url = urlsplit(gateway.url)
     client.settimeout(30)
     client.connect((url.hostname, url.port))
-    client.sendall(b"GET /v1/stream?channel=stalled&cursor=earliest HTTP/1.1\r\nHost: x\r\n"
+    client.sendall(b"GET /v1/stream?channel=stalled&cursor=earliest HTTP/1.1\r\nHost: localhost\r\n"
                    b"Authorization: Bearer dev\r\nAccept: text/event-stream\r\n\r\n")
     return client
 

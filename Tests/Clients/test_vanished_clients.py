@@ -30,7 +30,7 @@ import socket, sys, time
 kept = []
 for target, field in [line.split(" ", 1) for line in sys.argv[2:]]:
     one = socket.create_connection((sys.argv[1], 8080))
-    one.sendall(f"GET {target} HTTP/1.1\\r\\nHost: x\\r\\n{field}\\r\\n\\r\\n".encode())
+    one.sendall(f"GET {target} HTTP/1.1\\r\\nHost: localhost\\r\\n{field}\\r\\n\\r\\n".encode())
     kept.append(one)
 print("asked", flush=True)
 time.sleep(600)
@@ -131,7 +131,7 @@ def run_alone(folder):
 def call(target):
     try:
         with socket.create_connection(("127.0.0.1", 8080), timeout=5) as one:
-            one.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{AUTHORIZATION}\r\n\r\n".encode())
+            one.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{AUTHORIZATION}\r\n\r\n".encode())
             answer = b""
             while part := one.recv(1 << 16):
                 answer += part

@@ -56,6 +56,14 @@ import Testing
         #expect(refusal(flags: [("dta", "x")]).contains("did you mean 'data'?"))
     }
 
+    @Test("says where in the file a name or a value is wrong")
+    func places() {
+        #expect(refusal("data: a\nlisen: 127.0.0.1:1").contains(":2:1: there is no setting 'lisen'"))
+        #expect(refusal("limits:\n  page_most: many").contains(":2:3: "))
+        #expect(refusal("limits:\n  page_most: [1, [2]]").contains(":2:14: "))
+        #expect(refusal("limits:\n  page_most: 1\n  page_most: 2").contains(":3:3: the key 'page_most' is there twice"))
+    }
+
     @Test("passes over unknown variables with a warning: Kubernetes sets some of that form")
     func variables() throws {
         let loaded = try load(environment: [

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("Resuming a stream", .timeLimit(.minutes(1))) struct StreamResumeTests {
+@Suite("Resuming a stream", .timeLimit(.minutes(3))) struct StreamResumeTests {
     @Test("goes on behind the last id, through the log and into the live side")
     func resume() async throws {
         try await StreamHarness.run { gateway in
@@ -140,7 +140,7 @@ import Testing
         var limits = Limits()
         limits.feedBytes = 4096
         try await StreamHarness.run(limits: limits) { gateway in
-            let total = 2000
+            let total = 500
             let writer = Task { for n in 1...total { try await gateway.emit("a", n) } }
             var seen: [Int] = []
             var cursor = "earliest"

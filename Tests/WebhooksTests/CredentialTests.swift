@@ -10,7 +10,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A webhook that shows who it is", .timeLimit(.minutes(1))) struct CredentialTests {
+@Suite("A webhook that shows who it is", .timeLimit(.minutes(3))) struct CredentialTests {
     private static func create(_ house: House, _ receiver: ScriptedServer, _ members: String) async throws -> Webhook {
         let body = try JSONDocument(Array(#"{"url":"\#(receiver.url())",\#(members)}"#.utf8))
         return try await house.registry.create(try WebhookSettings(body), by: House.owner).webhook

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("An answer that comes late", .timeLimit(.minutes(1))) struct LateAnswerTests {
+@Suite("An answer that comes late", .timeLimit(.minutes(3))) struct LateAnswerTests {
     /// Lets posts to a webhook wait for their answer, and something be done to the webhook meanwhile.
     private static func with(
         _ status: Int, posts: Int, meanwhile: @escaping @Sendable (House, String) async throws -> Void,

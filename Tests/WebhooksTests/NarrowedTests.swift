@@ -7,7 +7,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A webhook whose settings became narrower", .timeLimit(.minutes(1))) struct NarrowedTests {
+@Suite("A webhook whose settings became narrower", .timeLimit(.minutes(3))) struct NarrowedTests {
     private static let narrow = Caller(
         space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
 
@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-@Suite("A retry by hand", .timeLimit(.minutes(1))) struct RetryByHandTests {
+@Suite("A retry by hand", .timeLimit(.minutes(3))) struct RetryByHandTests {
     private static func refusal(_ delivery: Delivery, in house: House) async throws -> ChatError? {
         do throws(ChatError) {
             _ = try await house.webhooks.deliveries.retry(delivery.id, by: House.owner)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The published keys", .timeLimit(.minutes(1))) struct PublishedKeysTests {
+@Suite("The published keys", .timeLimit(.minutes(3))) struct PublishedKeysTests {
     private static func secondApp(_ house: House) async throws -> SpaceID {
         let space = SpaceID("second")
         let app = AppRecord(

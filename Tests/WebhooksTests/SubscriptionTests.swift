@@ -7,7 +7,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A subscription", .timeLimit(.minutes(1))) struct SubscriptionTests {
+@Suite("A subscription", .timeLimit(.minutes(3))) struct SubscriptionTests {
     private static func withBacklog(_ house: House) async throws -> Subscription {
         let subscription = try await house.webhooks.subscriptions.create(SubscriptionSettings(), by: House.owner)
         for _ in 0..<3 { try await house.emit() }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A receiver that must consent", .timeLimit(.minutes(1))) struct VerificationTests {
+@Suite("A receiver that must consent", .timeLimit(.minutes(3))) struct VerificationTests {
     private static func echo(_ request: ReceivedRequest) -> ScriptedReply {
         guard let challenge = (try? JSONDocument(request.body))?.root["challenge"]?.string else { return .status(204) }
         return .status(200, body: Array(#"{"challenge":"\#(challenge)"}"#.utf8))
@@ -167,7 +167,7 @@ import Testing
     }
 }
 
-@Suite("A webhook that is enabled again", .timeLimit(.minutes(1))) struct EnablingTests {
+@Suite("A webhook that is enabled again", .timeLimit(.minutes(3))) struct EnablingTests {
     @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveries.deliver, .giveUp])
     func held(fate: WebhookRegistry.HeldDeliveries) async throws {
         let receiver = try ScriptedServer()

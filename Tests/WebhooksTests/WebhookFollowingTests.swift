@@ -7,7 +7,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The registry, following the directory", .timeLimit(.minutes(1))) struct WebhookFollowingTests {
+@Suite("The registry, following the directory", .timeLimit(.minutes(3))) struct WebhookFollowingTests {
     @Test("closes the lanes of a removed app, also when the store refuses at first")
     func removedApp() async throws {
         try await House.with { house in

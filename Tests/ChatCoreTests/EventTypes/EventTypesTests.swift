@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("count here although many others declare here", .timeLimit(.minutes(1)))
+    @Test("count here although many others declare here", .timeLimit(.minutes(3)))
     func busy() async throws {
         try await withTwoNodes { here, there in
             let door = Latch()

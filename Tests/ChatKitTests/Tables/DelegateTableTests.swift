@@ -2,7 +2,7 @@ import ChatKit
 import ChatRemote
 import Testing
 
-@Suite("The table of delegates", .timeLimit(.minutes(2))) struct DelegateTableTests {
+@Suite("The table of delegates", .timeLimit(.minutes(5))) struct DelegateTableTests {
     @Test("has the rows of open channels, groups, users and connections, each once")
     func complete() {
         let wanted = (1...21).map { "o\($0)" } + (1...29).map { "g\($0)" } + ["u1"]

@@ -6,7 +6,7 @@ import Testing
 
 import enum ChatCore.BuiltInCatalogue
 
-@Suite("The table of events", .timeLimit(.minutes(2))) struct EventTableTests {
+@Suite("The table of events", .timeLimit(.minutes(5))) struct EventTableTests {
     /// Types that no call of the library causes, and why.
     private static let exempt = [
         "webhook.": "what the gateway reports of itself on `$system`", "source.": "likewise", "schema.": "likewise",

@@ -44,23 +44,27 @@ public enum ConfigurationLoader {
             throw SettingError("\(name):\(error.place): \(error.reason)")
         }
         guard let root else { return }
-        for (path, value) in try flatten(root, path: "", file: name) {
-            guard let setting = Settings.named(path) else { throw unknown(path, name) }
-            do { try setting.read(&loaded.configuration, value) } catch { throw SettingError("\(name): \(error)") }
+        for (path, value, place) in try flatten(root, path: "", at: root.place, file: name) {
+            guard let setting = Settings.named(path) else { throw unknown(path, "\(name):\(place)") }
+            do { try setting.read(&loaded.configuration, value) } catch {
+                throw SettingError("\(name):\(place): \(error)")
+            }
             loaded.origins[setting.name] = .file
         }
     }
 
-    /// Nested names become dotted ones; a list becomes a comma-separated text.
+    /// Nested names become dotted ones, each with the place where its last part stands; a list becomes a comma-separated
+    /// text.
     private static func flatten(
-        _ node: YAMLNode, path: String, file: String
-    ) throws(SettingError) -> [(String, String)] {
+        _ node: YAMLNode, path: String, at place: YAMLPlace, file: String
+    ) throws(SettingError) -> [(String, String, YAMLPlace)] {
         switch node.value {
         case .mapping(let mapping):
-            var found: [(String, String)] = []
+            var found: [(String, String, YAMLPlace)] = []
             for (key, value) in mapping {
                 guard let name = key.string else { throw SettingError("\(file):\(key.place): a name must be text") }
-                found += try flatten(value, path: path.isEmpty ? name : "\(path).\(name)", file: file)
+                found += try flatten(
+                    value, path: path.isEmpty ? name : "\(path).\(name)", at: key.place, file: file)
             }
             return found
         case .sequence(let sequence):
@@ -68,10 +72,10 @@ public enum ConfigurationLoader {
             guard items.count == sequence.count else {
                 throw SettingError("\(file):\(node.place): \(path) must be a list of plain values")
             }
-            return [(path, items.joined(separator: ","))]
+            return [(path, items.joined(separator: ","), place)]
         case .scalar(let scalar):
             guard !path.isEmpty else { throw SettingError("\(file): must hold settings, one 'name: value' a line") }
-            return [(path, scalar)]
+            return [(path, scalar, place)]
         }
     }
 
