@@ -18,23 +18,24 @@ struct Converse {
         let ana = try await Chat(url: url, key: key, user: "ana")
         let ben = try await Chat(url: url, key: key, user: "ben")
 
-        // Ben answers whatever others say. The sequence begins before ana speaks, and ends with the loop.
-        let heard = ben.channel("kitchen").stream.messageReceived()
-        async let answering: Void = {
-            for await message in heard where message.userId != "ben" {
-                print("\(message.userId): \(message.text)")
-                try await ben.channel("kitchen").sendText("yes, at eight")
-                break
-            }
-        }()
+        // A sequence hears what happens after it was opened: both open theirs before anybody speaks.
+        var heard = ben.channel("kitchen").stream.messageReceived().makeAsyncIterator()
+        await heard.open()
+        var answers = ana.channel("kitchen").stream.messageReceived().makeAsyncIterator()
+        await answers.open()
 
-        let answers = ana.channel("kitchen").stream.messageReceived()
         try await ana.channel("kitchen").sendText("is there dinner?")
-        for await answer in answers where answer.userId == "ben" {
+        while let message = await heard.next() {
+            guard message.userId != "ben" else { continue }
+            print("\(message.userId): \(message.text)")
+            try await ben.channel("kitchen").sendText("yes, at eight")
+            break
+        }
+        while let answer = await answers.next() {
+            guard answer.userId == "ben" else { continue }
             print("\(answer.userId): \(answer.text)")
             break
         }
-        try await answering
         await ana.close()
         await ben.close()
     }
