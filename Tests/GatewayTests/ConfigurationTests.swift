@@ -61,7 +61,7 @@ import Testing
         #expect(refusal("data: a\nlisen: 127.0.0.1:1").contains(":2:1: there is no setting 'lisen'"))
         #expect(refusal("limits:\n  page_most: many").contains(":2:3: "))
         #expect(refusal("limits:\n  page_most: [1, [2]]").contains(":2:14: "))
-        #expect(refusal("limits:\n  page_most: 1\n  page_most: 2").contains(":3:3: the key 'page_most' is there twice"))
+        #expect(refusal("limits:\n  page_most: 1\n  page_most: 2").contains(":3:3: duplicate key 'page_most'"))
     }
 
     @Test("passes over unknown variables with a warning: Kubernetes sets some of that form")

@@ -80,6 +80,7 @@ import Testing
         "has no key that is too short, of another curve or kind, or off its curve",
         arguments: [
             (WebTokenKey.Algorithm.rs256, Vectors.rsa1024PEM), (.rs256, Vectors.rsaForPSSPEM),
+            (.rs256, Vectors.rsaExponent1PEM), (.rs256, Vectors.rsaLongExponentPEM), (.rs256, Vectors.rsa8256PEM),
             (.rs256, Vectors.p256PEM),
             (.es256, Vectors.p256OffCurvePEM), (.es256, Vectors.p384PEM), (.es256, Vectors.k1PEM),
             (.es256, Vectors.rsaPEM), (.es256, Vectors.ed25519PEM), (.edDSA, Vectors.p256PEM), (.edDSA, Vectors.rsaPEM),

@@ -29,6 +29,58 @@ enum TokenVectors {
         Ceym4oC9UHWcOH255e0NVgnABBFYIKy5Jqn8yvANXDf35fxIqjImVqhS5-tAitl1Eo_-VDSC4CZm_sVBrhQmMNyueM8Q3OGN-y10\
         5I9EUvkMokR_KlVBGa6vqAP8xJnTAAXOsC56UkXq9A
         """
+    /// An RSA key that signs everything as itself: its exponent is 1.
+    static let rsaExponent1PEM = """
+        -----BEGIN PUBLIC KEY-----
+        MIIBIDANBgkqhkiG9w0BAQEFAAOCAQ0AMIIBCAKCAQEA7Z0ncUQ547nFnOAbMlE4
+        lpoXDVBpVwLra+zmLpKZVHjrjoAZ0qiGjCKM7nn+gBMsML8XiGYbC0/utaJ1gFj9
+        8JIPkexUa4erCMGhOtRDt/zC4QMV4L/ymHIL0JlMg04cYpsJGGkF7M1Pvs1ZOauW
+        uDN7oAbdYYtDwe42JovutPJnND3JeZRWAIFNgbOfg3/5ac3Y/pgLRL4WuWpzoXTx
+        JM9cfE0uN0dQ3HITHLU2yYB+zpLkbQbkCxNeJsYagjbjUb5cb8y0FMAiR+OP2PJ8
+        v7cA8lA++NiBeYqawrScMkMb5p08BKfdRgzGUi8zUboAEqGz9BoGOUv3BR87zxWP
+        fQIBAQ==
+        -----END PUBLIC KEY-----
+        """
+    /// An RSA key whose exponent has 64 bits.
+    static let rsaLongExponentPEM = """
+        -----BEGIN PUBLIC KEY-----
+        MIIBKDANBgkqhkiG9w0BAQEFAAOCARUAMIIBEAKCAQEA7Z0ncUQ547nFnOAbMlE4
+        lpoXDVBpVwLra+zmLpKZVHjrjoAZ0qiGjCKM7nn+gBMsML8XiGYbC0/utaJ1gFj9
+        8JIPkexUa4erCMGhOtRDt/zC4QMV4L/ymHIL0JlMg04cYpsJGGkF7M1Pvs1ZOauW
+        uDN7oAbdYYtDwe42JovutPJnND3JeZRWAIFNgbOfg3/5ac3Y/pgLRL4WuWpzoXTx
+        JM9cfE0uN0dQ3HITHLU2yYB+zpLkbQbkCxNeJsYagjbjUb5cb8y0FMAiR+OP2PJ8
+        v7cA8lA++NiBeYqawrScMkMb5p08BKfdRgzGUi8zUboAEqGz9BoGOUv3BR87zxWP
+        fQIJAIAAAAAAAAAB
+        -----END PUBLIC KEY-----
+        """
+    /// An RSA key of 8256 bits.
+    static let rsa8256PEM = """
+        -----BEGIN PUBLIC KEY-----
+        MIIEKjANBgkqhkiG9w0BAQEFAAOCBBcAMIIEEgKCBAkAuCRNAomB1pOve0Vq+O+k
+        ytY9KC4Z/xSULCRuUNk1HSJwSoAqccNYC2Nw3kzrKTwySoQjNCVX1OXDhDjw42kQ
+        7ntUtmg2wfvdE9JEHZ4UNNxiymd/to9f5mpGS6rezb0AV2+Na1rDvMgIRLfVCxzG
+        YDREu+fPz4/Aqh7jxjbZ4zn6uEjJtleoU+43wJy/3RSdCzgHsZHd6bYjzNlSgd0Y
+        cFtIyJsVA5A4RbuldTlFNR/mtFSFJ2D3NSnPAcqPadzK5Fv1gX3flKovekBwcfDu
+        3GvrmPdotM0z0RdtRNFWOkWl1yEikOt2cMZ4axNZGu2shkeJk4leiyTmEgFKuqa6
+        BLW4xyVQe1sTFY4CDZb+TPv213TgkWHitZm481rjHxbjlYJe3viqaa0wTvgP7Zuq
+        BYDSR82E5Xoq4jmuyQ0tWGkJXz5EilX6LDxwScAdzxL7h8REd882eZMTLKdMkqJ6
+        HqqjQcL9VyTqRJzsJyhUfoDtu35gKYkcX/0Vfig+u0HlWBUIfflbfAT88+icPL7o
+        /BC9FaSyafKRlwkWfTIDhLFcQba3XpeKsNRmi2x3qn8criQ/abVPyXC8o3JggPSV
+        NTZdEaHf5hC2DvqZYTbTeriv0nFbjGvChQ3F5gBbcCu59ZsPMG7LLEPuRMQpln1F
+        hDUk6y98Fqq5veFC7iaLUcb2Wmv49AsBuHdXzeU0g9BX4UQvO9Z9SV0gR7f3wyng
+        Vy6IwYgIQmcGrzuN8pFco9UnrUlZfyEc+J5HWgfJATEr8ntb+NNeoru7bA+f74nY
+        g0FbWtvWqEAwyx815qbAJuZcYPuZ9WL36593897FABRzRB0sVYa1TZuZnPS9eQ5M
+        Vr5oiDjKhoblyQaJvyq1hc7xE3yZm0jHC5L2elw03BVpe10RyYLtbXG+Hh5/e04H
+        M4hKqXw/ejOajtA1d890vglSfP8rb9+8D1T+CSsX1tjH4iUAJCY1+laYHoWmTabO
+        ihKjpmz2n9SPWIvLqbrRQbjjUaDN1JJa5XKJkz7sH8FTKrOaZB5XRKTUnkQz2Cge
+        lggZKkSJkjZJAtug6b6fo7mziDi8TmSTlHzSx8YVuCm4tVCrmdlgNG5whTpcg599
+        uZ9xAszzewQq8KL52E/yWIB7IFxcDZnafM1Ezg5+5NJ0ZcGfZhmKKv72meDbOLXf
+        ygQ332bn+RQGEilpMKSIGyw+R4h7yBiILqESOhFxgLH3YqmHBYUC07NyoOYjMzJ0
+        M+tTtbtNlwnyUF9t87x9UtGDOXuKtRtliwEMyHBU+RXuxafrL71pY9Zh2AVDgHqp
+        RhveyFjfyfddiuLvBQ4QppVkafLLVuFqYiGa6UPovGTSiyjuTWXRXm5N3ZW2JiCZ
+        Y9w/7hwp/kQfAgMBAAE=
+        -----END PUBLIC KEY-----
+        """
     static let rsa1024PEM = """
         -----BEGIN PUBLIC KEY-----
         MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQC+qhpSeKGoBKD4kGq9RLw3mzDk

@@ -4,6 +4,7 @@
 // copied for each message. EVP allocates a context for each copy.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>

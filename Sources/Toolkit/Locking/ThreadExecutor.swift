@@ -29,8 +29,8 @@ public final class ThreadExecutor: SerialExecutor {
     }
 
     public func enqueue(_ job: consuming ExecutorJob) {
-        // The caller need not hold the executor for longer than the job takes, and the job may be over before this
-        // returns: on the other thread, as soon as it can be seen there.
+        // The job can finish on the other thread and release the last reference before this function returns; hold `self`
+        // until then.
         let executor = Unmanaged.passRetained(self)
         defer { executor.release() }
         let job = UnownedJob(job)
@@ -46,9 +46,9 @@ public final class ThreadExecutor: SerialExecutor {
         }
     }
 
-    /// The thread must not keep the executor alive, or it would never end.
+    /// A reference that does not keep the executor alive: with one that does, the thread would never end.
     private struct Unowned: @unchecked Sendable {
-        // Safe: jobs come only from tasks and actors that hold the executor.
+        // Safe: a job runs only while a task or an actor holds the executor.
         unowned let executor: ThreadExecutor
         func run(_ job: UnownedJob) { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
     }

@@ -60,18 +60,25 @@ extension HashFunction {
     }
 }
 
-/// A keyed hash (RFC 2104) whose key is already in it: a copy saves two of some ten hash blocks for each message.
+/// HMAC (RFC 2104) that has hashed its padded key. Messages that start from a copy save that work.
 struct HMAC<Hash: HashFunction>: Sendable {
     private var inner = Hash()
     /// Has taken in the padded key and nothing else.
     private var outer = Hash()
 
     init(key: [UInt8]) {
-        let key = key.count > Hash.blockBytes ? Hash.digest(key) : key
-        withUnsafeTemporaryAllocation(byteCount: Hash.blockBytes, alignment: 16) { block in
-            for (index, _) in block.enumerated() { block[index] = (index < key.count ? key[index] : 0) ^ 0x36 }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Hash.blockBytes) { block in
+            block.initialize(repeating: 0)
+            if key.count > Hash.blockBytes {
+                var hash = Hash()
+                key.withUnsafeBytes { hash.update($0) }
+                if let start = block.baseAddress { hash.finish(into: start) }
+            } else {
+                _ = block.update(fromContentsOf: key)
+            }
+            for index in block.indices { block[index] ^= 0x36 }
             inner.update(UnsafeRawBufferPointer(block))
-            for (index, byte) in block.enumerated() { block[index] = byte ^ 0x36 ^ 0x5c }
+            for index in block.indices { block[index] ^= 0x36 ^ 0x5c }
             outer.update(UnsafeRawBufferPointer(block))
             OPENSSL_cleanse(block.baseAddress, block.count)
         }

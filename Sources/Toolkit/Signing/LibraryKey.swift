@@ -4,10 +4,10 @@ internal import CCrypto
 final class LibraryKey: @unchecked Sendable {
     private let key: OpaquePointer
 
-    /// Takes over a key that the library has made; nil where it has made none.
+    /// Takes ownership of `key`; nil for nil.
     init?(owning key: OpaquePointer?) {
         guard let key else {
-            // What went wrong stays in a queue of the thread otherwise, for others to find.
+            // libcrypto keeps errors in a queue of the thread, where a later call would find this one.
             ERR_clear_error()
             return nil
         }
@@ -18,7 +18,7 @@ final class LibraryKey: @unchecked Sendable {
 
     /// The public half of a key pair, from its SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
     ///
-    /// - Returns: nil for anything else, for bytes behind it, and for a point that is not on its curve.
+    /// - Returns: nil for anything else, for trailing bytes, and for a point that is not on its curve.
     convenience init?(subjectPublicKeyInfo bytes: [UInt8]) {
         let key = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var next = buffer.baseAddress
@@ -38,6 +38,23 @@ final class LibraryKey: @unchecked Sendable {
     /// The length of an RSA modulus.
     var bits: Int32 { EVP_PKEY_get_bits(key) }
 
+    /// Whether an RSA key's exponent is odd, from 3 to 2³³, and its modulus no prime and without small factors
+    /// (NIST SP 800-56B, 6.4.2).
+    var isSoundRSAKey: Bool {
+        var exponent: OpaquePointer?
+        guard EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return false }
+        defer { BN_free(exponent) }
+        guard BN_num_bits(exponent) > 1, BN_num_bits(exponent) <= 33,
+            let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
+        else { return false }
+        defer { EVP_PKEY_CTX_free(context) }
+        guard EVP_PKEY_public_check(context) == 1 else {
+            ERR_clear_error()
+            return false
+        }
+        return true
+    }
+
     /// The 32 bytes of an Ed25519 key's public half.
     var rawPublicKey: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
@@ -47,11 +64,11 @@ final class LibraryKey: @unchecked Sendable {
         }
     }
 
-    /// Whether the signature was made over this message by the key's other half.
+    /// Whether the signature of this message was made with the private half of the key.
     ///
     /// - Parameters:
     ///   - signature: as the algorithm encodes it: PKCS #1 v1.5 for RSA, DER for ECDSA, 64 bytes for Ed25519.
-    ///   - digest: what hashes the message; nil for Ed25519, which does so itself.
+    ///   - digest: the hash function of the signature; nil for Ed25519, which has its own.
     func verifies(_ signature: [UInt8], of message: [UInt8], digest: OpaquePointer?) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
@@ -64,7 +81,7 @@ final class LibraryKey: @unchecked Sendable {
         return true
     }
 
-    /// The 64-byte Ed25519 signature of a message; nil when the library refuses, for want of memory.
+    /// The 64-byte Ed25519 signature of a message; nil when no memory is left.
     func ed25519Signature(of message: [UInt8]) -> [UInt8]? {
         guard let context = EVP_MD_CTX_new() else { return nil }
         defer { EVP_MD_CTX_free(context) }

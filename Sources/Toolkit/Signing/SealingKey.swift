@@ -1,14 +1,19 @@
 internal import CCrypto
 
-/// An AES-256-GCM key (NIST SP 800-38D), overwritten in memory when nobody has it any more.
+/// An AES-256-GCM key (NIST SP 800-38D). Its own copy of the key is overwritten when the last reference goes.
 final class SealingKey: @unchecked Sendable {
     // Safe: written by `init` and `deinit` alone.
     private let bytes: UnsafeMutableRawBufferPointer
 
     static let nonceBytes = 12
     static let tagBytes = 16
-    /// Fetched once: OpenSSL 3 looks an algorithm up by its name each time otherwise.
-    private nonisolated(unsafe) static let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+    /// Fetched once: OpenSSL 3 otherwise looks an algorithm up by its name for each message.
+    private nonisolated(unsafe) static let cipher: OpaquePointer = {
+        guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
+            preconditionFailure("libcrypto offers no AES-256-GCM; check OPENSSL_CONF")
+        }
+        return cipher
+    }()
 
     /// - Parameter key: 32 bytes.
     init(_ key: [UInt8]) {
@@ -22,17 +27,17 @@ final class SealingKey: @unchecked Sendable {
         bytes.deallocate()
     }
 
-    /// The ciphertext, as long as the text, and the tag behind it.
+    /// Returns the ciphertext followed by the 16-byte tag.
     ///
     /// - Parameters:
-    ///   - nonce: 12 bytes that this key never sees again with another text.
-    ///   - context: authenticated and not stored.
+    ///   - nonce: 12 bytes, used once with this key.
+    ///   - context: authenticated, not part of the result (associated data).
     func seal(_ text: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8] {
         precondition(nonce.count == Self.nonceBytes, "AES-GCM takes a nonce of 12 bytes")
         var sealed = [UInt8](repeating: 0, count: text.count + Self.tagBytes)
-        let isSealed = withContext { state in
+        withContext { state in
             var (count, rest): (Int32, Int32) = (0, 0)
-            return sealed.withUnsafeMutableBufferPointer { sealed in
+            let isSealed = sealed.withUnsafeMutableBufferPointer { sealed in
                 EVP_EncryptInit_ex(state, Self.cipher, nil, start, nonce) == 1
                     && EVP_EncryptUpdate(state, nil, &count, context, Int32(context.count)) == 1
                     && EVP_EncryptUpdate(state, sealed.baseAddress, &count, text, Int32(text.count)) == 1
@@ -41,13 +46,12 @@ final class SealingKey: @unchecked Sendable {
                         state, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagBytes),
                         sealed.baseAddress.map { $0 + text.count }) == 1
             }
+            precondition(isSealed, Self.outOfMemory)
         }
-        // Sizes were checked, so only want of memory is left.
-        precondition(isSealed, "AES-GCM failed to seal")
         return sealed
     }
 
-    /// The text of what `seal` made; nil for anything that was changed, cut or made with another key, nonce or context.
+    /// Returns the text that `seal` was given; nil when the bytes, the nonce, the context or the key are others.
     func open(_ sealed: ArraySlice<UInt8>, nonce: [UInt8], context: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.tagBytes, nonce.count == Self.nonceBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(Self.tagBytes))
@@ -56,11 +60,14 @@ final class SealingKey: @unchecked Sendable {
         let isOpened = withContext { state in
             var (count, rest): (Int32, Int32) = (0, 0)
             return text.withUnsafeMutableBufferPointer { text in
-                EVP_DecryptInit_ex(state, Self.cipher, nil, start, nonce) == 1
+                let isReady =
+                    EVP_DecryptInit_ex(state, Self.cipher, nil, start, nonce) == 1
                     && EVP_DecryptUpdate(state, nil, &count, context, Int32(context.count)) == 1
                     && EVP_DecryptUpdate(state, text.baseAddress, &count, ciphertext, Int32(ciphertext.count)) == 1
                     && EVP_CIPHER_CTX_ctrl(state, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag) == 1
-                    && EVP_DecryptFinal_ex(state, text.baseAddress.map { $0 + Int(count) }, &rest) == 1
+                precondition(isReady, Self.outOfMemory)
+                // The only step that looks at the tag.
+                return EVP_DecryptFinal_ex(state, text.baseAddress.map { $0 + Int(count) }, &rest) == 1
             }
         }
         guard isOpened else {
@@ -73,8 +80,11 @@ final class SealingKey: @unchecked Sendable {
 
     private var start: UnsafePointer<UInt8>? { bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).immutable }
 
-    private func withContext(_ body: (OpaquePointer) -> Bool) -> Bool {
-        guard let state = EVP_CIPHER_CTX_new() else { return false }
+    /// Sizes are checked before libcrypto is called, so nothing else can go wrong.
+    private static let outOfMemory = "no memory is left for AES-GCM"
+
+    private func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+        guard let state = EVP_CIPHER_CTX_new() else { preconditionFailure(Self.outOfMemory) }
         defer { EVP_CIPHER_CTX_free(state) }
         return body(state)
     }

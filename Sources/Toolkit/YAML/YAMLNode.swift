@@ -1,11 +1,11 @@
 /// A value of a YAML document (YAML 1.1) with its place in the text.
 ///
-/// Scalars are texts: what they mean (a number, a switch) is up to whoever asks for them.
+/// A scalar is its text: the caller decides whether `007` or `true` is a number, a Boolean or a name.
 public struct YAMLNode: Sendable {
     public enum Value: Sendable {
         case scalar(String)
         case sequence([YAMLNode])
-        /// In the order of the text; no key is there twice.
+        /// In the order of the text. No two keys are equal scalars.
         case mapping([(key: YAMLNode, value: YAMLNode)])
     }
 
@@ -50,20 +50,15 @@ public struct YAMLPlace: Sendable, Equatable, CustomStringConvertible {
 
 /// Why a text is not taken for a YAML document.
 public struct YAMLError: Error, Sendable, Equatable {
-    /// One sentence without its place, in lower case: `found a duplicate key 'listen'`.
+    /// One sentence without its place, in lower case: `duplicate key 'listen'`.
     public let reason: String
     public let place: YAMLPlace
 }
 
-/// What a document may be at most.
-public struct YAMLLimits: Sendable {
+/// The largest document that is read.
+struct YAMLLimits {
     /// UTF-8 bytes.
-    public var bytes: Int
+    var bytes = 1024 * 1024
     /// Collections inside each other.
-    public var depth: Int
-
-    public init(bytes: Int = 1024 * 1024, depth: Int = 64) {
-        self.bytes = bytes
-        self.depth = depth
-    }
+    var depth = 64
 }

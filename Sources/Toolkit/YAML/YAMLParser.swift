@@ -1,12 +1,16 @@
 internal import CYAML
 
 extension YAMLNode {
-    /// Reads a text that is one YAML document.
+    /// Reads a text that is one YAML document, of 1 MiB and 64 levels at most.
     ///
     /// - Returns: nil for a text without content.
-    /// - Throws: `YAMLError` for a text that is no YAML, has a key twice, an alias or a second document, or is larger or
-    ///   deeper than the limits.
-    public static func parse(_ text: String, limits: YAMLLimits = YAMLLimits()) throws(YAMLError) -> YAMLNode? {
+    /// - Throws: `YAMLError` for a text that is not YAML, has a key twice, an anchor, an alias or a second document, or is
+    ///   larger or deeper than that.
+    public static func parse(_ text: String) throws(YAMLError) -> YAMLNode? {
+        try parse(text, limits: YAMLLimits())
+    }
+
+    static func parse(_ text: String, limits: YAMLLimits) throws(YAMLError) -> YAMLNode? {
         let bytes = Array(text.utf8)
         guard bytes.count <= limits.bytes else {
             throw YAMLError(
@@ -14,9 +18,13 @@ extension YAMLNode {
                 place: YAMLPlace(line: 1, column: 1))
         }
         let result = bytes.withUnsafeBufferPointer { buffer -> Result<YAMLNode?, YAMLError> in
-            var parser = YAMLParser(buffer, limits: limits)
-            defer { parser.end() }
-            do throws(YAMLError) { return .success(try parser.document()) } catch { return .failure(error) }
+            do throws(YAMLError) {
+                var parser = try YAMLParser(buffer, limits: limits)
+                defer { parser.end() }
+                return .success(try parser.document())
+            } catch {
+                return .failure(error)
+            }
         }
         return try result.get()
     }
@@ -25,18 +33,23 @@ extension YAMLNode {
 /// Makes nodes of libyaml's events. `end` must be called once, while the bytes are still there.
 private struct YAMLParser {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private let bytes: UnsafeBufferPointer<UInt8>
     private var event: yaml_event_t
     private let limits: YAMLLimits
     private var depth = 0
 
-    init(_ bytes: UnsafeBufferPointer<UInt8>, limits: YAMLLimits) {
+    init(_ bytes: UnsafeBufferPointer<UInt8>, limits: YAMLLimits) throws(YAMLError) {
+        self.bytes = bytes
         self.limits = limits
         event = yaml_event_t()
         // By address: libyaml keeps pointers into it.
         parser = .allocate(capacity: 1)
         parser.initialize(to: yaml_parser_t())
-        // Fails for want of memory alone; the first event then says so.
-        yaml_parser_initialize(parser)
+        // Fails when no memory is left.
+        guard yaml_parser_initialize(parser) == 1 else {
+            parser.deallocate()
+            throw YAMLError(reason: "no memory is left to read it", place: YAMLPlace(line: 1, column: 1))
+        }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
     }
@@ -66,11 +79,11 @@ private struct YAMLParser {
         switch event.type {
         case YAML_SCALAR_EVENT:
             let scalar = event.data.scalar
-            guard scalar.anchor == nil else { throw failure("aliases are not supported") }
+            try refuse(anchor: scalar.anchor)
             let bytes = UnsafeBufferPointer(start: scalar.value, count: scalar.length)
             return YAMLNode(value: .scalar(String(decoding: bytes, as: UTF8.self)), place: place)
         case YAML_SEQUENCE_START_EVENT:
-            guard event.data.sequence_start.anchor == nil else { throw failure("aliases are not supported") }
+            try refuse(anchor: event.data.sequence_start.anchor)
             try descend()
             var elements: [YAMLNode] = []
             try next()
@@ -81,23 +94,23 @@ private struct YAMLParser {
             depth -= 1
             return YAMLNode(value: .sequence(elements), place: place)
         case YAML_MAPPING_START_EVENT:
-            guard event.data.mapping_start.anchor == nil else { throw failure("aliases are not supported") }
+            try refuse(anchor: event.data.mapping_start.anchor)
             try descend()
             let pairs = try pairs()
             depth -= 1
             return YAMLNode(value: .mapping(pairs), place: place)
-        default: throw failure("aliases are not supported")
+        default: throw isAlias  // the only other event that can begin a node
         }
     }
 
     private mutating func pairs() throws(YAMLError) -> [(key: YAMLNode, value: YAMLNode)] {
         var pairs: [(key: YAMLNode, value: YAMLNode)] = []
-        var names: Set<[UInt8]> = []
+        var names: Set<String> = []
         try next()
         while event.type != YAML_MAPPING_END_EVENT {
             let key = try node()
-            if let name = key.string, !names.insert(Array(name.utf8)).inserted {
-                throw YAMLError(reason: "the key '\(name)' is there twice", place: key.place)
+            if let name = key.string, !names.insert(name).inserted {
+                throw YAMLError(reason: "duplicate key '\(name)'", place: key.place)
             }
             try next()
             pairs.append((key, try node()))
@@ -105,6 +118,12 @@ private struct YAMLParser {
         }
         return pairs
     }
+
+    private func refuse(anchor: UnsafeMutablePointer<yaml_char_t>?) throws(YAMLError) {
+        guard anchor == nil else { throw isAlias }
+    }
+
+    private var isAlias: YAMLError { failure("anchors and aliases are not supported; write the value out") }
 
     private mutating func descend() throws(YAMLError) {
         depth += 1
@@ -126,13 +145,22 @@ private struct YAMLParser {
     private var problem: YAMLError {
         let state = parser.pointee
         let problem = state.problem.map { String(cString: $0) } ?? "no memory is left to read it"
-        // A reader's problem (bytes that are no text) comes before any token, with an offset in its place.
-        if state.error == YAML_READER_ERROR { return YAMLError(reason: problem, place: YAMLPlace(state.mark)) }
+        // A problem of libyaml's reader (control characters) has an offset in bytes and no mark.
+        if state.error == YAML_READER_ERROR {
+            return YAMLError(reason: problem, place: YAMLPlace(after: bytes.prefix(state.problem_offset)))
+        }
         let context = state.context.map { String(cString: $0) + ": " } ?? ""
         return YAMLError(reason: context + problem, place: YAMLPlace(state.problem_mark))
     }
 }
 
 extension YAMLPlace {
+    /// The place behind some UTF-8 bytes.
+    fileprivate init(after bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let characters = String(decoding: lines.last ?? bytes, as: UTF8.self).unicodeScalars
+        self.init(line: lines.count, column: characters.count + 1)
+    }
+
     fileprivate init(_ mark: yaml_mark_t) { self.init(line: Int(mark.line) + 1, column: Int(mark.column) + 1) }
 }

@@ -26,7 +26,8 @@ public struct WebTokenKey: Sendable {
     ///
     /// - Parameters:
     ///   - algorithm: any but HS256: a secret in the place of a public key is how tokens are forged.
-    ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have 2048 bits or more.
+    ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have 2048
+    ///     to 8192 bits.
     /// - Returns: nil when it is none, or not one for the algorithm.
     public init?(_ algorithm: Algorithm, pem: String) {
         guard let info = SubjectPublicKeyInfo(pem: pem) else { return nil }
@@ -82,9 +83,8 @@ private struct SubjectPublicKeyInfo {
     private static let ed25519: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
     /// What comes before the 64 bytes of a point on the named curve P-256, uncompressed (RFC 5480, 2).
     private static let p256: [UInt8] = [
-        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
-        0xce,
-        0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
+        0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
     ]
 
     var ed25519Key: Ed25519PublicKey? {
@@ -98,20 +98,26 @@ private struct SubjectPublicKeyInfo {
         return LibraryKey(subjectPublicKeyInfo: bytes)
     }
 
-    /// Not one that is for PSS alone.
+    /// RSA keys restricted to PSS are rejected.
+    ///
+    /// Longer moduli and exponents would make every token cost its sender little and the gateway much.
     var rsaKey: LibraryKey? {
-        guard let key = LibraryKey(subjectPublicKeyInfo: bytes), key.kind == EVP_PKEY_RSA, key.bits >= 2048 else {
-            return nil
-        }
+        guard let key = LibraryKey(subjectPublicKeyInfo: bytes), key.kind == EVP_PKEY_RSA,
+            (2048...8192).contains(key.bits), key.isSoundRSAKey
+        else { return nil }
         return key
     }
 }
 
-/// SHA-256 as the library's signatures take it. Fetched once: OpenSSL 3 looks it up by its name each time otherwise.
-private nonisolated(unsafe) let sha256Function = EVP_MD_fetch(nil, "SHA256", nil)
+/// SHA-256 for libcrypto's signatures. Fetched once: OpenSSL 3 otherwise looks it up by its name for each signature.
+private nonisolated(unsafe) let sha256Function: OpaquePointer = {
+    guard let function = EVP_MD_fetch(nil, "SHA256", nil) else {
+        preconditionFailure("libcrypto offers no SHA-256; check OPENSSL_CONF")
+    }
+    return function
+}()
 
-/// An ECDSA signature on P-256 in DER (RFC 3279, 2.2.3), from the 64 bytes of r and s (RFC 7518, 3.4); nil for any other
-/// length.
+/// Encodes the 64 bytes r‖s (RFC 7518, 3.4) as DER (RFC 3279, 2.2.3); nil for another length.
 private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
     guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(signature) }
@@ -123,7 +129,7 @@ private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
         BN_free(s)
         return nil
     }
-    // Two numbers of 33 bytes at most, with their heads.
+    // At most 2 + 2 × (2 + 33) bytes.
     var encoded = [UInt8](repeating: 0, count: 72)
     let count = encoded.withUnsafeMutableBufferPointer { buffer in
         var next = buffer.baseAddress
