@@ -12,14 +12,14 @@ STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check
 .PHONY: run build test check clients crash chaos fuzz format lint bench dependencies clean
 .PHONY: sanitize packaging deb tarball sbom check-packages
 
-## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, data in ./parley-data. Not optimized: an optimized
-## build takes two and a half times as long, and minutes after a change; `make build` makes one.
+## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, with its data in ./parley-data. The build is not
+## optimized, because an optimized one takes two and a half times as long; `make build` makes that one.
 run: dependencies
 	$(SWIFT) build --product parley
 	@exec .build/debug/parley serve --dev --data ./parley-data
 
-# With the Swift runtime inside it runs on machines without one, and an emit takes an eighth less: calls into the runtime
-# need no table. Debug information would take a fifth of the build's time; backtraces have their function names without it.
+# The Swift runtime is linked in: the program runs on machines without one, and an emit takes an eighth less time. Debug
+# information would take a fifth of the build's time; backtraces have function names without it.
 build: dependencies
 	$(SWIFT) build -c release --static-swift-stdlib -debug-info-format none --product parley
 

@@ -6,8 +6,8 @@ let strict: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "Mem
 
 /// A Swift module at `Sources/<layer>/<name>` that may import what it `uses` and nothing else.
 ///
-/// These lines are the one table of modules: the compiler and `Tests/ArchitectureTests` check every import against them,
-/// and the table in ARCHITECTURE.md against these.
+/// These lines are the one table of modules: the compiler and `Tests/ArchitectureTests` check every import, and the table
+/// in ARCHITECTURE.md, against them.
 func module(_ layer: String, _ name: String, uses: [Target.Dependency] = [], excluding: [String] = []) -> Target {
     .target(
         name: name, dependencies: uses, path: "Sources/\(layer)/\(name)", exclude: excluding, swiftSettings: strict)
@@ -118,7 +118,8 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Locking"], path: "Tests/Support/TestSupport", swiftSettings: strict),
         .target(
-            name: "HTTPSupport", dependencies: ["HTTPServer"], path: "Tests/Support/HTTPSupport", swiftSettings: strict),
+            name: "HTTPSupport", dependencies: ["HTTPServer"], path: "Tests/Support/HTTPSupport",
+            swiftSettings: strict),
         tests("ArchitectureTests", uses: []),
         tests("LockingTests", uses: ["Locking"]),
         tests("BenchTests", uses: ["Bench", "JSON", "Locking", "TestSupport"]),
@@ -149,9 +150,8 @@ let package = Package(
             "NativeAPITests",
             uses: [
                 "ChatCore", "ChatModel", "ChatSupport", "Following", "HTTPClient", "HTTPServer", "HTTPSupport",
-                "InboundHooks",
-                "JSON",
-                "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Webhooks", "YAML", logging,
+                "InboundHooks", "JSON", "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Webhooks",
+                "YAML", logging,
             ]),
         tests(
             "ParleyTests",

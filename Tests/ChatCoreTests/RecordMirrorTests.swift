@@ -5,7 +5,7 @@ import Locking
 import TestSupport
 import Testing
 
-@Suite("A mirror of records", .timeLimit(.minutes(3))) struct RecordMirrorTests {
+@Suite("A mirror of records", .timeLimit(.minutes(2))) struct RecordMirrorTests {
     private let directory = ScriptedDirectory()
     private let table = Table()
     private let mirror: RecordMirror

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Gateway
 import Locking
+import TestSupport
 import Testing
 
 /// A gateway that can be stopped and started again on its data and port.
@@ -51,8 +52,7 @@ final class RestartingGateway: Sendable {
 
 /// Runs `body` with a gateway that it starts, on an empty data directory that is removed afterwards.
 func withGatewayRestarts(_ body: (RestartingGateway) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("chatkit-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryFolder()
     var configuration = Configuration()
     configuration.listenPort = 0
     configuration.isDevelopment = true

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Gateway
 import Locking
 import SQLiteEngine
+import TestSupport
 import Testing
 
 /// Where a chat does its work: every behaviour of the library is the same in both places.
@@ -53,8 +54,7 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 /// Runs a gateway on a port of its own while `body` does; the key of its app `demo` is `dev`.
 func withGateway(_ body: @escaping @Sendable (_ url: String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("chatkit-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryFolder()
     var configuration = Configuration()
     configuration.listenPort = 0
     configuration.isDevelopment = true

@@ -62,6 +62,9 @@ import Testing
         #expect(refusal("limits:\n  page_most: many").contains(":2:3: "))
         #expect(refusal("limits:\n  page_most: [1, [2]]").contains(":2:14: "))
         #expect(refusal("limits:\n  page_most: 1\n  page_most: 2").contains(":3:3: duplicate key 'page_most'"))
+        #expect(
+            refusal("limits.page_most: 1\nlimits:\n  page_most: 2").contains(
+                ":3:3: duplicate setting 'limits.page_most'"))
     }
 
     @Test("passes over unknown variables with a warning: Kubernetes sets some of that form")

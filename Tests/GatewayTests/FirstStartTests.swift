@@ -3,6 +3,7 @@ import ChatModel
 import ChatSupport
 import FoundationEssentials
 import SQLiteEngine
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -28,9 +29,7 @@ import Testing
 
     /// A gateway without apps, and a data directory that is removed afterwards.
     private func onEmptyDirectory(_ body: @escaping @Sendable (Place) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("parley-first-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         var configuration = Configuration()
         configuration.dataDirectory = folder.path
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: ChatFixture.quiet))

@@ -11,12 +11,11 @@ import Testing
 @Suite("A gateway") struct LifeTests {
     /// Runs `body` with settings on a fresh data directory, which is removed afterwards.
     func withSettings(_ body: (Configuration) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("parley-life-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         var configuration = Configuration()
         configuration.listenPort = 0
         configuration.isDevelopment = true
-        configuration.dataDirectory = folder.path
+        configuration.dataDirectory = folder.path + "/data"
         try await body(configuration)
     }
 

@@ -11,8 +11,7 @@ import Testing
     private static func serving(
         _ change: (inout Configuration) -> Void, _ body: @escaping @Sendable (String, Client) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("parley-trace-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         var configuration = Configuration()
         configuration.listenPort = 0
         configuration.isDevelopment = true

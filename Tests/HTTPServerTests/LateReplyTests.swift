@@ -50,7 +50,7 @@ private func withWaiting(
     }
 }
 
-@Suite("A late answer", .timeLimit(.minutes(3))) struct LateReplyTests {
+@Suite("A late answer", .timeLimit(.minutes(2))) struct LateReplyTests {
     @Test("is given when it comes, and the connection goes on, again and again")
     func keepsConnection() async throws {
         try await withWaiting { waiting in
@@ -361,7 +361,7 @@ private func withWaiting(
     }
 }
 
-@Suite("Clients that wait for late answers", .timeLimit(.minutes(3))) struct LateReplyLimitTests {
+@Suite("Clients that wait for late answers", .timeLimit(.minutes(2))) struct LateReplyLimitTests {
     @Test("count as connections")
     func limit() async throws {
         var options = ServerOptions()

@@ -5,7 +5,7 @@ import Testing
 
 /// That a machine which says nothing is noticed in the end is the kernel's doing (`test_vanished_clients.py` pulls a cable);
 /// here it is asked what it was told.
-@Suite("A client whose machine may go without a word", .timeLimit(.minutes(3))) struct SilenceTests {
+@Suite("A client whose machine may go without a word", .timeLimit(.minutes(2))) struct SilenceTests {
     private static func option(_ wire: Wire, _ level: Int32, _ option: Int32) -> Int32? {
         guard let descriptor = peer(of: wire) else { return nil }
         var value: Int32 = -1

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("The end of a stream", .timeLimit(.minutes(3))) struct StreamEndTests {
+@Suite("The end of a stream", .timeLimit(.minutes(2))) struct StreamEndTests {
     /// A client that has stopped reading, and something on its way to it that its socket does not take.
     private func stuck(_ stage: Stage) async throws -> StreamConnection {
         let (_, connection) = try await stage.open(receiveBuffer: 4096)
@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-@Suite("Logs that share a budget", .timeLimit(.minutes(3))) struct LogBudgetTests {
+@Suite("Logs that share a budget", .timeLimit(.minutes(2))) struct LogBudgetTests {
     private static let page = 64 * 1024
 
     @Test("grow for those who lag as far as it reaches, and give back what they take")

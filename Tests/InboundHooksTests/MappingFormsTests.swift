@@ -10,9 +10,9 @@ import Testing
         _ mapping: String, _ post: InboundPost, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> [String] {
         nonisolated(unsafe) var events: [String] = []
-        try await House.with { house in
-            try await house.put("s", #"{"scheme":"none","mapping":\#(mapping)}"#)
-            events = try await house.gate.accept(post, for: "s").events.map {
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", #"{"scheme":"none","mapping":\#(mapping)}"#)
+            events = try await fixture.gate.accept(post, for: "s").events.map {
                 "\($0.event.channel.name) \($0.event.type) \($0.event.data)"
             }
         }
@@ -95,26 +95,26 @@ import Testing
 
     @Test("of one post is recognised event by event when the post is repeated")
     func repeated() async throws {
-        try await House.with { house in
+        try await InboundFixture.with { fixture in
             let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
-            try await house.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
+            try await fixture.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
             let post = InboundGateTests.github("[1,2,3]")
-            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false, false, false])
-            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true, true, true])
-            #expect(try await house.events(on: "a").count == 3)
+            #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false, false, false])
+            #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true, true, true])
+            #expect(try await fixture.events(on: "a").count == 3)
         }
     }
 
     @Test("of one post are not taken for those of another, whatever its id")
     func distinct() async throws {
-        try await House.with { house in
+        try await InboundFixture.with { fixture in
             let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
-            try await house.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
+            try await fixture.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
             for (id, body) in [("x", "[1,2]"), ("x/1", "[3]"), ("1/x", "[4]"), ("0/x", "[5]")] {
                 let post = InboundGateTests.github(body, delivery: id)
-                #expect(try await house.gate.accept(post, for: "s").events.allSatisfy { !$0.isDuplicate }, "\(id)")
+                #expect(try await fixture.gate.accept(post, for: "s").events.allSatisfy { !$0.isDuplicate }, "\(id)")
             }
-            #expect(try await house.events(on: "a").count == 5)
+            #expect(try await fixture.events(on: "a").count == 5)
         }
     }
 }
@@ -122,9 +122,9 @@ import Testing
 @Suite("A post that is no JSON") struct PostFormsTests {
     private static func data(_ template: String, _ post: InboundPost) async throws -> String {
         nonisolated(unsafe) var data = ""
-        try await House.with { house in
-            try await house.put("s", #"{"scheme":"none","mapping":{"channel":"a","type":"t","data":\#(template)}}"#)
-            data = try await house.gate.accept(post, for: "s").events[0].event.data.description
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", #"{"scheme":"none","mapping":{"channel":"a","type":"t","data":\#(template)}}"#)
+            data = try await fixture.gate.accept(post, for: "s").events[0].event.data.description
         }
         return data
     }
@@ -188,9 +188,9 @@ import Testing
 
     private static func receive(_ posts: [InboundPost]) async throws -> [Appended] {
         nonisolated(unsafe) var events: [Appended] = []
-        try await House.with { house in
-            try await house.put("s", #"{"scheme":"none"}"#)
-            for post in posts { events += try await house.gate.accept(post, for: "s").events }
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", #"{"scheme":"none"}"#)
+            for post in posts { events += try await fixture.gate.accept(post, for: "s").events }
         }
         return events
     }
@@ -232,19 +232,19 @@ import Testing
             (large, #""\#(String(repeating: "x", count: 60_000))""#, 2, "together larger"),
             (costly, "[\(Array(repeating: "1", count: 30_000).joined(separator: ","))]", 1, "too much work"),
         ]
-        try await House.with(limits: limits) { house in
+        try await InboundFixture.with(limits: limits) { fixture in
             for (index, (mapping, data, accepted, complaint)) in cases.enumerated() {
-                try await house.put("s\(index)", #"{"scheme":"none","mapping":\#(mapping)}"#)
+                try await fixture.put("s\(index)", #"{"scheme":"none","mapping":\#(mapping)}"#)
                 let events = (0..<3).prefix(index == 0 ? 2 : 3).map { number in
                     #"{"specversion":"1.0","id":"\#(number)","source":"/s","type":"t","data":\#(data)}"#
                 }
                 let post = InboundPost(
                     [("Content-Type", "application/cloudevents-batch+json")],
                     text: "[\(events.joined(separator: ","))]")
-                let trial = try await house.gate.test(post, for: "s\(index)", by: House.owner)
+                let trial = try await fixture.gate.test(post, for: "s\(index)", by: InboundFixture.owner)
                 #expect(trial.outcomes.count == accepted, "\(complaint)")
                 #expect(trial.errors.first?.message.contains(complaint) == true, "\(trial.errors)")
-                let refused = try await failure { _ = try await house.gate.accept(post, for: "s\(index)") }
+                let refused = try await failure { _ = try await fixture.gate.accept(post, for: "s\(index)") }
                 #expect(refused.code == .tooLarge && refused.message.contains(complaint))
             }
         }
@@ -285,8 +285,8 @@ import Testing
 
     @Test("is asked for by no provider's scheme without a mapping")
     func mappingForgotten() async throws {
-        try await House.with { house in
-            let error = try await failure { try await house.put("s", #"{"scheme":"github","secrets":["x"]}"#) }
+        try await InboundFixture.with { fixture in
+            let error = try await failure { try await fixture.put("s", #"{"scheme":"github","secrets":["x"]}"#) }
             #expect(error.faults.map(\.detail) == ["missing member mapping"])
         }
     }

@@ -13,24 +13,24 @@ import Testing
 @Suite("The log of a source's requests") struct RequestLogTests {
     private static let mapping = #"{"channel":"in","type":"posted","data":{"$":"body/a"}}"#
 
-    private static func with(_ body: @escaping @Sendable (House) async throws -> Void) async throws {
-        try await House.with { house in
-            try await house.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(mapping)}"#)
-            try await body(house)
+    private static func with(_ body: @escaping @Sendable (InboundFixture) async throws -> Void) async throws {
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(mapping)}"#)
+            try await body(fixture)
         }
     }
 
     @Test("has every request with what became of it, the newest first")
     func outcomes() async throws {
-        try await Self.with { house in
-            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            house.clock.advance(by: .seconds(1))
-            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            house.clock.advance(by: .seconds(1))
-            _ = try? await house.gate.accept(InboundGateTests.github("{}", delivery: "d-2"), for: "s")
-            house.clock.advance(by: .seconds(1))
-            _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
-            let requests = try await house.gate.requests(of: "s", by: House.owner)
+        try await Self.with { fixture in
+            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            fixture.clock.advance(by: .seconds(1))
+            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            fixture.clock.advance(by: .seconds(1))
+            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", delivery: "d-2"), for: "s")
+            fixture.clock.advance(by: .seconds(1))
+            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            let requests = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)
             #expect(requests.map(\.outcome) == [.signatureInvalid, .rejected, .duplicate, .accepted])
             #expect(requests.map(\.secretIndex) == [nil, 1, 1, 1])
             #expect(requests[0].reason == "no signature matches")
@@ -44,12 +44,12 @@ import Testing
 
     @Test("covers what signs and what opens")
     func covered() async throws {
-        try await Self.with { house in
+        try await Self.with { fixture in
             var post = InboundGateTests.github(#"{"a":1}"#)
             post.headers += [("Authorization", "Bearer x"), ("X-Api-Key", "y"), ("Cookie", "z"), ("Accept", "a/b")]
             post.query = [("token", "t"), ("page", "1")]
-            _ = try await house.gate.accept(post, for: "s")
-            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            _ = try await fixture.gate.accept(post, for: "s")
+            let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             let shown = request.headers.filter { $0.value != "***" }.map(\.name)
             #expect(shown == ["X-GitHub-Event", "X-GitHub-Delivery", "Accept"])
             #expect(request.query.map(\.value) == ["***", "1"])
@@ -58,14 +58,14 @@ import Testing
 
     @Test("keeps the beginning of a long body, which cannot be replayed")
     func long() async throws {
-        try await Self.with { house in
+        try await Self.with { fixture in
             let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
-            _ = try await house.gate.accept(InboundGateTests.github(text), for: "s")
-            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            _ = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+            let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             #expect(request.body.count == 16 * 1024)
             #expect(request.bodyBytes == text.utf8.count)
             let error = try await failure {
-                _ = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
+                _ = try await fixture.gate.replay(request.id, of: "s", url: nil, by: InboundFixture.owner)
             }
             #expect(error.slug == "not_replayable")
         }
@@ -73,29 +73,32 @@ import Testing
 
     @Test("keeps the whole of a long post that was verified and turned away, until it can be taken in")
     func whole() async throws {
-        try await Self.with { house in
+        try await Self.with { fixture in
             let text = #"{"b":"\#(String(repeating: "x", count: 40_000))"}"#
-            _ = try? await house.gate.accept(InboundGateTests.github(text), for: "s")
+            _ = try? await fixture.gate.accept(InboundGateTests.github(text), for: "s")
             // What is taken does not push it out.
             for number in 0..<200 {
-                _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#, delivery: "n-\(number)"), for: "s")
+                _ = try await fixture.gate.accept(
+                    InboundGateTests.github(#"{"a":1}"#, delivery: "n-\(number)"), for: "s")
             }
-            let refused = try await house.gate.requests(of: "s", by: House.owner).filter { $0.outcome == .rejected }
+            let refused = try await fixture.gate.requests(of: "s", by: InboundFixture.owner).filter {
+                $0.outcome == .rejected
+            }
             let request = try #require(refused.first)
             #expect(request.body == Array(text.utf8) && !request.isTruncated)
             let mended = #"{"channel":"in","type":"t","data":{"$":"body/b"}}"#
-            try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
-            let receipt = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
+            try await fixture.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
+            let receipt = try await fixture.gate.replay(request.id, of: "s", url: nil, by: InboundFixture.owner)
             #expect(receipt.events.count == 1)
         }
     }
 
     /// Waits until so many requests are in the directory.
-    private static func stored(_ count: Int, in house: House) async throws -> [Record] {
+    private static func stored(_ count: Int, in fixture: InboundFixture) async throws -> [Record] {
         var found: [Record] = []
         try await waitUntil {
-            found = try await house.engine.directory.list(
-                RecordQuery(.inboundRequest, in: House.space, limit: 500)
+            found = try await fixture.engine.directory.list(
+                RecordQuery(.inboundRequest, in: InboundFixture.space, limit: 500)
             ).items
             return found.count == count
         }
@@ -108,19 +111,19 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path + "/chat.db"
         let text = #"{"b":"\#(String(repeating: "é", count: 20_000))"}"#
-        try await House.with(path: path) { house in
-            try await house.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(Self.mapping)}"#)
+        try await InboundFixture.with(path: path) { fixture in
+            try await fixture.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(Self.mapping)}"#)
             var post = InboundGateTests.github(text)
             post.headers += [("Authorization", "Bearer opens"), ("X-Twice", "1"), ("X-Twice", "2")]
             post.query = [("token", "opens"), ("page", "1")]
-            _ = try? await house.gate.accept(post, for: "s")
-            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#, delivery: "taken"), for: "s")
-            _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            _ = try? await fixture.gate.accept(post, for: "s")
+            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#, delivery: "taken"), for: "s")
+            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
         }
-        try await House.with(path: path) { house in
-            let records = try await Self.stored(1, in: house)
+        try await InboundFixture.with(path: path) { fixture in
+            let records = try await Self.stored(1, in: fixture)
             #expect(!records[0].body.description.contains("opens"))
-            let requests = try await house.gate.requests(of: "s", by: House.owner)
+            let requests = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)
             let request = try #require(requests.first)
             #expect(requests.count == 1 && request.outcome == .rejected && request.secretIndex == 1)
             #expect(request.body == Array(text.utf8) && !request.isTruncated)
@@ -128,15 +131,15 @@ import Testing
             #expect(request.headers.filter { $0.name == "X-Twice" }.map(\.value) == ["1", "2"])
             #expect(request.query.map(\.value) == ["***", "1"])
             let asked = #"{"channel":"in","type":"t","data":"{query/token}"}"#
-            let trial = try await house.gate.test(
-                request: request, for: "s", mapping: JSONText(trusted: Array(asked.utf8)), by: House.owner)
+            let trial = try await fixture.gate.test(
+                request: request, for: "s", mapping: JSONText(trusted: Array(asked.utf8)), by: InboundFixture.owner)
             #expect(trial.outcomes.isEmpty && trial.isVerified)
             let mended = #"{"channel":"in","type":"t","data":{"$":"body/b"}}"#
-            try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
-            let receipt = try await house.gate.replay(request.id, of: "s", url: nil, by: House.owner)
+            try await fixture.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
+            let receipt = try await fixture.gate.replay(request.id, of: "s", url: nil, by: InboundFixture.owner)
             #expect(receipt.events.map(\.isDuplicate) == [false])
             // The sender's own repeat is the same delivery.
-            let again = try await house.gate.accept(InboundGateTests.github(text), for: "s")
+            let again = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
             #expect(again.events.map(\.isDuplicate) == [true])
         }
     }
@@ -145,17 +148,17 @@ import Testing
     func enormous() async throws {
         var limits = Limits()
         limits.inboundBodyBytes = 9 * 1024 * 1024
-        try await House.with(limits: limits) { house in
-            try await house.put("s", scheme: "github", secret: "topsecret")
+        try await InboundFixture.with(limits: limits) { fixture in
+            try await fixture.put("s", scheme: "github", secret: "topsecret")
             for length in [8 * 1024 * 1024, 100_000] {
                 let text = "\"\(String(repeating: "x", count: length))\""
                 let refusal = try await failure {
-                    _ = try await house.gate.accept(InboundGateTests.github(text), for: "s")
+                    _ = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
                 }
                 #expect(refusal.code == .tooLarge)
             }
-            #expect(try await house.gate.requests(of: "s", by: House.owner).count == 2)
-            let stored = try await Self.stored(1, in: house)
+            #expect(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).count == 2)
+            let stored = try await Self.stored(1, in: fixture)
             #expect(stored[0].body.count < 200_000)
         }
     }
@@ -165,44 +168,46 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path + "/chat.db"
         let source = #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(Self.mapping)}"#
-        try await House.with(path: path) { house in
+        try await InboundFixture.with(path: path) { fixture in
             for id in ["deleted", "old", "orphaned", "renewed"] {
-                try await house.put(id, source)
-                _ = try? await house.gate.accept(InboundGateTests.github("{}"), for: id)
+                try await fixture.put(id, source)
+                _ = try? await fixture.gate.accept(InboundGateTests.github("{}"), for: id)
             }
-            _ = try await Self.stored(4, in: house)
-            try await house.registry.delete("deleted", by: House.owner)
-            _ = try await Self.stored(3, in: house)
+            _ = try await Self.stored(4, in: fixture)
+            try await fixture.registry.delete("deleted", by: InboundFixture.owner)
+            _ = try await Self.stored(3, in: fixture)
         }
         // As a crash leaves it between the removal of a source and that of its posts.
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, logger: ChatFixture.quiet))
-        let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: House.space) }
+        let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: InboundFixture.space) }
         let renewed = try #require(try await engine.directory.read(keys[1])?.body.description)
-            .replacing(#""created":"\#(House.start)""#, with: #""created":"\#(House.start.adding(.seconds(1)))""#)
+            .replacing(
+                #""created":"\#(InboundFixture.start)""#,
+                with: #""created":"\#(InboundFixture.start.adding(.seconds(1)))""#)
         _ = try await engine.directory.write([
             RecordChange(keys[0], body: nil), RecordChange(keys[1], body: JSONText(trusted: Array(renewed.utf8))),
         ])
         await engine.close()
-        try await House.with(path: path) { house in
-            #expect(try await Self.stored(1, in: house)[0].parent == "old")
-            #expect(try await house.gate.requests(of: "renewed", by: House.owner).isEmpty)
-            #expect(try await house.gate.requests(of: "old", by: House.owner).count == 1)
-            let earlier = try await house.gate.requests(of: "old", by: House.owner)[0].id
-            house.clock.advance(by: .seconds(31 * 24 * 3600))
-            _ = try? await house.gate.accept(InboundGateTests.github("{}"), for: "old")
-            let later = try await house.gate.requests(of: "old", by: House.owner)
+        try await InboundFixture.with(path: path) { fixture in
+            #expect(try await Self.stored(1, in: fixture)[0].parent == "old")
+            #expect(try await fixture.gate.requests(of: "renewed", by: InboundFixture.owner).isEmpty)
+            #expect(try await fixture.gate.requests(of: "old", by: InboundFixture.owner).count == 1)
+            let earlier = try await fixture.gate.requests(of: "old", by: InboundFixture.owner)[0].id
+            fixture.clock.advance(by: .seconds(31 * 24 * 3600))
+            _ = try? await fixture.gate.accept(InboundGateTests.github("{}"), for: "old")
+            let later = try await fixture.gate.requests(of: "old", by: InboundFixture.owner)
             #expect(later.count == 1 && later[0].id != earlier)
         }
     }
 
     @Test("does not try the beginning of a body out as if it were the whole")
     func cutTrial() async throws {
-        try await Self.with { house in
+        try await Self.with { fixture in
             let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
-            _ = try await house.gate.accept(InboundGateTests.github(text), for: "s")
-            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            _ = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+            let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             let error = try await failure {
-                _ = try await house.gate.test(request: request, for: "s", mapping: nil, by: House.owner)
+                _ = try await fixture.gate.test(request: request, for: "s", mapping: nil, by: InboundFixture.owner)
             }
             #expect(error.slug == "not_replayable")
         }
@@ -210,16 +215,17 @@ import Testing
 
     @Test("gives no mapping the stars of what is covered, nor the beginning of what is cut")
     func coveredIsAbsent() async throws {
-        try await Self.with { house in
+        try await Self.with { fixture in
             var post = InboundGateTests.github(#"{"a":1}"#)
             post.headers += [("X-Api-Token", "t"), ("X-Long", String(repeating: "l", count: 2000)), ("X-Short", "s")]
             post.query = [("secret", "q"), ("page", "2")]
-            _ = try await house.gate.accept(post, for: "s")
-            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            _ = try await fixture.gate.accept(post, for: "s")
+            let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             func data(_ references: String) async throws -> String? {
                 let mapping = #"{"channel":"in","type":"t","data":"\#(references)"}"#
-                return try await house.gate.test(
-                    request: request, for: "s", mapping: JSONText(trusted: Array(mapping.utf8)), by: House.owner
+                return try await fixture.gate.test(
+                    request: request, for: "s", mapping: JSONText(trusted: Array(mapping.utf8)),
+                    by: InboundFixture.owner
                 ).outcomes.first?.emission.data.description
             }
             #expect(try await data("{header/X-Short} {query/page}") == #""s 2""#)
@@ -233,35 +239,36 @@ import Testing
     func tooLarge() async throws {
         var limits = Limits()
         limits.inboundBodyBytes = 1000
-        try await House.with(limits: limits) { house in
-            try await house.put("s", scheme: "github", secret: "topsecret")
+        try await InboundFixture.with(limits: limits) { fixture in
+            try await fixture.put("s", scheme: "github", secret: "topsecret")
             let post = InboundGateTests.github(String(repeating: "x", count: 1001))
-            #expect(try await failure { _ = try await house.gate.accept(post, for: "s") }.code == .tooLarge)
-            let request = try #require(try await house.gate.requests(of: "s", by: House.owner).first)
+            #expect(try await failure { _ = try await fixture.gate.accept(post, for: "s") }.code == .tooLarge)
+            let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             #expect(request.outcome == .rejected && request.body.isEmpty && request.bodyBytes == 1001)
-            #expect(house.gate.metrics == ["rejected": 1])
+            #expect(fixture.gate.metrics == ["rejected": 1])
         }
     }
 
     @Test("lets a request be replayed once its mapping is mended, and finds again what it became")
     func replay() async throws {
-        try await Self.with { house in
+        try await Self.with { fixture in
             let post = InboundGateTests.github(#"{"b":2}"#)
-            _ = try? await house.gate.accept(post, for: "s")
-            let id = try await house.gate.requests(of: "s", by: House.owner)[0].id
+            _ = try? await fixture.gate.accept(post, for: "s")
+            let id = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)[0].id
             let mended = #"{"channel":"in","type":"posted","data":{"$":"body/b"}}"#
-            let trial = try await house.gate.test(
-                request: try await house.gate.request(id, of: "s", by: House.owner), for: "s",
-                mapping: JSONText(trusted: Array(mended.utf8)), by: House.owner)
+            let trial = try await fixture.gate.test(
+                request: try await fixture.gate.request(id, of: "s", by: InboundFixture.owner), for: "s",
+                mapping: JSONText(trusted: Array(mended.utf8)), by: InboundFixture.owner)
             #expect(trial.outcomes.map(\.emission.data.description) == ["2"])
-            try await house.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
-            let receipt = try await house.gate.replay(id, of: "s", url: nil, by: House.owner)
+            try await fixture.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
+            let receipt = try await fixture.gate.replay(id, of: "s", url: nil, by: InboundFixture.owner)
             #expect(receipt.events.map(\.isDuplicate) == [false])
             #expect(
-                try await house.gate.replay(id, of: "s", url: nil, by: House.owner).events.map(\.isDuplicate) == [true])
+                try await fixture.gate.replay(id, of: "s", url: nil, by: InboundFixture.owner).events.map(\.isDuplicate)
+                    == [true])
             // The sender's own repeat is the same delivery.
-            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
-            let requests = try await house.gate.requests(of: "s", by: House.owner)
+            #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
+            let requests = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)
             #expect(requests.compactMap(\.replayOf).count == 2)
             #expect(Set(requests.map(\.mappingVersion)) == [1, 2])
         }
@@ -269,13 +276,15 @@ import Testing
 
     @Test("does not let what was never verified be replayed, nor by who may not emit it")
     func unverified() async throws {
-        try await Self.with { house in
-            _ = try? await house.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
-            let id = try await house.gate.requests(of: "s", by: House.owner)[0].id
-            let error = try await failure { _ = try await house.gate.replay(id, of: "s", url: nil, by: House.owner) }
+        try await Self.with { fixture in
+            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            let id = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)[0].id
+            let error = try await failure {
+                _ = try await fixture.gate.replay(id, of: "s", url: nil, by: InboundFixture.owner)
+            }
             #expect(error.slug == "not_verified")
             let narrow = try Self.narrow()
-            let refusal = try await failure { _ = try await house.gate.replay(id, of: "s", url: nil, by: narrow) }
+            let refusal = try await failure { _ = try await fixture.gate.replay(id, of: "s", url: nil, by: narrow) }
             #expect(refusal.code == .forbidden)
         }
     }
@@ -283,21 +292,22 @@ import Testing
     /// May manage, but not all that the source emits.
     private static func narrow() throws -> Caller {
         Caller(
-            space: House.space, credential: "key_n", scopes: [.manage], channels: [try #require(NamePattern("x"))],
+            space: InboundFixture.space, credential: "key_n", scopes: [.manage],
+            channels: [try #require(NamePattern("x"))],
             types: [.all])
     }
 
     @Test("is not for who reaches less than the source")
     func narrowReach() async throws {
-        try await Self.with { house in
-            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            let logged = try await house.gate.requests(of: "s", by: House.owner)[0]
+        try await Self.with { fixture in
+            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            let logged = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)[0]
             let narrow = try Self.narrow()
             let refusals = [
-                try await failure { _ = try await house.gate.requests(of: "s", by: narrow) },
-                try await failure { _ = try await house.gate.request(logged.id, of: "s", by: narrow) },
+                try await failure { _ = try await fixture.gate.requests(of: "s", by: narrow) },
+                try await failure { _ = try await fixture.gate.request(logged.id, of: "s", by: narrow) },
                 try await failure {
-                    _ = try await house.gate.test(request: logged, for: "s", mapping: nil, by: narrow)
+                    _ = try await fixture.gate.test(request: logged, for: "s", mapping: nil, by: narrow)
                 },
             ]
             #expect(refusals.map(\.code) == [.forbidden, .forbidden, .forbidden])
@@ -306,14 +316,16 @@ import Testing
 
     @Test("is for the source's administrators alone, and gone with the source")
     func reach() async throws {
-        try await Self.with { house in
-            _ = try await house.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            let reader = Caller(space: House.space, credential: "key_r", scopes: [.read])
-            #expect(try await failure { _ = try await house.gate.requests(of: "s", by: reader) }.code == .forbidden)
-            try await house.registry.delete("s", by: House.owner)
-            #expect(try await failure { _ = try await house.gate.requests(of: "s", by: House.owner) }.code == .notFound)
-            try await house.put("s", #"{"scheme":"none","mapping":\#(Self.mapping)}"#)
-            #expect(try await house.gate.requests(of: "s", by: House.owner).isEmpty)
+        try await Self.with { fixture in
+            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            let reader = Caller(space: InboundFixture.space, credential: "key_r", scopes: [.read])
+            #expect(try await failure { _ = try await fixture.gate.requests(of: "s", by: reader) }.code == .forbidden)
+            try await fixture.registry.delete("s", by: InboundFixture.owner)
+            #expect(
+                try await failure { _ = try await fixture.gate.requests(of: "s", by: InboundFixture.owner) }.code
+                    == .notFound)
+            try await fixture.put("s", #"{"scheme":"none","mapping":\#(Self.mapping)}"#)
+            #expect(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).isEmpty)
         }
     }
 
@@ -334,8 +346,8 @@ import Testing
             request.outcome = outcome
             return request
         }
-        let one = RecordKey(.source, "one", in: House.space)
-        let two = RecordKey(.source, "two", in: House.space)
+        let one = RecordKey(.source, "one", in: InboundFixture.space)
+        let two = RecordKey(.source, "two", in: InboundFixture.space)
         for number in 1...5 { log.add(request(UInt64(number), isKnown: true), of: one) }
         for number in 6...50 { log.add(request(UInt64(number), isKnown: false), of: one) }
         #expect(log.requests(of: one).map(\.id) == ["50", "49", "5", "4", "3"])
@@ -364,46 +376,48 @@ import Testing
 
     @Test("are kept, the newest first and the latest twenty")
     func versions() async throws {
-        try await House.with { house in
-            for number in 1...25 { try await house.put("s", Self.document(number)) }
+        try await InboundFixture.with { fixture in
+            for number in 1...25 { try await fixture.put("s", Self.document(number)) }
             // The same again is no new one.
-            try await house.put("s", Self.document(25))
-            let versions = try await house.registry.mappings(of: "s", by: House.owner)
+            try await fixture.put("s", Self.document(25))
+            let versions = try await fixture.registry.mappings(of: "s", by: InboundFixture.owner)
             #expect(versions.map(\.version) == Array((6...25).reversed()))
             #expect(versions.map(\.mapping.description)[0].contains("c25"))
-            #expect(versions[0].credential == House.owner.credential)
+            #expect(versions[0].credential == InboundFixture.owner.credential)
             // Back to an older one.
-            try await house.put("s", #"{"scheme":"none","mapping":\#(versions[19].mapping)}"#)
-            #expect(try await house.registry.source("s", by: House.owner).mappingVersion == 26)
+            try await fixture.put("s", #"{"scheme":"none","mapping":\#(versions[19].mapping)}"#)
+            #expect(try await fixture.registry.source("s", by: InboundFixture.owner).mappingVersion == 26)
         }
     }
 
     @Test("go with their source")
     func deleted() async throws {
-        try await House.with { house in
-            for number in 1...3 { try await house.put("s", Self.document(number)) }
-            try await house.registry.delete("s", by: House.owner)
-            let left = try await house.engine.directory.list(RecordQuery(.sourceMapping, in: House.space, limit: 10))
+        try await InboundFixture.with { fixture in
+            for number in 1...3 { try await fixture.put("s", Self.document(number)) }
+            try await fixture.registry.delete("s", by: InboundFixture.owner)
+            let left = try await fixture.engine.directory.list(
+                RecordQuery(.sourceMapping, in: InboundFixture.space, limit: 10))
             #expect(left.items.isEmpty)
-            try await house.put("s", Self.document(9))
-            #expect(try await house.registry.mappings(of: "s", by: House.owner).map(\.version) == [1])
+            try await fixture.put("s", Self.document(9))
+            #expect(try await fixture.registry.mappings(of: "s", by: InboundFixture.owner).map(\.version) == [1])
         }
     }
 
     @Test("of a source from before there were any begin with the one it has")
     func legacy() async throws {
-        try await House.with { house in
+        try await InboundFixture.with { fixture in
             let record =
                 #"{"scheme":"github","secrets":["topsecret"],"window_seconds":300,"mapping":{"channel":"in","type":"t","data":{}},"description":"","channels":["*"],"types":["*"],"created":"17000000000000000"}"#
-            _ = try await house.engine.directory.write([
+            _ = try await fixture.engine.directory.write([
                 RecordChange(
-                    RecordKey(.source, "s", in: House.space), body: JSONText(trusted: Array(record.utf8)))
+                    RecordKey(.source, "s", in: InboundFixture.space), body: JSONText(trusted: Array(record.utf8)))
             ])
-            #expect(try await house.registry.mappings(of: "s", by: House.owner).map(\.version) == [1])
+            #expect(try await fixture.registry.mappings(of: "s", by: InboundFixture.owner).map(\.version) == [1])
             let owner = Caller(
-                space: House.space, credential: "key_o", scopes: [.manage], channels: [.all], types: [.all])
-            try await house.put("s", #"{"scheme":"github","mapping":{"channel":"x","type":"t","data":{}}}"#, by: owner)
-            let versions = try await house.registry.mappings(of: "s", by: House.owner)
+                space: InboundFixture.space, credential: "key_o", scopes: [.manage], channels: [.all], types: [.all])
+            try await fixture.put(
+                "s", #"{"scheme":"github","mapping":{"channel":"x","type":"t","data":{}}}"#, by: owner)
+            let versions = try await fixture.registry.mappings(of: "s", by: InboundFixture.owner)
             #expect(versions.map(\.version) == [2, 1])
             #expect(versions[1].mapping.description.contains(#""in""#))
         }
@@ -413,27 +427,27 @@ import Testing
 @Suite("A provider's question") struct GreetingTests {
     @Test("of Slack is answered once its signature holds, and becomes no event")
     func slack() async throws {
-        try await House.with { house in
-            try await house.put("s", scheme: "slack", secret: "k")
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", scheme: "slack", secret: "k")
             let text = #"{"type":"url_verification","token":"x","challenge":"3eZb"}"#
             let signed = Array("v0:1700000000:\(text)".utf8)
             let code = MessageAuthentication.code(.sha256, of: signed, key: Secret(text: "k"))
             var post = InboundPost(
                 [("X-Slack-Request-Timestamp", "1700000000"), ("X-Slack-Signature", "v0=" + Hex.encode(code))],
                 text: text)
-            let receipt = try await house.gate.accept(post, for: "s")
+            let receipt = try await fixture.gate.accept(post, for: "s")
             #expect(receipt.handshake?.body == "3eZb")
             #expect(receipt.events.isEmpty)
-            #expect(house.gate.metrics == ["handshake": 1])
+            #expect(fixture.gate.metrics == ["handshake": 1])
             post.headers[1].value = "v0=00"
-            #expect(try await failure { _ = try await house.gate.accept(post, for: "s") }.code == .unauthorized)
+            #expect(try await failure { _ = try await fixture.gate.accept(post, for: "s") }.code == .unauthorized)
         }
     }
 
     @Test("of Meta is answered for its token alone, which is never shown")
     func meta() async throws {
-        try await House.with { house in
-            let source = try await house.put(
+        try await InboundFixture.with { fixture in
+            let source = try await fixture.put(
                 "s",
                 #"{"scheme":"github","secrets":["k"],"handshake":"meta","verify_token":"vt","mapping":{"channel":"a","type":"t","data":{}}}"#
             )
@@ -442,16 +456,16 @@ import Testing
                 var post = InboundPost(
                     query: [("hub.mode", "subscribe"), ("hub.verify_token", token), ("hub.challenge", "42")], text: "")
                 post.method = "GET"
-                return try house.gate.greet(post, for: "s")
+                return try fixture.gate.greet(post, for: "s")
             }
             #expect(try ask("vt")?.body == "42")
             #expect(try ask("other")?.status == 403)
             // Left out, it stays.
-            try await house.put(
+            try await fixture.put(
                 "s",
                 #"{"scheme":"github","handshake":"meta","mapping":{"channel":"a","type":"t","data":{}}}"#)
             #expect(try ask("vt")?.body == "42")
-            let outcomes = try await house.gate.requests(of: "s", by: House.owner).map(\.outcome)
+            let outcomes = try await fixture.gate.requests(of: "s", by: InboundFixture.owner).map(\.outcome)
             #expect(outcomes.count == 3)
             #expect(outcomes.count { $0 == .signatureInvalid } == 1)
         }
@@ -459,49 +473,49 @@ import Testing
 
     @Test("of X gives nobody a signature that a post could have")
     func forged() async throws {
-        try await House.with { house in
-            try await house.put(
+        try await InboundFixture.with { fixture in
+            try await fixture.put(
                 "x",
                 #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X-Sig","encoding":"base64","prefix":"sha256=","template":"{body}"},"handshake":"x","mapping":{"channel":"in","type":"posted","data":{"$":"body"}}}"#
             )
             func signature(of token: String) throws -> String? {
                 var question = InboundPost(query: [("crc_token", token)], text: "")
                 question.method = "GET"
-                let answer = try house.gate.greet(question, for: "x")
+                let answer = try fixture.gate.greet(question, for: "x")
                 return try answer.flatMap { try JSONDocument(Array($0.body.utf8)).root["response_token"]?.string }
             }
             #expect(try signature(of: #"{"a":1}"#) == nil)
             // JSON too, and signed; what X posts are objects.
             let stolen = try #require(try signature(of: "12345"))
             let error = try await failure {
-                _ = try await house.gate.accept(InboundPost([("X-Sig", stolen)], text: "12345"), for: "x")
+                _ = try await fixture.gate.accept(InboundPost([("X-Sig", stolen)], text: "12345"), for: "x")
             }
             #expect(error.slug == "signature_invalid")
             let code = MessageAuthentication.code(.sha256, of: Array(#"{"a":1}"#.utf8), key: Secret(text: "k"))
             let own = InboundPost([("X-Sig", "sha256=" + Base64.encode(code))], text: #"{"a":1}"#)
-            #expect(try await house.gate.accept(own, for: "x").events.count == 1)
+            #expect(try await fixture.gate.accept(own, for: "x").events.count == 1)
         }
     }
 
     @Test("of X and of CloudEvents is answered where the source is made for it")
     func others() async throws {
-        try await House.with { house in
+        try await InboundFixture.with { fixture in
             let mapping = #"{"channel":"a","type":"t","data":{}}"#
-            try await house.put(
+            try await fixture.put(
                 "x",
                 #"{"scheme":"generic","secrets":["k"],"scheme_options":{"header":"X-Sig","encoding":"base64","prefix":"sha256="},"handshake":"x","mapping":\#(mapping)}"#
             )
-            try await house.put("c", #"{"scheme":"none","handshake":"cloudevents","mapping":\#(mapping)}"#)
-            try await house.put("n", #"{"scheme":"none","mapping":\#(mapping)}"#)
+            try await fixture.put("c", #"{"scheme":"none","handshake":"cloudevents","mapping":\#(mapping)}"#)
+            try await fixture.put("n", #"{"scheme":"none","mapping":\#(mapping)}"#)
             var crc = InboundPost(query: [("crc_token", "c")], text: "")
             crc.method = "GET"
-            #expect(try house.gate.greet(crc, for: "x")?.body.hasPrefix(#"{"response_token":"sha256="#) == true)
-            #expect(try house.gate.greet(crc, for: "n") == nil)
+            #expect(try fixture.gate.greet(crc, for: "x")?.body.hasPrefix(#"{"response_token":"sha256="#) == true)
+            #expect(try fixture.gate.greet(crc, for: "n") == nil)
             var options = InboundPost([("WebHook-Request-Origin", "e.example")], text: "")
             options.method = "OPTIONS"
-            let answer = try house.gate.greet(options, for: "c")
+            let answer = try fixture.gate.greet(options, for: "c")
             #expect(answer?.headers.first?.value == "e.example")
-            #expect(try house.gate.greet(options, for: "n") == nil)
+            #expect(try fixture.gate.greet(options, for: "n") == nil)
         }
     }
 }

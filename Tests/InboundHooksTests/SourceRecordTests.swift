@@ -13,13 +13,13 @@ import Testing
 
     @Test("hides its secrets from who reads the directory, and from who lacks the key")
     func sealed() async throws {
-        try await House.with { house in
-            let source = try await house.put("s", Self.document)
+        try await InboundFixture.with { fixture in
+            let source = try await fixture.put("s", Self.document)
             let key = try Vault([Secret(Array(repeating: 7, count: 32))])
             let body = source.body(sealedBy: key)
             #expect(!body.description.contains("topsecret"))
             #expect(!body.description.contains("asked"))
-            let record = Record(key: source.recordKey, body: body, etag: "1", updated: House.start)
+            let record = Record(key: source.recordKey, body: body, etag: "1", updated: InboundFixture.start)
             let opened = try #require(Source(record, key))
             #expect(opened.settings.secrets == ["topsecret"])
             #expect(opened.settings.verifyToken == "asked")
@@ -28,29 +28,30 @@ import Testing
             #expect(Source(record, try Vault([Secret(Array(repeating: 8, count: 32))])) == nil)
             // Sealed for one source, it is none of another's.
             let moved = Record(
-                key: RecordKey(.source, "other", in: House.space), body: body, etag: "1", updated: House.start)
+                key: RecordKey(.source, "other", in: InboundFixture.space), body: body, etag: "1",
+                updated: InboundFixture.start)
             #expect(Source(moved, key) == nil)
         }
     }
 
     @Test("keeps what its scheme leaves open: a generic signature is checked and its delivery remembered")
     func options() async throws {
-        try await House.with { house in
-            try await house.put("s", Self.document)
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", Self.document)
             // The vector of `conventions.md` 2.
             let post = InboundPost(
                 [
                     ("X-Sig", "sha256=4da269e6bb016264bcf658ff8212bae83229bfde45b774cb6d147ce9669fd0f6"),
                     ("X-Time", "1700000000"), ("X-Id", "d-1"),
                 ], text: InboundGateTests.body)
-            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false])
-            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
-            let shown = try await house.registry.source("s", by: House.owner).printed().description
+            #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false])
+            #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
+            let shown = try await fixture.registry.source("s", by: InboundFixture.owner).printed().description
             #expect(shown.contains(#""timestamp_header":"X-Time""#))
             for hidden in ["topsecret", "asked", "verify_token"] { #expect(!shown.contains(hidden)) }
             // What is shown can be put back, and keeps the secrets.
-            try await house.put("s", shown)
-            #expect(try await house.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
+            try await fixture.put("s", shown)
+            #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
         }
     }
 
@@ -83,9 +84,9 @@ import Testing
             (#"{"scheme":"none","verify_token":1,"#, "#/verify_token"),
         ])
     func mistakes(beginning: String, pointer: String) async throws {
-        try await House.with { house in
+        try await InboundFixture.with { fixture in
             let error = try await failure {
-                try await house.put("s", beginning + #""mapping":{"channel":"in","type":"t","data":{}}}"#)
+                try await fixture.put("s", beginning + #""mapping":{"channel":"in","type":"t","data":{}}}"#)
             }
             #expect(error.faults.map(\.pointer).contains(pointer), "\(error.faults)")
         }

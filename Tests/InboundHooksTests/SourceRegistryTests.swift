@@ -13,8 +13,8 @@ import Testing
 
     @Test("never shows a secret, and keeps those a later document leaves out")
     func secrets() async throws {
-        try await House.with { house in
-            let put = try await house.put("s", scheme: "github", secret: "topsecret")
+        try await InboundFixture.with { fixture in
+            let put = try await fixture.put("s", scheme: "github", secret: "topsecret")
             #expect(!put.printed().description.contains("topsecret"))
             let shown = try JSONDocument(put.printed()).root
             #expect(shown["secret_count"]?.integer == 1)
@@ -23,20 +23,21 @@ import Testing
             #expect(shown["mapping"]?["channel"]?.string == "in")
 
             // The document as it was shown, sent back.
-            let (again, isNew) = try await house.registry.put("s", try JSONDocument(put.printed()), by: House.owner)
+            let (again, isNew) = try await fixture.registry.put(
+                "s", try JSONDocument(put.printed()), by: InboundFixture.owner)
             #expect(!isNew)
             #expect(again.settings.secretCount == 1)
-            _ = try await house.gate.accept(InboundGateTests.github("{}"), for: "s")
+            _ = try await fixture.gate.accept(InboundGateTests.github("{}"), for: "s")
         }
     }
 
     @Test("keeps its mapping when a document brings new secrets alone")
     func rotation() async throws {
-        try await House.with { house in
+        try await InboundFixture.with { fixture in
             let signed = #""scheme":"generic","scheme_options":{"header":"X-Sig"},"#
             let mapping = #""mapping":{"channel":"a","type":"t","data":{}}"#
-            let put = try await house.put("s", "{\(signed)\(#""secrets":["one"],"#)\(mapping)}")
-            let again = try await house.put("s", "{\(signed)\(#""secrets":["two"]"#)}")
+            let put = try await fixture.put("s", "{\(signed)\(#""secrets":["one"],"#)\(mapping)}")
+            let again = try await fixture.put("s", "{\(signed)\(#""secrets":["two"]"#)}")
             #expect(again.settings.mapping.text == put.settings.mapping.text)
             #expect(again.mappingVersion == put.mappingVersion)
         }
@@ -44,8 +45,8 @@ import Testing
 
     @Test("keeps what a document leaves out, and takes its default for null")
     func leftOut() async throws {
-        try await House.with { house in
-            let made = try await house.put(
+        try await InboundFixture.with { fixture in
+            let made = try await fixture.put(
                 "s",
                 #"""
                 {"scheme":"generic","secrets":["one"],"scheme_options":{"header":"X-Sig","prefix":"v="},
@@ -57,11 +58,11 @@ import Testing
                 source.updated = made.updated
                 return source.printed().description
             }
-            let rotated = try await house.put("s", #"{"scheme":"generic","secrets":["two"]}"#)
+            let rotated = try await fixture.put("s", #"{"scheme":"generic","secrets":["two"]}"#)
             #expect(text(rotated) == text(made))
             #expect(rotated.settings.secrets == ["two"] && rotated.settings.verifyToken == "vt")
 
-            let reset = try await house.put(
+            let reset = try await fixture.put(
                 "s",
                 #"{"scheme":"generic","window_seconds":null,"handshake":null,"description":null,"scheme_options":{"header":"X"}}"#
             )
@@ -74,13 +75,13 @@ import Testing
 
     @Test("keeps no secrets for another scheme")
     func anotherScheme() async throws {
-        try await House.with { house in
-            try await house.put("s", scheme: "github", secret: "topsecret")
-            let error = try await failure { try await house.put("s", #"{"scheme":"slack"}"#) }
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", scheme: "github", secret: "topsecret")
+            let error = try await failure { try await fixture.put("s", #"{"scheme":"slack"}"#) }
             #expect(error.faults.map(\.pointer) == ["#/secrets"])
-            let slack = try await house.put("s", #"{"scheme":"slack","secrets":["other"]}"#)
+            let slack = try await fixture.put("s", #"{"scheme":"slack","secrets":["other"]}"#)
             #expect(slack.settings.handshake == .slack)
-            let open = try await house.put("s", #"{"scheme":"none"}"#)
+            let open = try await fixture.put("s", #"{"scheme":"none"}"#)
             #expect(open.settings.secretCount == 0 && open.settings.handshake == .none)
         }
     }
@@ -121,8 +122,8 @@ import Testing
             (#"{"scheme":"none","x":1,"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/x"),
         ])
     func mistakes(document: String, pointer: String) async throws {
-        try await House.with { house in
-            let error = try await failure { try await house.put("s", document) }
+        try await InboundFixture.with { fixture in
+            let error = try await failure { try await fixture.put("s", document) }
             #expect(error.code == .malformed)
             #expect(error.faults.map(\.pointer).contains(pointer), "\(error.faults)")
         }
@@ -132,71 +133,76 @@ import Testing
         "refuses ids that do not stand in a URL",
         arguments: ["", "a b", "a/b", "ü", "-a", String(repeating: "a", count: 65)])
     func ids(id: String) async throws {
-        try await House.with { house in
-            let error = try await failure { try await house.put(id, Self.plain) }
+        try await InboundFixture.with { fixture in
+            let error = try await failure { try await fixture.put(id, Self.plain) }
             #expect(error.code == .malformed)
         }
     }
 
     @Test("gives an id to one app of the gateway, and sets it free when the source or the app goes")
     func uniqueness() async throws {
-        try await House.with { house in
-            try await house.put("s", Self.plain)
-            let error = try await failure { try await house.put("s", Self.plain, by: Self.stranger) }
+        try await InboundFixture.with { fixture in
+            try await fixture.put("s", Self.plain)
+            let error = try await failure { try await fixture.put("s", Self.plain, by: Self.stranger) }
             #expect(error.code == .conflict)
             #expect(error.slug == "source_taken")
-            #expect(try await failure { _ = try await house.registry.source("s", by: Self.stranger) }.code == .notFound)
-            #expect(try await failure { try await house.registry.delete("s", by: Self.stranger) }.code == .notFound)
-            try await house.registry.delete("s", by: House.owner)
             #expect(
-                try await failure { _ = try await house.gate.accept(InboundPost(text: ""), for: "s") }.code == .notFound
+                try await failure { _ = try await fixture.registry.source("s", by: Self.stranger) }.code == .notFound)
+            #expect(try await failure { try await fixture.registry.delete("s", by: Self.stranger) }.code == .notFound)
+            try await fixture.registry.delete("s", by: InboundFixture.owner)
+            #expect(
+                try await failure { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s") }.code
+                    == .notFound
             )
-            try await house.put("s", Self.plain, by: Self.stranger)
+            try await fixture.put("s", Self.plain, by: Self.stranger)
 
-            var operatorKey = House.owner
+            var operatorKey = InboundFixture.owner
             operatorKey.isOperator = true
-            try await house.service.keyring.removeApp("other", by: operatorKey)
-            try await house.put("s", Self.plain)
-            _ = try await house.gate.accept(InboundPost(text: ""), for: "s")
-            #expect(try await house.events(on: "a").count == 1)
+            try await fixture.service.keyring.removeApp("other", by: operatorKey)
+            try await fixture.put("s", Self.plain)
+            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s")
+            #expect(try await fixture.events(on: "a").count == 1)
         }
     }
 
     @Test("honours the demanded version")
     func versions() async throws {
-        try await House.with { house in
-            let first = try await house.put("s", Self.plain)
+        try await InboundFixture.with { fixture in
+            let first = try await fixture.put("s", Self.plain)
             let other = try JSONDocument(Array(Self.plain.replacing(#""a""#, with: #""b""#).utf8))
-            let second = try await house.registry.put("s", other, ifMatch: first.etag, by: House.owner).source
+            let second = try await fixture.registry.put("s", other, ifMatch: first.etag, by: InboundFixture.owner)
+                .source
             #expect(second.etag != first.etag)
             #expect(
                 try await failure {
-                    _ = try await house.registry.put("s", other, ifMatch: first.etag, by: House.owner)
+                    _ = try await fixture.registry.put("s", other, ifMatch: first.etag, by: InboundFixture.owner)
                 }.code == .stale)
             #expect(
                 try await failure {
-                    _ = try await house.registry.put("new", other, ifMatch: first.etag, by: House.owner)
+                    _ = try await fixture.registry.put("new", other, ifMatch: first.etag, by: InboundFixture.owner)
                 }.code == .notFound)
             #expect(
-                try await failure { try await house.registry.delete("s", ifMatch: first.etag, by: House.owner) }.code
+                try await failure {
+                    try await fixture.registry.delete("s", ifMatch: first.etag, by: InboundFixture.owner)
+                }.code
                     == .stale)
-            try await house.registry.delete("s", ifMatch: second.etag, by: House.owner)
+            try await fixture.registry.delete("s", ifMatch: second.etag, by: InboundFixture.owner)
         }
     }
 
     @Test("demands the right to manage, and hands on no more than the caller has")
     func rights() async throws {
-        try await House.with { house in
-            let reader = Caller(space: House.space, credential: "key_r", scopes: [.read, .emit])
-            #expect(try await failure { try await house.put("s", Self.plain, by: reader) }.code == .forbidden)
-            #expect(try await failure { _ = try await house.registry.list(limit: 10, by: reader) }.code == .forbidden)
+        try await InboundFixture.with { fixture in
+            let reader = Caller(space: InboundFixture.space, credential: "key_r", scopes: [.read, .emit])
+            #expect(try await failure { try await fixture.put("s", Self.plain, by: reader) }.code == .forbidden)
+            #expect(try await failure { _ = try await fixture.registry.list(limit: 10, by: reader) }.code == .forbidden)
             let narrow = Caller(
-                space: House.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")])
-            try await house.put(
+                space: InboundFixture.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")])
+            try await fixture.put(
                 "s", #"{"scheme":"none","mapping":{"channel":"{body/c}","type":"t","data":{}}}"#, by: narrow)
-            _ = try await house.gate.accept(InboundPost(text: #"{"c":"orders.eu"}"#), for: "s")
+            _ = try await fixture.gate.accept(InboundPost(text: #"{"c":"orders.eu"}"#), for: "s")
             let error = try await failure {
-                _ = try await house.gate.accept(InboundPost(text: #"{"c":"secrets"}"#), for: "s")
+                _ = try await fixture.gate.accept(InboundPost(text: #"{"c":"secrets"}"#), for: "s")
             }
             #expect(error.code == .forbidden)
         }
@@ -206,15 +212,15 @@ import Testing
     func limit() async throws {
         var limits = Limits()
         limits.sourcesPerApp = 2
-        try await House.with(limits: limits) { house in
-            try await house.put("b", Self.plain)
-            try await house.put("a", Self.plain)
-            #expect(try await failure { try await house.put("c", Self.plain) }.slug == "too_many_sources")
+        try await InboundFixture.with(limits: limits) { fixture in
+            try await fixture.put("b", Self.plain)
+            try await fixture.put("a", Self.plain)
+            #expect(try await failure { try await fixture.put("c", Self.plain) }.slug == "too_many_sources")
             // One that is there may still be changed.
-            try await house.put("a", Self.plain)
-            let first = try await house.registry.list(limit: 1, by: House.owner)
+            try await fixture.put("a", Self.plain)
+            let first = try await fixture.registry.list(limit: 1, by: InboundFixture.owner)
             #expect(first.items.map(\.id) == ["a"])
-            let second = try await house.registry.list(limit: 1, cursor: first.cursor, by: House.owner)
+            let second = try await fixture.registry.list(limit: 1, cursor: first.cursor, by: InboundFixture.owner)
             #expect(second.items.map(\.id) == ["b"])
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("A conditional request", .timeLimit(.minutes(3))) struct ConditionalRequestTests {
+@Suite("A conditional request", .timeLimit(.minutes(2))) struct ConditionalRequestTests {
     @Test("keeps its connection when nothing has changed")
     func keepsConnection() async throws {
         try await StreamHarness.run { gateway in

@@ -16,10 +16,7 @@ struct Description {
         var node: YAMLNode
         var item: YAMLNode
 
-        /// Found by its text: as a key a status is a string, which the subscript would take for a number.
-        func response(_ status: Int) -> YAMLNode? {
-            node["responses"]?.mapping?.first { $0.key.string == String(status) }?.value
-        }
+        func response(_ status: Int) -> YAMLNode? { node["responses"]?[String(status)] }
     }
 
     let root: YAMLNode
@@ -82,11 +79,11 @@ extension Description {
         guard let response = operation.response(answer.status).map(resolved) else {
             return ["status \(answer.status) is not declared"]
         }
-        guard let content = response["content"]?.mapping else {
+        guard let content = response["content"] else {
             return answer.bytes.isEmpty ? [] : ["a body is not declared"]
         }
         let type = answer.header("Content-Type") ?? ""
-        guard let schema = content.first(where: { $0.key.string == type })?.value["schema"] else {
+        guard let schema = content[type]?["schema"] else {
             return ["'\(type)' is not declared"]
         }
         guard let value = answer.json else { return ["the body is no JSON"] }

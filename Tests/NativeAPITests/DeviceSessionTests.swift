@@ -6,7 +6,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("The session of a device", .timeLimit(.minutes(3))) struct DeviceSessionTests {
+@Suite("The session of a device", .timeLimit(.minutes(2))) struct DeviceSessionTests {
     /// The next `count` states of sessions, as another device of the user hears of them.
     private func states(_ reader: EventStreamReader, _ count: Int) async -> [EventStreamParser.Event] {
         var events: [EventStreamParser.Event] = []

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("A device's stream", .timeLimit(.minutes(3))) struct DeviceStreamTests {
+@Suite("A device's stream", .timeLimit(.minutes(2))) struct DeviceStreamTests {
     /// Who hears an event on `room` by jo's phone with this audience, whose subject is sue.
     private static let table: [(Audience, Set<String>)] = [
         (.subscribers, ["phone", "laptop", "jim", "pat"]),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("A stream of channel groups", .timeLimit(.minutes(3))) struct GroupStreamTests {
+@Suite("A stream of channel groups", .timeLimit(.minutes(2))) struct GroupStreamTests {
     private func group(_ name: String, _ channels: [String], _ gateway: StreamHarness) async throws {
         let key = RecordKey(.group, name, in: StreamHarness.space)
         let body = JSONText { writer in

@@ -66,7 +66,7 @@ private struct SilentVoice: PollVoice {
     func refuse(_ error: ChatError, to reply: LateReply) {}
 }
 
-@Suite("A held poll", .timeLimit(.minutes(3))) struct HeldPollTests {
+@Suite("A held poll", .timeLimit(.minutes(2))) struct HeldPollTests {
     @Test("waits on a socket by itself, and its connection goes on with the next poll")
     func goesOn() async throws {
         try await StreamHarness.run { gateway in
@@ -220,7 +220,7 @@ private struct SilentVoice: PollVoice {
     }
 }
 
-@Suite("Streams and held polls", .timeLimit(.minutes(3))) struct StreamLimitTests {
+@Suite("Streams and held polls", .timeLimit(.minutes(2))) struct StreamLimitTests {
     @Test("are so many of an app or a key, and room comes back", arguments: [(2, 0), (0, 2)])
     func limits(_ limit: (ofApp: Int, ofKey: Int)) async throws {
         var limits = Limits()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Names are bytes: "é" as one code point and as two is the same to a reader's eye and to Swift's `String`.
-@Suite("Channels whose names look alike", .timeLimit(.minutes(3))) struct LookalikeTests {
+@Suite("Channels whose names look alike", .timeLimit(.minutes(2))) struct LookalikeTests {
     private let composed = "caf%C3%A9"
     private let decomposed = "cafe%CC%81"
 

@@ -14,7 +14,7 @@ extension APIFixture {
     }
 }
 
-@Suite("A message", .timeLimit(.minutes(3))) struct MessagesRouteTests {
+@Suite("A message", .timeLimit(.minutes(2))) struct MessagesRouteTests {
     @Test("is sent, edited, read, listed and deleted")
     func story() async throws {
         try await APIFixture.run { api in
@@ -153,7 +153,7 @@ extension APIFixture {
     }
 }
 
-@Suite("A channel's values", .timeLimit(.minutes(3))) struct ChannelValueRouteTests {
+@Suite("A channel's values", .timeLimit(.minutes(2))) struct ChannelValueRouteTests {
     @Test("are texts by key")
     func metadata() async throws {
         try await APIFixture.run { api in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("Catching up", .timeLimit(.minutes(3))) struct StreamCatchUpTests {
+@Suite("Catching up", .timeLimit(.minutes(2))) struct StreamCatchUpTests {
     @Test("is read once for all streams that resume at the same place")
     func shared() async throws {
         try await StreamHarness.run { gateway in

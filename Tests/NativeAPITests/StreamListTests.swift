@@ -9,7 +9,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("The list of streams", .timeLimit(.minutes(3))) struct StreamListTests {
+@Suite("The list of streams", .timeLimit(.minutes(2))) struct StreamListTests {
     private func ids(_ answer: HTTPExchange) -> [String] {
         answer.json?["data"]?.elements?.compactMap { $0["id"]?.string } ?? []
     }
@@ -170,7 +170,7 @@ import Testing
     }
 }
 
-@Suite("A stream's credential", .timeLimit(.minutes(3))) struct StreamCredentialTests {
+@Suite("A stream's credential", .timeLimit(.minutes(2))) struct StreamCredentialTests {
     @Test("takes the stream with it when it is removed, and no other")
     func removal() async throws {
         try await StreamHarness.run { gateway in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("GET /v1/poll", .timeLimit(.minutes(3))) struct StreamPollTests {
+@Suite("GET /v1/poll", .timeLimit(.minutes(2))) struct StreamPollTests {
     private func numbers(_ answer: HTTPExchange) -> [Int64] {
         answer.json?["data"]?.elements?.compactMap { $0["data"]?["n"]?.integer } ?? []
     }

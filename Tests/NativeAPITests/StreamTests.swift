@@ -8,7 +8,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("A stream", .timeLimit(.minutes(3))) struct StreamTests {
+@Suite("A stream", .timeLimit(.minutes(2))) struct StreamTests {
     @Test("begins with what it is and where it starts, then has each event in one block")
     func framing() async throws {
         try await StreamHarness.run { gateway in

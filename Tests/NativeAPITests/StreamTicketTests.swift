@@ -11,7 +11,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("A stream ticket", .timeLimit(.minutes(3))) struct StreamTicketTests {
+@Suite("A stream ticket", .timeLimit(.minutes(2))) struct StreamTicketTests {
     private func ticket(
         _ gateway: StreamHarness, _ body: String = #"{"channels":["a.*"]}"#, as key: String = "dev"
     ) async throws -> String {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("An app that demands access tokens", .timeLimit(.minutes(3))) struct AccessTests {
+@Suite("An app that demands access tokens", .timeLimit(.minutes(2))) struct AccessTests {
     private static let secret = Secret(text: "demo-secret")
     private static let grantPath = "/v3/pam/sub-demo/grant"
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("A channel group on PubNub's wire", .timeLimit(.minutes(3))) struct ChannelGroupTests {
+@Suite("A channel group on PubNub's wire", .timeLimit(.minutes(2))) struct ChannelGroupTests {
     private static let base = "/v1/channel-registration/sub-key/sub-demo/channel-group"
     private static let done = #"{"status":200,"message":"OK","service":"channel-registry","error":false}"#
 

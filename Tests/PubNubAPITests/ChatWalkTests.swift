@@ -6,7 +6,7 @@ import Testing
 @testable import PubNubAPI
 
 /// The calls that a Chat SDK makes for its features, in their order (`pubnub-wire.md` 24).
-@Suite("A Chat SDK's application", .timeLimit(.minutes(3))) struct ChatWalkTests {
+@Suite("A Chat SDK's application", .timeLimit(.minutes(2))) struct ChatWalkTests {
     private static let objects = "/v2/objects/sub-demo"
 
     private func patch(_ path: String, _ body: String, _ gateway: PubNubHarness) async throws -> WireAnswer {

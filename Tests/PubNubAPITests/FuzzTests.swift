@@ -6,7 +6,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("PubNub's wire", .timeLimit(.minutes(3))) struct FuzzTests {
+@Suite("PubNub's wire", .timeLimit(.minutes(2))) struct FuzzTests {
     private static let targets: [(method: String, path: String)] = [
         ("GET", "/time/0"), ("GET", "/publish/pub-demo/sub-demo/0/@/0/@"), ("POST", "/publish/pub-demo/sub-demo/0/@/0"),
         ("GET", "/signal/pub-demo/sub-demo/0/@/0/@"), ("GET", "/v2/subscribe/sub-demo/@/0"),

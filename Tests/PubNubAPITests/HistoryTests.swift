@@ -5,7 +5,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("PubNub history", .timeLimit(.minutes(3))) struct HistoryTests {
+@Suite("PubNub history", .timeLimit(.minutes(2))) struct HistoryTests {
     private static func numbers(_ answer: WireAnswer, _ channel: String = "a") -> [Int64] {
         answer["channels"]?[channel]?.elements?.compactMap { $0["message"]?.integer } ?? []
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("A message action on PubNub's wire", .timeLimit(.minutes(3))) struct MessageActionTests {
+@Suite("A message action on PubNub's wire", .timeLimit(.minutes(2))) struct MessageActionTests {
     private static let base = "/v1/message-actions/sub-demo/channel/room"
 
     private func add(
@@ -232,7 +232,7 @@ import Testing
     }
 }
 
-@Suite("The second version of PubNub's history", .timeLimit(.minutes(3))) struct OldHistoryTests {
+@Suite("The second version of PubNub's history", .timeLimit(.minutes(2))) struct OldHistoryTests {
     @Test("is an array of items and two positions, in the form that is asked for")
     func forms() async throws {
         try await PubNubHarness.run { gateway in

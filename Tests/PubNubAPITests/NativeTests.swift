@@ -5,7 +5,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("What happens elsewhere in the gateway", .timeLimit(.minutes(3))) struct NativeTests {
+@Suite("What happens elsewhere in the gateway", .timeLimit(.minutes(2))) struct NativeTests {
     /// What a subscriber gets of what `body` does, without the digits of timetokens.
     private func seen(
         on channels: String, _ gateway: PubNubHarness, _ body: () async throws -> Void

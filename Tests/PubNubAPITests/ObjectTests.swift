@@ -5,7 +5,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("An object of PubNub's", .timeLimit(.minutes(3))) struct ObjectTests {
+@Suite("An object of PubNub's", .timeLimit(.minutes(2))) struct ObjectTests {
     private static let base = "/v2/objects/sub-demo"
 
     private func patch(
@@ -181,7 +181,7 @@ import Testing
     }
 }
 
-@Suite("A membership of PubNub's", .timeLimit(.minutes(3))) struct MembershipObjectTests {
+@Suite("A membership of PubNub's", .timeLimit(.minutes(2))) struct MembershipObjectTests {
     private static let base = "/v2/objects/sub-demo"
 
     private func patch(_ path: String, _ body: String, _ gateway: PubNubHarness) async throws -> WireAnswer {

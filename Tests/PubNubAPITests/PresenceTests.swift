@@ -7,7 +7,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("Presence on PubNub's wire", .timeLimit(.minutes(3))) struct PresenceTests {
+@Suite("Presence on PubNub's wire", .timeLimit(.minutes(2))) struct PresenceTests {
     private static let base = "/v2/presence/sub-key/sub-demo"
 
     private func heartbeat(

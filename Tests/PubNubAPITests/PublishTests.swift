@@ -6,7 +6,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("A PubNub publish", .timeLimit(.minutes(3))) struct PublishTests {
+@Suite("A PubNub publish", .timeLimit(.minutes(2))) struct PublishTests {
     @Test("is answered with its timetoken as a string, and is kept byte for byte")
     func sent() async throws {
         try await PubNubHarness.run { gateway in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("A PubNub app's rates", .timeLimit(.minutes(3))) struct PubNubRateTests {
+@Suite("A PubNub app's rates", .timeLimit(.minutes(2))) struct PubNubRateTests {
     @Test("hold all its clients together, and are told in the wire's words")
     func requests() async throws {
         try await PubNubHarness.run { gateway in

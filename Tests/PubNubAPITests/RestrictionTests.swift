@@ -7,7 +7,7 @@ import Testing
 @testable import PubNubAPI
 
 /// What Chat SDKs do to restrict somebody and to see who is restricted (`pubnub-wire.md` 24).
-@Suite("A restriction of a Chat SDK", .timeLimit(.minutes(3))) struct RestrictionTests {
+@Suite("A restriction of a Chat SDK", .timeLimit(.minutes(2))) struct RestrictionTests {
     private static let objects = "/v2/objects/sub-demo"
     private static let moderation = "PUBNUB_INTERNAL_MODERATION_room"
     private static let members = objects + "/channels/" + moderation + "/uuids"

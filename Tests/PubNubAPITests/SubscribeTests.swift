@@ -8,7 +8,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("A PubNub subscriber", .timeLimit(.minutes(3))) struct SubscribeTests {
+@Suite("A PubNub subscriber", .timeLimit(.minutes(2))) struct SubscribeTests {
     /// Waits until somebody is held; the test's time limit is the bound.
     @Test("is told at once where the log is, in the very first bytes")
     func handshake() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("A service of PubNub's that the gateway has not", .timeLimit(.minutes(3))) struct UnservedTests {
+@Suite("A service of PubNub's that the gateway has not", .timeLimit(.minutes(2))) struct UnservedTests {
     @Test("is refused in the words of its own")
     func refusals() async throws {
         try await PubNubHarness.run { gateway in

@@ -5,7 +5,7 @@ import SQLiteEngine
 import TestSupport
 import Testing
 
-@Suite("Reading few channels of many near the end of the log", .timeLimit(.minutes(3))) struct TailIndexTests {
+@Suite("Reading few channels of many near the end of the log", .timeLimit(.minutes(2))) struct TailIndexTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     let space = SpaceID("app")

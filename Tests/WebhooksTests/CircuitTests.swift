@@ -6,7 +6,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("A circuit breaker") struct CircuitBreakerTests {
-    private static let start = House.start
+    private static let start = WebhookFixture.start
     private static func after(_ seconds: Int) -> Timetoken { start.adding(.seconds(seconds)) }
 
     private static func fail(

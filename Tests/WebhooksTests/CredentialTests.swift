@@ -10,10 +10,12 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A webhook that shows who it is", .timeLimit(.minutes(3))) struct CredentialTests {
-    private static func create(_ house: House, _ receiver: ScriptedServer, _ members: String) async throws -> Webhook {
+@Suite("A webhook that shows who it is", .timeLimit(.minutes(2))) struct CredentialTests {
+    private static func create(
+        _ fixture: WebhookFixture, _ receiver: ScriptedServer, _ members: String
+    ) async throws -> Webhook {
         let body = try JSONDocument(Array(#"{"url":"\#(receiver.url())",\#(members)}"#.utf8))
-        return try await house.registry.create(try WebhookSettings(body), by: House.owner).webhook
+        return try await fixture.registry.create(try WebhookSettings(body), by: WebhookFixture.owner).webhook
     }
 
     private static func oauth(_ tokens: ScriptedServer, _ more: String = "") -> String {
@@ -44,9 +46,9 @@ import Testing
         ])
     func fixed(auth: String, expected: String) async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            _ = try await Self.create(house, receiver, #"\#(auth),"headers":{"X-Api-Key":"k e y"}"#)
-            try await house.emit()
+        try await WebhookFixture.with { fixture in
+            _ = try await Self.create(fixture, receiver, #"\#(auth),"headers":{"X-Api-Key":"k e y"}"#)
+            try await fixture.emit()
             let request = try #require(await receiver.requests.wait(count: 1).first)
             #expect(request["authorization"] == expected)
             #expect(request["x-api-key"] == "k e y")
@@ -56,18 +58,18 @@ import Testing
     @Test("gets a token once for many deliveries, and another one when it ends")
     func token() async throws {
         let (receiver, tokens) = (try ScriptedServer(), try Self.tokenServer())
-        try await House.with { house in
-            _ = try await Self.create(house, receiver, Self.oauth(tokens, #","scope":"a b","audience":"x""#))
-            for _ in 0..<8 { try await house.emit() }
-            await house.recorded(8)
+        try await WebhookFixture.with { fixture in
+            _ = try await Self.create(fixture, receiver, Self.oauth(tokens, #","scope":"a b","audience":"x""#))
+            for _ in 0..<8 { try await fixture.emit() }
+            await fixture.recorded(8)
             #expect(Set(receiver.requests.value.map { $0["authorization"] }) == ["Bearer t1"])
             let request = try #require(tokens.requests.value.first)
             #expect(tokens.requests.value.count == 1)
             #expect(request.text == "grant_type=client_credentials&scope=a%20b&audience=x")
             #expect(request["authorization"] == "Basic " + Base64.encode(Array("id%3A1:s%26t".utf8)))
-            house.clock.advance(by: .seconds(3571))
-            try await house.emit()
-            await house.recorded(9)
+            fixture.clock.advance(by: .seconds(3571))
+            try await fixture.emit()
+            await fixture.recorded(9)
             #expect(receiver.requests.value.last?["authorization"] == "Bearer t2")
         }
     }
@@ -81,13 +83,13 @@ import Testing
         }
         let second = try Self.tokenServer()
         let (before, after) = (try ScriptedServer(), try ScriptedServer())
-        try await House.with { house in
-            let webhook = try await Self.create(house, before, Self.oauth(first))
-            try await house.emit()
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, before, Self.oauth(first))
+            try await fixture.emit()
             await first.requests.wait(count: 1)
             let patch = try JSONDocument(Array(#"{"url":"\#(after.url())",\#(Self.oauth(second))}"#.utf8))
-            _ = try await house.registry.patch(webhook.id, with: patch, by: House.owner)
-            try await house.emit()
+            _ = try await fixture.registry.patch(webhook.id, with: patch, by: WebhookFixture.owner)
+            try await fixture.emit()
             let request = await after.requests.wait(count: 1).first
             #expect(request?["authorization"] == "Bearer t1")
             gate.open()
@@ -102,15 +104,15 @@ import Testing
             let isRefused = isRevoked.withLock { $0 } && request["authorization"] == "Bearer t1"
             return isRefused ? .status(401) : .status(204)
         }
-        try await House.with { house in
-            _ = try await Self.create(house, receiver, Self.oauth(tokens, #","client_auth":"body""#))
-            try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with { fixture in
+            _ = try await Self.create(fixture, receiver, Self.oauth(tokens, #","client_auth":"body""#))
+            try await fixture.emit()
+            await fixture.recorded(1)
             isRevoked.withLock { $0 = true }
-            house.clock.advance(by: .seconds(60))
-            try await house.emit()
-            await house.recorded(2)
-            let delivery = try #require(try await house.deliveries().last)
+            fixture.clock.advance(by: .seconds(60))
+            try await fixture.emit()
+            await fixture.recorded(2)
+            let delivery = try #require(try await fixture.deliveries().last)
             #expect(delivery.status == .delivered)
             #expect(delivery.attempts == 1)
             #expect(receiver.requests.value.count == 3)
@@ -123,15 +125,15 @@ import Testing
     @Test("asks for no other token when the receiver refuses one that is new")
     func refusedAlways() async throws {
         let (tokens, receiver) = (try Self.tokenServer(), try ScriptedServer { _ in .status(401) })
-        try await House.with { house in
-            _ = try await Self.create(house, receiver, Self.oauth(tokens))
-            for _ in 0..<3 { try await house.emit() }
-            await house.recorded(3)
+        try await WebhookFixture.with { fixture in
+            _ = try await Self.create(fixture, receiver, Self.oauth(tokens))
+            for _ in 0..<3 { try await fixture.emit() }
+            await fixture.recorded(3)
             #expect(receiver.requests.value.count == 3)
             #expect(tokens.requests.value.count == 1)
             // A minute on it may be the token's fault.
-            house.clock.advance(by: .seconds(60))
-            await house.recorded(6)
+            fixture.clock.advance(by: .seconds(60))
+            await fixture.recorded(6)
             #expect(tokens.requests.value.count == 2)
         }
     }
@@ -142,11 +144,11 @@ import Testing
         defer { gate.open() }
         let tokens = try ScriptedServer { _ in .held(gate, then: .status(200)) }
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, Self.oauth(tokens))
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, Self.oauth(tokens))
             var request = OutboundRequest(method: "POST", url: receiver.url())
             request.totalTimeout = .milliseconds(200)
-            let posts = PostTokens(client: house.client, clock: house.clock.wallClock)
+            let posts = PostTokens(client: fixture.client, clock: fixture.clock.wallClock)
             let result = await posts.send(request, to: webhook)
             #expect(result.failure?.reason == .timeout)
             #expect(result.failure?.sentence?.hasPrefix("The token endpoint") == true)
@@ -187,13 +189,13 @@ import Testing
                 : .status(200, body: Array(#"{"access_token":"t"}"#.utf8))
         }
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            _ = try await Self.create(house, receiver, Self.oauth(tokens))
-            try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with { fixture in
+            _ = try await Self.create(fixture, receiver, Self.oauth(tokens))
+            try await fixture.emit()
+            await fixture.recorded(1)
             #expect(receiver.requests.value.isEmpty)
-            let failed = try #require(try await house.deliveries().first)
-            let attempts = try await house.webhooks.deliveries.delivery(failed.id, by: House.owner).attempts
+            let failed = try #require(try await fixture.deliveries().first)
+            let attempts = try await fixture.webhooks.deliveries.delivery(failed.id, by: WebhookFixture.owner).attempts
             #expect(attempts.first?.error == "response_invalid")
             #expect(
                 attempts.first?.sentence
@@ -201,8 +203,8 @@ import Testing
             let log = try #require(attempts.first?.details).description
             #expect(log.contains(#""request_headers":[]"#), "no request was made")
             isBroken.withLock { $0 = false }
-            house.clock.advance(by: .seconds(10))
-            await house.recorded(2)
+            fixture.clock.advance(by: .seconds(10))
+            await fixture.recorded(2)
             #expect(receiver.requests.value.first?["authorization"] == "Bearer t")
         }
     }
@@ -210,13 +212,13 @@ import Testing
     @Test("shows in a preview what would be sent, without its secrets")
     func preview() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let webhook = try await Self.create(
-                house, receiver,
+                fixture, receiver,
                 #""format":"flat","headers":{"X-Api-Key":"s3cret"},"auth":{"type":"bearer","token":"t0ken"}"#)
-            let event = try await house.emit(data: #"{"a":1.10}"#)
+            let event = try await fixture.emit(data: #"{"a":1.10}"#)
             let request = try #require(await receiver.requests.wait(count: 1).first)
-            let preview = try await house.registry.preview(webhook.id, of: event, by: House.owner)
+            let preview = try await fixture.registry.preview(webhook.id, of: event, by: WebhookFixture.owner)
             #expect(preview.method == "POST")
             #expect(preview.url == receiver.url())
             #expect(preview.body == request.body)
@@ -232,13 +234,13 @@ import Testing
     @Test("shows in a preview the form of its signatures and none that is valid")
     func previewedSignatures() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let webhook = try await Self.create(
-                house, receiver,
+                fixture, receiver,
                 #""signatures":["standard","standard_ed25519","hub_sha256","stripe","rfc9421"]"#)
-            let event = try await house.emit()
+            let event = try await fixture.emit()
             let request = try #require(await receiver.requests.wait(count: 1).first)
-            let preview = try await house.registry.preview(webhook.id, of: event, by: House.owner)
+            let preview = try await fixture.registry.preview(webhook.id, of: event, by: WebhookFixture.owner)
             let fields = Dictionary(preview.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
             #expect(fields["webhook-signature"] == "v1,(masked) v1a,(masked)")
             #expect(fields["x-hub-signature-256"] == "sha256=(masked)")
@@ -252,19 +254,20 @@ import Testing
     @Test("is previewed only for channels and types the caller reaches")
     func previewedReach() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let settings = WebhookSettings(
                 url: receiver.url(), types: [.below("order.")], channels: [.below("orders.")])
-            let webhook = try await house.registry.create(settings, by: House.owner).webhook
+            let webhook = try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook
             let narrow = Caller(
-                space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("orders.")],
+                space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("orders.")],
                 types: [.below("order.")])
-            _ = try await house.registry.preview(webhook.id, of: house.emit(), by: narrow)
+            _ = try await fixture.registry.preview(webhook.id, of: fixture.emit(), by: narrow)
             for (type, channel) in [("user.made", "orders.eu"), ("order.paid", "rooms.a"), ("order.paid", "$system")] {
-                let draft = EventDraft(channel: ChannelID(channel, in: House.space), type: type, data: .emptyObject)
-                let event = Event(timetoken: house.clock.now, draft: draft)
+                let draft = EventDraft(
+                    channel: ChannelID(channel, in: WebhookFixture.space), type: type, data: .emptyObject)
+                let event = Event(timetoken: fixture.clock.now, draft: draft)
                 await #expect(throws: ChatError.self, "\(type) on \(channel)") {
-                    _ = try await house.registry.preview(webhook.id, of: event, by: narrow)
+                    _ = try await fixture.registry.preview(webhook.id, of: event, by: narrow)
                 }
             }
         }
@@ -273,9 +276,9 @@ import Testing
     @Test("is tried with all it has")
     func test() async throws {
         let (receiver, tokens) = (try ScriptedServer(), try Self.tokenServer())
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
-            let attempt = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, #"\#(Self.oauth(tokens)),"format":"cloudevents""#)
+            let attempt = try await fixture.webhooks.deliveries.test(webhook: webhook.id, by: WebhookFixture.owner)
             #expect(attempt.status == 204)
             let request = try #require(receiver.requests.value.first)
             #expect(request["authorization"] == "Bearer t1")
@@ -286,16 +289,16 @@ import Testing
     @Test("signs with every secret that is active, in every way, and not longer")
     func rotation() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let issued = try await house.registry.create(
-                WebhookSettings(url: receiver.url()), by: House.owner)
-            let rotated = try await house.registry.rotateSecret(
-                of: issued.webhook.id, overlap: .seconds(60), by: House.owner)
-            try await house.emit()
-            await house.recorded(1)
-            house.clock.advance(by: .seconds(100))
-            try await house.emit()
-            await house.recorded(2)
+        try await WebhookFixture.with { fixture in
+            let issued = try await fixture.registry.create(
+                WebhookSettings(url: receiver.url()), by: WebhookFixture.owner)
+            let rotated = try await fixture.registry.rotateSecret(
+                of: issued.webhook.id, overlap: .seconds(60), by: WebhookFixture.owner)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            fixture.clock.advance(by: .seconds(100))
+            try await fixture.emit()
+            await fixture.recorded(2)
             func accepts(_ secret: String, _ request: ReceivedRequest, at now: Int64) throws -> Bool {
                 do throws(SignatureRejection) {
                     let key: StandardVerificationKey

@@ -14,9 +14,9 @@ import Testing
     @Test("carries the envelope, signed for the secret that was shown once")
     func signed() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let issued = try await house.webhook(receiver)
-            let event = try await house.emit(data: #"{"amount":100.10,"b":[1, 2]}"#)
+        try await WebhookFixture.with { fixture in
+            let issued = try await fixture.webhook(receiver)
+            let event = try await fixture.emit(data: #"{"amount":100.10,"b":[1, 2]}"#)
             let request = try #require(await receiver.requests.wait(count: 1).first)
             #expect(request.method == "POST")
             #expect(request.target == "/hook")
@@ -38,17 +38,17 @@ import Testing
     @Test("is recorded with status, times, address and answer")
     func recorded() async throws {
         let receiver = try ScriptedServer { _ in .status(200, body: Array("thanks".utf8)) }
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver).webhook
-            let event = try await house.emit()
-            await house.recorded(1)
-            let delivery = try #require(try await house.deliveries().first)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
+            let event = try await fixture.emit()
+            await fixture.recorded(1)
+            let delivery = try #require(try await fixture.deliveries().first)
             #expect(delivery.status == .delivered)
             #expect(delivery.endpoint.name == webhook.id)
             #expect(delivery.event == event.timetoken)
             #expect(delivery.attempts == 1)
             #expect(delivery.due == nil)
-            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+            let (_, attempts) = try await fixture.webhooks.deliveries.delivery(delivery.id, by: WebhookFixture.owner)
             let attempt = try #require(attempts.first)
             #expect(attempts.count == 1)
             #expect(attempt.status == 200)
@@ -58,20 +58,20 @@ import Testing
             let details = try JSONDocument(try #require(attempt.details)).root
             #expect(details["address"]?.string == "127.0.0.1")
             #expect(details["timings_us"]?["total"]?.integer ?? 0 > 0)
-            #expect(house.webhooks.metrics.attempts == ["delivered": 1])
+            #expect(fixture.webhooks.metrics.attempts == ["delivered": 1])
         }
     }
 
     @Test("goes to every webhook that asked for it, and to no other")
     func matching() async throws {
         let (orders, paid, none) = (try ScriptedServer(), try ScriptedServer(), try ScriptedServer())
-        try await House.with { house in
-            try await house.webhook(orders, types: [.below("order.")])
-            try await house.webhook(paid, channels: [.exact("orders.eu")], filter: try Filter("data.amount > 10"))
-            try await house.webhook(none, types: [.exact("order.refunded")])
-            let first = try await house.emit(data: #"{"amount":5}"#)
-            let second = try await house.emit(data: #"{"amount":50}"#)
-            await house.recorded(3)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(orders, types: [.below("order.")])
+            try await fixture.webhook(paid, channels: [.exact("orders.eu")], filter: try Filter("data.amount > 10"))
+            try await fixture.webhook(none, types: [.exact("order.refunded")])
+            let first = try await fixture.emit(data: #"{"amount":5}"#)
+            let second = try await fixture.emit(data: #"{"amount":50}"#)
+            await fixture.recorded(3)
             #expect(Set(orders.requests.value.compactMap { $0["webhook-id"] }) == [first.id, second.id])
             #expect(paid.requests.value.compactMap { $0["webhook-id"] } == [second.id])
             #expect(none.requests.value.isEmpty)
@@ -81,15 +81,15 @@ import Testing
     @Test("of a chatty type goes only where it is named")
     func chatty() async throws {
         let (all, named) = (try ScriptedServer(), try ScriptedServer())
-        try await House.with { house in
-            try await house.webhook(all)
-            try await house.webhook(named, types: [.below("typing.")])
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(all)
+            try await fixture.webhook(named, types: [.below("typing.")])
             let typing = EventDraft(
-                channel: ChannelID("room.1", in: House.space), type: "typing.started", retention: .passing,
+                channel: ChannelID("room.1", in: WebhookFixture.space), type: "typing.started", retention: .passing,
                 data: .emptyObject, user: "ana")
-            _ = try await house.engine.log.append([typing], claim: nil)
-            let last = try await house.emit()
-            await house.recorded(2)
+            _ = try await fixture.engine.log.append([typing], claim: nil)
+            let last = try await fixture.emit()
+            await fixture.recorded(2)
             #expect(all.requests.value.compactMap { $0["webhook-id"] } == [last.id])
             #expect(named.requests.value.compactMap { $0["webhook-event-type"] } == ["typing.started"])
         }
@@ -98,13 +98,13 @@ import Testing
     @Test("of the system channel goes only where that is named")
     func system() async throws {
         let (all, named) = (try ScriptedServer(), try ScriptedServer())
-        try await House.with { house in
-            try await house.webhook(all)
-            try await house.webhook(named, channels: [.exact(ChannelID.systemName)])
-            try await house.service.report(
-                "system.disk_low", data: JSONText(trusted: Array(#"{"free_bytes":1}"#.utf8)), in: House.space)
-            try await house.emit()
-            await house.recorded(2)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(all)
+            try await fixture.webhook(named, channels: [.exact(ChannelID.systemName)])
+            try await fixture.service.report(
+                "system.disk_low", data: JSONText(trusted: Array(#"{"free_bytes":1}"#.utf8)), in: WebhookFixture.space)
+            try await fixture.emit()
+            await fixture.recorded(2)
             #expect(all.requests.value.compactMap { $0["webhook-event-type"] } == ["order.paid"])
             #expect(named.requests.value.compactMap { $0["webhook-event-type"] } == ["system.disk_low"])
         }
@@ -113,9 +113,9 @@ import Testing
     @Test("of an ephemeral event is made as well")
     func passing() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            try await house.webhook(receiver)
-            let event = try await house.chat.emit(
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            let event = try await fixture.chat.emit(
                 Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
             ).event
             let request = try #require(await receiver.requests.wait(count: 1).first)
@@ -128,24 +128,24 @@ import Testing
     func passingOutlived() async throws {
         let receiver = try ScriptedServer()
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let bodies = Observed<[[UInt8]]>()
         let ids = Observed<[String]>()
-        try await House.with(settings, clock: clock) { house in
-            ids.append(try await house.webhook(receiver).webhook.id)
-            _ = try await house.registry.disable(try #require(ids.value.first), by: House.owner)
-            let event = try await house.chat.emit(
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            ids.append(try await fixture.webhook(receiver).webhook.id)
+            _ = try await fixture.registry.disable(try #require(ids.value.first), by: WebhookFixture.owner)
+            let event = try await fixture.chat.emit(
                 Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
             ).event
             bodies.append(event.envelope.bytes)
-            try await waitUntil { try await !house.deliveries().isEmpty }
+            try await waitUntil { try await !fixture.deliveries().isEmpty }
         }
         // Another life: the event itself is forgotten.
-        try await House.with(settings, clock: clock) { house in
-            _ = try await house.registry.enable(try #require(ids.value.first), by: House.owner)
-            await house.recorded(1)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            _ = try await fixture.registry.enable(try #require(ids.value.first), by: WebhookFixture.owner)
+            await fixture.recorded(1)
             #expect(receiver.requests.value.map(\.body) == bodies.value)
         }
     }
@@ -153,9 +153,9 @@ import Testing
     @Test("names channels outside ASCII in percent-encoding")
     func unusualNames() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit(channel: "café 100%")
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit(channel: "café 100%")
             let request = try #require(await receiver.requests.wait(count: 1).first)
             #expect(request["webhook-channel"] == "caf%C3%A9%20100%25")
         }
@@ -164,12 +164,12 @@ import Testing
     @Test("reads no more of an answer than is kept")
     func oversizedAnswer() async throws {
         let receiver = try ScriptedServer { _ in .status(200, body: [UInt8](repeating: 0x61, count: 1_000_000)) }
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            let delivery = try #require(try await house.deliveries().first)
-            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            let delivery = try #require(try await fixture.deliveries().first)
+            let (_, attempts) = try await fixture.webhooks.deliveries.delivery(delivery.id, by: WebhookFixture.owner)
             #expect(delivery.status == .delivered)
             #expect(attempts.first?.responseBody.count == 16 * 1024)
             #expect(attempts.first?.isTruncated == true)
@@ -180,12 +180,12 @@ import Testing
     func redirect() async throws {
         let target = try ScriptedServer()
         let receiver = try ScriptedServer { _ in .status(307, headers: [("location", target.url())]) }
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            let delivery = try #require(try await house.deliveries().first)
-            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            let delivery = try #require(try await fixture.deliveries().first)
+            let (_, attempts) = try await fixture.webhooks.deliveries.delivery(delivery.id, by: WebhookFixture.owner)
             #expect(delivery.status == .failed)
             #expect(attempts.first?.error == "redirect")
             #expect(attempts.first?.status == 307)
@@ -196,19 +196,19 @@ import Testing
     @Test("to a blocked address opens no connection and says why")
     func blockedAddress() async throws {
         let receiver = try ScriptedServer()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.clientGuard = AddressGuard()
-        try await House.with(settings) { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            let delivery = try #require(try await house.deliveries().first)
-            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+        try await WebhookFixture.with(settings) { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            let delivery = try #require(try await fixture.deliveries().first)
+            let (_, attempts) = try await fixture.webhooks.deliveries.delivery(delivery.id, by: WebhookFixture.owner)
             #expect(delivery.status == .failed)
             #expect(attempts.first?.error == "blocked_address")
             #expect(attempts.first?.status == nil)
             #expect(receiver.connectionCount == 0)
-            #expect(house.webhooks.metrics.attempts == ["blocked_address": 1])
+            #expect(fixture.webhooks.metrics.attempts == ["blocked_address": 1])
         }
     }
 
@@ -216,12 +216,12 @@ import Testing
     func unreachable(isReset: Bool) async throws {
         let receiver = try ScriptedServer { _ in .reset }
         if !isReset { receiver.shutDown() }
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            let delivery = try #require(try await house.deliveries().first)
-            let (_, attempts) = try await house.webhooks.deliveries.delivery(delivery.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            let delivery = try #require(try await fixture.deliveries().first)
+            let (_, attempts) = try await fixture.webhooks.deliveries.delivery(delivery.id, by: WebhookFixture.owner)
             #expect(delivery.status == .failed)
             #expect(attempts.first?.error == (isReset ? "reset" : "connect_refused"))
         }
@@ -230,16 +230,16 @@ import Testing
     @Test("is made for events committed while nobody planned")
     func catchingUp() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            try await house.webhook(receiver)
-            let first = try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            let first = try await fixture.emit()
+            await fixture.recorded(1)
             // A second planner that starts later: it finds the position of the first and repeats nothing.
             try await withThrowingTaskGroup { group in
-                let other = house.another()
+                let other = fixture.another()
                 try await ChatFixture.start({ try await other.run(whenReady: $0) }, in: &group)
-                let second = try await house.emit()
-                await house.recorded(2)
+                let second = try await fixture.emit()
+                await fixture.recorded(2)
                 #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [first.id, second.id])
                 group.cancelAll()
             }
@@ -249,16 +249,16 @@ import Testing
     @Test("is made though somebody else moved the planner's position")
     func movedPosition() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            let name = Planner.cursorName(House.space)
-            let position = try await house.engine.deliveries.cursor(name)
-            try await house.engine.deliveries.plan(
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            let name = Planner.cursorName(WebhookFixture.space)
+            let position = try await fixture.engine.deliveries.cursor(name)
+            try await fixture.engine.deliveries.plan(
                 [], cursor: name, from: position, to: Timetoken(position.rawValue + 1))
-            let event = try await house.emit()
-            await house.recorded(2)
+            let event = try await fixture.emit()
+            await fixture.recorded(2)
             #expect(receiver.requests.value.last?["webhook-id"] == event.id)
         }
     }
@@ -266,20 +266,20 @@ import Testing
     @Test("is made once, though two planners see every event")
     func race() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            try await house.webhook(receiver, concurrency: 20)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver, concurrency: 20)
             try await withThrowingTaskGroup { group in
-                let other = house.another()
+                let other = fixture.another()
                 try await ChatFixture.start({ try await other.run(whenReady: $0) }, in: &group)
                 var ids: Set<String> = []
-                for _ in 0..<100 { ids.insert(try await house.emit().id) }
-                await house.recorded(100)
+                for _ in 0..<100 { ids.insert(try await fixture.emit().id) }
+                await fixture.recorded(100)
                 #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }) == ids)
                 #expect(receiver.requests.value.count == 100)
-                let deliveries = try await house.deliveries()
+                let deliveries = try await fixture.deliveries()
                 #expect(deliveries.count == 100)
                 #expect(deliveries.allSatisfy { $0.status == .delivered && $0.attempts == 1 })
-                let planned = house.webhooks.metrics.planned + other.metrics.planned
+                let planned = fixture.webhooks.metrics.planned + other.metrics.planned
                 #expect(planned == 100)
                 group.cancelAll()
             }
@@ -289,19 +289,19 @@ import Testing
     @Test("is made for whatever is committed after the webhook's creation was answered, also while the planner reads")
     func newcomer() async throws {
         let (old, new) = (try ScriptedServer(), try ScriptedServer())
-        try await House.with { house in
-            try await house.webhook(old)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(old)
             let late = Observed<[String]>()
-            house.steps.beforeEvents { () throws(ChatError) in
+            fixture.steps.beforeEvents { () throws(ChatError) in
                 do {
-                    try await house.webhook(new)
-                    late.append(try await house.emit().id)
+                    try await fixture.webhook(new)
+                    late.append(try await fixture.emit().id)
                 } catch {
                     throw error as? ChatError ?? ChatError(.unavailable, "\(error)")
                 }
             }
-            try await house.emit()
-            await house.recorded(3)
+            try await fixture.emit()
+            await fixture.recorded(3)
             #expect(old.requests.value.count == 2)
             #expect(new.requests.value.compactMap { $0["webhook-id"] } == late.value)
         }
@@ -310,35 +310,36 @@ import Testing
     @Test("is not made for what happened before the webhook was there")
     func nothingOld() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            for _ in 0..<10 { try await house.emit() }
-            try await house.webhook(receiver)
-            let event = try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with { fixture in
+            for _ in 0..<10 { try await fixture.emit() }
+            try await fixture.webhook(receiver)
+            let event = try await fixture.emit()
+            await fixture.recorded(1)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
-            #expect(try await house.deliveries().count == 1)
+            #expect(try await fixture.deliveries().count == 1)
         }
     }
 
     @Test("as a sample shows the way without being queued")
     func sample() async throws {
         let receiver = try ScriptedServer { _ in .status(418) }
-        try await House.with { house in
-            let issued = try await house.webhook(receiver)
-            _ = try await house.registry.disable(issued.webhook.id, by: House.owner)
-            let attempt = try await house.webhooks.deliveries.test(webhook: issued.webhook.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let issued = try await fixture.webhook(receiver)
+            _ = try await fixture.registry.disable(issued.webhook.id, by: WebhookFixture.owner)
+            let attempt = try await fixture.webhooks.deliveries.test(
+                webhook: issued.webhook.id, by: WebhookFixture.owner)
             #expect(attempt.status == 418)
             #expect(attempt.error == "http_status")
             let request = try #require(receiver.requests.value.first)
             #expect(request["webhook-event-type"] == "webhook.test")
             let data = try #require(JSONText(trusted: request.body).rawMember("data"))
-            try await house.expectCatalogued("webhook.test", data)
+            try await fixture.expectCatalogued("webhook.test", data)
             try StandardVerifier([StandardVerificationKey(issued.secret)]).verify(
                 id: try #require(request["webhook-id"]), timestamp: try #require(request["webhook-timestamp"]),
                 signature: try #require(request["webhook-signature"]), body: request.body, at: 1_700_000_000)
-            #expect(try await house.deliveries().isEmpty)
+            #expect(try await fixture.deliveries().isEmpty)
             await #expect(throws: ChatError.self) {
-                try await house.webhooks.deliveries.test(webhook: "wh_unknown", by: House.owner)
+                try await fixture.webhooks.deliveries.test(webhook: "wh_unknown", by: WebhookFixture.owner)
             }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("The figures of an endpoint") struct FiguresTests {
-    private static let start = House.start
+    private static let start = WebhookFixture.start
 
     @Test("count what happened in the last minutes, hour and day, and forget it in time")
     func windows() {
@@ -40,14 +40,14 @@ import Testing
     func stats() async throws {
         let status = Lock(200)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver).webhook
-            try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
+            try await fixture.emit()
+            await fixture.recorded(1)
             status.withLock { $0 = 500 }
-            let failed = try await house.emit()
-            await house.recorded(2)
-            let stats = try await house.webhooks.deliveries.stats(of: webhook.id, by: House.owner)
+            let failed = try await fixture.emit()
+            await fixture.recorded(2)
+            let stats = try await fixture.webhooks.deliveries.stats(of: webhook.id, by: WebhookFixture.owner)
             let root = try JSONDocument(JSONText { stats.print(to: &$0) }).root
             #expect(root["deliveries"]?["delivered"]?.integer == 1)
             #expect(root["deliveries"]?["failed"]?.integer == 1)
@@ -57,8 +57,8 @@ import Testing
             #expect(root["windows"]?["24h"]?["delivered"]?.integer == 1)
             #expect(root["circuit"]?.string == "closed")
             #expect(root["last_success_at"]?.string != nil && root["last_failure_at"]?.string != nil)
-            let last = try await house.webhooks.deliveries.lastSuccess(of: webhook.id, by: House.owner)
-            #expect(last == (try await house.deliveries().first?.event))
+            let last = try await fixture.webhooks.deliveries.lastSuccess(of: webhook.id, by: WebhookFixture.owner)
+            #expect(last == (try await fixture.deliveries().first?.event))
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
             channel: ChannelID("Euro € 😀", in: endpoint.space), type: "order.paid",
             data: JSONText(trusted: Array(#"{"amount":100.10,"user":"forged","note":"a\"b"}"#.utf8)), user: "ana")
         draft.schema = SchemaReference(type: "order.paid", version: 3)
-        return Event(timetoken: House.start, draft: draft)
+        return Event(timetoken: WebhookFixture.start, draft: draft)
     }()
 
     private static func content(
@@ -43,7 +43,7 @@ import Testing
         )
         let draft = EventDraft(
             channel: ChannelID("c", in: Self.endpoint.space), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
-        let list = try Self.content(.flat, Event(timetoken: House.start, draft: draft))
+        let list = try Self.content(.flat, Event(timetoken: WebhookFixture.start, draft: draft))
         #expect(String(decoding: list.body, as: UTF8.self).hasSuffix(#""data":[1]}"#))
     }
 
@@ -113,11 +113,11 @@ import Testing
     @Test("is what receivers get, signed over the bytes they get")
     func onTheWire() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var settings = WebhookSettings(url: receiver.url(), format: .cloudeventsBinary)
             settings.signatures = [.standard, .standardEd25519, .hub, .stripe, .rfc9421]
-            let issued = try await house.registry.create(settings, by: House.owner)
-            let event = try await house.emit(data: #"{"a":1}"#)
+            let issued = try await fixture.registry.create(settings, by: WebhookFixture.owner)
+            let event = try await fixture.emit(data: #"{"a":1}"#)
             let request = try #require(await receiver.requests.wait(count: 1).first)
             #expect(request.text == #"{"a":1}"#)
             #expect(request["ce-id"] == event.id)
@@ -130,24 +130,26 @@ import Testing
             for name in ["x-hub-signature-256", "stripe-signature", "signature", "signature-input", "content-digest"] {
                 #expect(request[name] != nil, "\(name)")
             }
-            #expect(try await house.registry.publishedKeys().count == 1)
-            #expect(try await house.registry.publishedKeys(of: House.space).first?.contains(#""kty":"OKP""#) == true)
+            #expect(try await fixture.registry.publishedKeys().count == 1)
+            #expect(
+                try await fixture.registry.publishedKeys(of: WebhookFixture.space).first?.contains(#""kty":"OKP""#)
+                    == true)
         }
     }
 
     @Test("that changes leaves what was tried as it was")
     func changed() async throws {
         let receiver = try ScriptedServer { $0["webhook-attempt"] == "1" ? .status(500) : .status(204) }
-        try await House.with { house in
-            let id = try await house.registry.create(
-                WebhookSettings(url: receiver.url(), format: .flat), by: House.owner
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.registry.create(
+                WebhookSettings(url: receiver.url(), format: .flat), by: WebhookFixture.owner
             ).webhook.id
-            try await house.emit(data: #"{"a":1}"#)
-            await house.recorded(1)
+            try await fixture.emit(data: #"{"a":1}"#)
+            await fixture.recorded(1)
             let patch = try JSONDocument(Array(#"{"format":"cloudevents_binary"}"#.utf8))
-            _ = try await house.registry.patch(id, with: patch, by: House.owner)
-            house.clock.advance(by: .seconds(10))
-            await house.recorded(2)
+            _ = try await fixture.registry.patch(id, with: patch, by: WebhookFixture.owner)
+            fixture.clock.advance(by: .seconds(10))
+            await fixture.recorded(2)
             let bodies = receiver.requests.value
             #expect(bodies.count == 2)
             #expect(bodies.first?.body == bodies.last?.body)
@@ -158,17 +160,17 @@ import Testing
     @Test("that has no form for an event fails the attempt, and goes on when it is mended")
     func mended() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var settings = WebhookSettings(url: receiver.url(), format: .template)
             settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"t":"{event/data/missing}"}"#.utf8)))
-            let id = try await house.registry.create(settings, by: House.owner).webhook.id
-            let event = try await house.emit()
-            await house.recorded(1)
+            let id = try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook.id
+            let event = try await fixture.emit()
+            await fixture.recorded(1)
             #expect(receiver.requests.value.isEmpty)
             let patch = try JSONDocument(Array(#"{"template":{"t":"{event/id}"}}"#.utf8))
-            _ = try await house.registry.patch(id, with: patch, by: House.owner)
-            house.clock.advance(by: .seconds(10))
-            await house.recorded(2)
+            _ = try await fixture.registry.patch(id, with: patch, by: WebhookFixture.owner)
+            fixture.clock.advance(by: .seconds(10))
+            await fixture.recorded(2)
             #expect(receiver.requests.value.map(\.text) == [#"{"t":"\#(event.id)"}"#])
         }
     }
@@ -179,7 +181,7 @@ import Testing
         let draft = EventDraft(
             channel: ChannelID("c", in: webhook.space), type: "t", data: JSONText(trusted: Array(data.utf8)))
         return Deliveries.trial(
-            of: Event(timetoken: Timetoken(House.start.rawValue + UInt64(number)), draft: draft), for: webhook)
+            of: Event(timetoken: Timetoken(WebhookFixture.start.rawValue + UInt64(number)), draft: draft), for: webhook)
     }
 
     private static func webhook(_ format: BuiltInFormat, bytes: Int = 1024 * 1024) -> Webhook {
@@ -199,14 +201,14 @@ import Testing
         ])
     func batch(format: BuiltInFormat, contentType: String) throws {
         let webhook = Self.webhook(format)
-        var batch = PostBatch(at: House.start)
+        var batch = PostBatch(at: WebhookFixture.start)
         batch.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         let request = try #require(batch.requests.first)
         #expect(batch.requests.count == 1)
         #expect(batch.sent.map(\.deliveries.count) == [3])
         #expect(request.headers.first { $0.name == "content-type" }?.value == contentType)
         #expect(try JSONDocument(request.body).root.count == 3)
-        var again = PostBatch(at: House.start.adding(.seconds(60)))
+        var again = PostBatch(at: WebhookFixture.start.adding(.seconds(60)))
         again.add((0..<3).map { Self.trial($0, webhook) }, to: webhook)
         func id(_ request: OutboundRequest?) -> String? { request?.headers.first { $0.name == "webhook-id" }?.value }
         #expect(id(again.requests.first) == id(request))
@@ -216,7 +218,7 @@ import Testing
     @Test("ends a batch before it gets too long, and before what was sent in another form")
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
-        var batch = PostBatch(at: House.start)
+        var batch = PostBatch(at: WebhookFixture.start)
         #expect(batch.add((0..<5).map { Self.trial($0, webhook) }, to: webhook) == 2)
         #expect(batch.sent.map(\.deliveries.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
@@ -224,7 +226,7 @@ import Testing
         mixed[1] = Sent(lease: mixed[1].lease, body: earlier.stored)
         var types: [String?] = []
         for first in 0..<3 {
-            var other = PostBatch(at: House.start)
+            var other = PostBatch(at: WebhookFixture.start)
             #expect(other.add(Array(mixed[first...]), to: webhook) == 1)
             types += other.requests.map { $0.headers.first { $0.name == "content-type" }?.value }
         }
@@ -237,7 +239,7 @@ import Testing
         var mixed = (0..<2).map { Self.trial($0, webhook) }
         let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
         mixed[0] = Sent(lease: mixed[0].lease, body: earlier.stored)
-        var batch = PostBatch(at: House.start)
+        var batch = PostBatch(at: WebhookFixture.start)
         #expect(batch.add(mixed, to: webhook) == 1)
         #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
         #expect(batch.requests.first?.body == Array("{}".utf8))
@@ -249,11 +251,11 @@ import Testing
         webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))
         webhook.settings.ordering = isOrdered ? .perChannel : .none
         let events = [#"{"x":1}"#, "{}", #"{"x":3}"#].enumerated().map { Self.trial(Int64($0), webhook, $1) }
-        var batch = PostBatch(at: House.start)
+        var batch = PostBatch(at: WebhookFixture.start)
         #expect(batch.add(events, to: webhook) == (isOrdered ? 1 : 3))
         #expect(batch.sent.map(\.deliveries.count) == [isOrdered ? 1 : 2])
         #expect(batch.unsent.count == (isOrdered ? 0 : 1))
-        var rest = PostBatch(at: House.start)
+        var rest = PostBatch(at: WebhookFixture.start)
         #expect(rest.add(Array(events[1...]), to: webhook) == (isOrdered ? 1 : 2))
         #expect(rest.unsent.count == 1)
         #expect(rest.requests.count == (isOrdered ? 0 : 1))

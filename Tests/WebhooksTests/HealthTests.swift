@@ -9,34 +9,34 @@ import Testing
 @testable import Webhooks
 
 @Suite("An endpoint's health") struct HealthTests {
-    private static let start = House.start
+    private static let start = WebhookFixture.start
     private static func after(_ hours: Double) -> Timetoken { start.adding(.seconds(hours * 3600)) }
 
     @Test("is told of once an hour when it has as many deliveries waiting as it may, and each that is lost is counted")
     func overflowing() async throws {
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.limits.deliveriesHeld = 2
         let receiver = try ScriptedServer()
-        try await House.with(settings) { house in
-            let webhook = try await house.webhook(receiver).webhook
-            _ = try await house.registry.disable(webhook.id, by: House.owner)
+        try await WebhookFixture.with(settings) { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
+            _ = try await fixture.registry.disable(webhook.id, by: WebhookFixture.owner)
             func emit(_ count: Int, dead: UInt64) async throws {
-                for _ in 0..<count { try await house.emit() }
-                await waitUntil { house.webhooks.metrics.dead == dead }
+                for _ in 0..<count { try await fixture.emit() }
+                await waitUntil { fixture.webhooks.metrics.dead == dead }
             }
             func told() async throws -> [String] {
-                try await house.notices().filter { $0.type == "webhook.overflowing" }.map(\.data.description)
+                try await fixture.notices().filter { $0.type == "webhook.overflowing" }.map(\.data.description)
             }
             try await emit(3, dead: 1)
             try await waitUntil { try await told().count == 1 }
             try await emit(4, dead: 5)
             #expect(try await told() == [#"{"webhook":"\#(webhook.id)","dead":1}"#])
-            house.clock.advance(by: .seconds(3600))
+            fixture.clock.advance(by: .seconds(3600))
             try await emit(1, dead: 6)
             try await waitUntil { try await told().count == 2 }
             #expect(try await told().last == #"{"webhook":"\#(webhook.id)","dead":5}"#)
-            #expect(try await house.deliveries().count { $0.reason == "held_too_many" } == 6)
-            #expect(house.webhooks.metrics.planned == 2)
+            #expect(try await fixture.deliveries().count { $0.reason == "held_too_many" } == 6)
+            #expect(fixture.webhooks.metrics.planned == 2)
         }
     }
 
@@ -115,37 +115,37 @@ import Testing
     func refused() async throws {
         let answers = Lock(500)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            try await house.emit()
-            await house.recorded(1)
-            house.refusals.refuseSettings(true)
-            house.clock.advance(by: .seconds(31 * 60))
-            await house.recorded(2)
-            #expect(house.refusals.count == 1)
-            #expect(try await house.notices().isEmpty)
-            house.refusals.refuseSettings(false)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            try await fixture.emit()
+            await fixture.recorded(1)
+            fixture.refusals.refuseSettings(true)
+            fixture.clock.advance(by: .seconds(31 * 60))
+            await fixture.recorded(2)
+            #expect(fixture.refusals.count == 1)
+            #expect(try await fixture.notices().isEmpty)
+            fixture.refusals.refuseSettings(false)
             for count in 3...4 {
-                try await house.emit()
-                await house.recorded(count)
-                #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+                try await fixture.emit()
+                await fixture.recorded(count)
+                #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
             }
 
             answers.withLock { $0 = 200 }
-            house.refusals.refuseSettings(true)
-            try await house.emit()
-            await house.recorded(5)
-            #expect(house.refusals.count == 2)
-            #expect(try await house.registry.webhook(id, by: House.owner).failingSince == nil)
-            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
-            house.refusals.refuseSettings(false)
+            fixture.refusals.refuseSettings(true)
+            try await fixture.emit()
+            await fixture.recorded(5)
+            #expect(fixture.refusals.count == 2)
+            #expect(try await fixture.registry.webhook(id, by: WebhookFixture.owner).failingSince == nil)
+            #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
+            fixture.refusals.refuseSettings(false)
             for count in 6...7 {
-                try await house.emit()
-                await house.recorded(count)
-                #expect(try await house.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
+                try await fixture.emit()
+                await fixture.recorded(count)
+                #expect(try await fixture.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
             }
-            let key = HealthBoard.recordKey(of: EndpointID(id, in: House.space))
-            let left = try await house.engine.directory.read(key)
+            let key = HealthBoard.recordKey(of: EndpointID(id, in: WebhookFixture.space))
+            let left = try await fixture.engine.directory.read(key)
             #expect(left == nil)
         }
     }
@@ -153,27 +153,27 @@ import Testing
     @Test("left behind by an earlier run does not disable a webhook at its first failure")
     func leftBehind() async throws {
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let receiver = try ScriptedServer { _ in .status(500) }
         let id = Observed<[String]>()
-        try await House.with(settings, clock: clock) { house in
-            id.append(try await house.webhook(receiver).webhook.id)
-            try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            id.append(try await fixture.webhook(receiver).webhook.id)
+            try await fixture.emit()
+            await fixture.recorded(1)
             clock.advance(by: .seconds(3600))
-            await house.recorded(2)
-            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+            await fixture.recorded(2)
+            #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
         }
         clock.advance(by: .seconds(6 * 24 * 3600))
-        try await House.with(settings, clock: clock) { house in
-            await house.recorded(1)
-            let first = try await house.registry.webhook(id.value[0], by: House.owner)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            await fixture.recorded(1)
+            let first = try await fixture.registry.webhook(id.value[0], by: WebhookFixture.owner)
             #expect(first.status == .enabled)
             clock.advance(by: .seconds(12 * 3600))
-            await house.recorded(2)
-            let second = try await house.registry.webhook(id.value[0], by: House.owner)
+            await fixture.recorded(2)
+            let second = try await fixture.registry.webhook(id.value[0], by: WebhookFixture.owner)
             #expect(second.status == .disabled)
         }
     }

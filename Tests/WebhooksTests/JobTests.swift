@@ -12,59 +12,60 @@ import Testing
 @Suite("A job over deliveries") struct JobTests {
     /// A webhook whose receiver fails everything, with so many deliveries given up.
     private static func deadLetters(
-        _ house: House, _ receiver: ScriptedServer, count: Int
+        _ fixture: WebhookFixture, _ receiver: ScriptedServer, count: Int
     ) async throws -> Webhook {
-        let webhook = try await house.webhook(receiver).webhook
-        for number in 0..<count { try await house.emit(data: #"{"number":\#(number)}"#) }
-        await house.recorded(count)
+        let webhook = try await fixture.webhook(receiver).webhook
+        for number in 0..<count { try await fixture.emit(data: #"{"number":\#(number)}"#) }
+        await fixture.recorded(count)
         return webhook
     }
 
-    private static func settings() -> House.Settings {
-        var settings = House.Settings()
+    private static func settings() -> WebhookFixture.Settings {
+        var settings = WebhookFixture.Settings()
         settings.limits.deliveryAttempts = 1
         return settings
     }
 
-    private static func ended(_ id: String, in house: House) async throws -> DeliveryJob {
-        try await waitUntil { try await house.webhooks.jobs.job(id, by: House.owner).state.isOver }
-        return try await house.webhooks.jobs.job(id, by: House.owner)
+    private static func ended(_ id: String, in fixture: WebhookFixture) async throws -> DeliveryJob {
+        try await waitUntil { try await fixture.webhooks.jobs.job(id, by: WebhookFixture.owner).state.isOver }
+        return try await fixture.webhooks.jobs.job(id, by: WebhookFixture.owner)
     }
 
     @Test("sends what was given up again, under the same ids, and says how far it has come")
     func redrive() async throws {
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
-        try await House.with(Self.settings()) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 5)
-            #expect(try await house.deliveries().map(\.status) == Array(repeating: .dead, count: 5))
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 5)
+            #expect(try await fixture.deliveries().map(\.status) == Array(repeating: .dead, count: 5))
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
-            #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (5, true))
+            #expect(try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner) == (5, true))
             #expect(receiver.requests.value.count == 5, "counting sends nothing")
 
             status.withLock { $0 = 200 }
-            let job = try await house.webhooks.jobs.begin(.redrive, scope, by: House.owner)
+            let job = try await fixture.webhooks.jobs.begin(.redrive, scope, by: WebhookFixture.owner)
             #expect(job.count == 5)
-            await house.recorded(10)
-            let ended = try await Self.ended(job.id, in: house)
+            await fixture.recorded(10)
+            let ended = try await Self.ended(job.id, in: fixture)
             #expect(ended.state == .done && ended.done == 5 && ended.examined == 5)
-            #expect(try await house.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
+            #expect(try await fixture.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
             #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }).count == 5)
-            #expect(try await house.webhooks.jobs.list(limit: 10, by: House.owner).items.map(\.id) == [job.id])
+            #expect(
+                try await fixture.webhooks.jobs.list(limit: 10, by: WebhookFixture.owner).items.map(\.id) == [job.id])
         }
     }
 
     @Test("counts what it leaves alone, as it waits already")
     func skipped() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver).webhook
-            _ = try await house.webhooks.registry.disable(webhook.id, by: House.owner)
-            for _ in 0..<3 { try await house.emit() }
-            try await waitUntil { try await house.deliveries().count == 3 }
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
+            _ = try await fixture.webhooks.registry.disable(webhook.id, by: WebhookFixture.owner)
+            for _ in 0..<3 { try await fixture.emit() }
+            try await waitUntil { try await fixture.deliveries().count == 3 }
             let scope = DeliveryScope(webhook: webhook.id, only: .all)
-            let job = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
-            let ended = try await Self.ended(job.id, in: house)
+            let job = try await fixture.webhooks.jobs.begin(.replay, scope, by: WebhookFixture.owner)
+            let ended = try await Self.ended(job.id, in: fixture)
             #expect((ended.state, ended.done, ended.skipped) == (.done, 0, 3))
         }
     }
@@ -72,14 +73,14 @@ import Testing
     @Test("narrows by type, channel, filter and bounds")
     func narrowed() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 3)
-            let other = try await house.emit("order.refunded", channel: "orders.us", data: #"{"number":9}"#)
-            await house.recorded(4)
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 3)
+            let other = try await fixture.emit("order.refunded", channel: "orders.us", data: #"{"number":9}"#)
+            await fixture.recorded(4)
             func count(_ change: (inout DeliveryScope) throws -> Void) async throws -> Int {
                 var scope = DeliveryScope(webhook: webhook.id, only: .dead)
                 try change(&scope)
-                return try await house.webhooks.jobs.count(scope, by: House.owner).count
+                return try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner).count
             }
             #expect(try await count { _ in } == 4)
             #expect(try await count { $0.types = [.exact("order.paid")] } == 3)
@@ -88,8 +89,8 @@ import Testing
             #expect(try await count { $0.filter = try Filter("data.number > 1") } == 2)
             #expect(try await count { $0.before = other.timetoken } == 3)
             #expect(try await count { $0.after = other.timetoken } == 0)
-            _ = try await house.engine.log.delete(
-                after: .zero, before: .distantFuture, in: ChannelID("orders.eu", in: House.space))
+            _ = try await fixture.engine.log.delete(
+                after: .zero, before: .distantFuture, in: ChannelID("orders.eu", in: WebhookFixture.space))
             #expect(try await count { $0.filter = try Filter("data.number > 1") } == 1, "what is gone does not match")
         }
     }
@@ -97,35 +98,36 @@ import Testing
     @Test("replays the log for a webhook that came later, each event once")
     func log() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            for number in 0..<4 { try await house.emit(data: #"{"number":\#(number)}"#) }
-            try await house.emit("order.refunded")
-            let webhook = try await house.webhook(receiver, types: [.exact("order.paid")]).webhook
-            try await house.emit()
-            await house.recorded(1)
+        try await WebhookFixture.with { fixture in
+            for number in 0..<4 { try await fixture.emit(data: #"{"number":\#(number)}"#) }
+            try await fixture.emit("order.refunded")
+            let webhook = try await fixture.webhook(receiver, types: [.exact("order.paid")]).webhook
+            try await fixture.emit()
+            await fixture.recorded(1)
             let scope = DeliveryScope(webhook: webhook.id, only: .all)
-            #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (5, true))
-            let job = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
-            await house.recorded(6)
-            let ended = try await Self.ended(job.id, in: house)
+            #expect(try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner) == (5, true))
+            let job = try await fixture.webhooks.jobs.begin(.replay, scope, by: WebhookFixture.owner)
+            await fixture.recorded(6)
+            let ended = try await Self.ended(job.id, in: fixture)
             #expect(ended.state == .done && ended.done == 5 && ended.examined == 6)
             let ids = receiver.requests.value.compactMap { $0["webhook-id"] }
             #expect(ids.count == 6 && Set(ids).count == 5, "what was delivered already comes again with its id")
-            #expect(try await house.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
+            #expect(try await fixture.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
         }
     }
 
     @Test("removes what was given up")
     func purge() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            _ = try await Self.deadLetters(house, receiver, count: 3)
-            let job = try await house.webhooks.jobs.begin(.purge, DeliveryScope(only: .dead), by: House.owner)
-            let ended = try await Self.ended(job.id, in: house)
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            _ = try await Self.deadLetters(fixture, receiver, count: 3)
+            let job = try await fixture.webhooks.jobs.begin(
+                .purge, DeliveryScope(only: .dead), by: WebhookFixture.owner)
+            let ended = try await Self.ended(job.id, in: fixture)
             #expect(ended.state == .done && ended.done == 3)
-            #expect(try await house.deliveries().isEmpty)
+            #expect(try await fixture.deliveries().isEmpty)
             await #expect(throws: ChatError.self) {
-                try await house.webhooks.jobs.begin(.purge, DeliveryScope(only: .failed), by: House.owner)
+                try await fixture.webhooks.jobs.begin(.purge, DeliveryScope(only: .failed), by: WebhookFixture.owner)
             }
         }
     }
@@ -136,71 +138,73 @@ import Testing
         let folder = try TemporaryFolder()
         var settings = Self.settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let id = Observed<[String]>()
-        try await House.with(settings, clock: clock) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 6)
-            let jobs = house.webhooks.jobs
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 6)
+            let jobs = fixture.webhooks.jobs
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
-            let job = try await jobs.begin(.redrive, scope, rate: 2, by: House.owner)
+            let job = try await jobs.begin(.redrive, scope, rate: 2, by: WebhookFixture.owner)
             id.append(job.id)
-            await house.recorded(8)
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 2 }
-            _ = try await jobs.set(.paused, of: job.id, by: House.owner)
+            await fixture.recorded(8)
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 2 }
+            _ = try await jobs.set(.paused, of: job.id, by: WebhookFixture.owner)
             clock.advance(by: .seconds(60))
-            #expect(try await jobs.job(job.id, by: House.owner).examined == 2)
-            _ = try await jobs.set(.running, of: job.id, by: House.owner)
-            await house.recorded(10)
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 4 }
+            #expect(try await jobs.job(job.id, by: WebhookFixture.owner).examined == 2)
+            _ = try await jobs.set(.running, of: job.id, by: WebhookFixture.owner)
+            await fixture.recorded(10)
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 4 }
         }
-        try await House.with(settings, clock: clock) { house in
-            let jobs = house.webhooks.jobs
-            try await waitUntil { try await jobs.job(id.value[0], by: House.owner).examined == 6 }
-            let over = try await Self.ended(id.value[0], in: house)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            let jobs = fixture.webhooks.jobs
+            try await waitUntil { try await jobs.job(id.value[0], by: WebhookFixture.owner).examined == 6 }
+            let over = try await Self.ended(id.value[0], in: fixture)
             #expect(over.state == .done && over.done == 6)
-            await #expect(throws: ChatError.self) { try await jobs.set(.cancelled, of: over.id, by: House.owner) }
+            await #expect(throws: ChatError.self) {
+                try await jobs.set(.cancelled, of: over.id, by: WebhookFixture.owner)
+            }
 
-            let job = try await jobs.begin(.redrive, DeliveryScope(only: .dead), rate: 1, by: House.owner)
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 1 }
-            let cancelled = try await jobs.set(.cancelled, of: job.id, by: House.owner)
+            let job = try await jobs.begin(.redrive, DeliveryScope(only: .dead), rate: 1, by: WebhookFixture.owner)
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 1 }
+            let cancelled = try await jobs.set(.cancelled, of: job.id, by: WebhookFixture.owner)
             #expect(cancelled.state == .cancelled && cancelled.finished != nil)
             clock.advance(by: .seconds(60))
-            #expect(try await jobs.job(job.id, by: House.owner).examined == 1)
+            #expect(try await jobs.job(job.id, by: WebhookFixture.owner).examined == 1)
         }
     }
 
     @Test("reaches its rate, however often it has to look")
     func rate() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 9)
-            let jobs = house.webhooks.jobs
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 9)
+            let jobs = fixture.webhooks.jobs
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
-            let job = try await jobs.begin(.redrive, scope, rate: 3, by: House.owner)
+            let job = try await jobs.begin(.redrive, scope, rate: 3, by: WebhookFixture.owner)
             // The clock stands nearly still: the first step, and no more.
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 3 }
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 3 }
             // A step that came a little late, and the next one when it would have been due all the same.
-            house.clock.advance(by: .milliseconds(1900))
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 6 }
-            house.clock.advance(by: .milliseconds(100))
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 9 }
-            #expect(try await jobs.job(job.id, by: House.owner).examined == 9)
+            fixture.clock.advance(by: .milliseconds(1900))
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 6 }
+            fixture.clock.advance(by: .milliseconds(100))
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 9 }
+            #expect(try await jobs.job(job.id, by: WebhookFixture.owner).examined == 9)
         }
     }
 
     @Test("of a webhook whose record cannot be read fails, and is not tried for ever")
     func unreadable() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver).webhook
-            for _ in 0..<3 { try await house.emit() }
-            let jobs = house.webhooks.jobs
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
+            for _ in 0..<3 { try await fixture.emit() }
+            let jobs = fixture.webhooks.jobs
             let job = try await jobs.begin(
-                .replay, DeliveryScope(webhook: webhook.id, only: .all), rate: 1, by: House.owner)
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 1 }
-            try await house.spoil(webhook)
-            house.clock.advance(by: .seconds(2))
-            let ended = try await Self.ended(job.id, in: house)
+                .replay, DeliveryScope(webhook: webhook.id, only: .all), rate: 1, by: WebhookFixture.owner)
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 1 }
+            try await fixture.spoil(webhook)
+            fixture.clock.advance(by: .seconds(2))
+            let ended = try await Self.ended(job.id, in: fixture)
             #expect(ended.state == .failed)
             #expect(ended.reason?.contains("cannot be read") == true)
         }
@@ -209,39 +213,39 @@ import Testing
     @Test("goes on when it is resumed while a step still holds it for paused")
     func resumedMeanwhile() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 3)
-            let jobs = house.webhooks.jobs
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 3)
+            let jobs = fixture.webhooks.jobs
             let job = try await jobs.begin(
-                .redrive, DeliveryScope(webhook: webhook.id, only: .dead), rate: 1, by: House.owner)
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined == 1 }
+                .redrive, DeliveryScope(webhook: webhook.id, only: .dead), rate: 1, by: WebhookFixture.owner)
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 1 }
             let resumed = Observed<[Bool]>()
-            house.refusals.afterRead(of: { DeliveryJob($0)?.state == .paused }) { () async throws(ChatError) in
-                _ = try await jobs.set(.running, of: job.id, by: House.owner)
+            fixture.refusals.afterRead(of: { DeliveryJob($0)?.state == .paused }) { () async throws(ChatError) in
+                _ = try await jobs.set(.running, of: job.id, by: WebhookFixture.owner)
                 resumed.append(true)
             }
-            _ = try await jobs.set(.paused, of: job.id, by: House.owner)
+            _ = try await jobs.set(.paused, of: job.id, by: WebhookFixture.owner)
             await resumed.wait(count: 1)
-            house.clock.advance(by: .seconds(60))
-            try await waitUntil { try await jobs.job(job.id, by: House.owner).examined >= 2 }
-            #expect(try await jobs.job(job.id, by: House.owner).examined >= 2)
+            fixture.clock.advance(by: .seconds(60))
+            try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined >= 2 }
+            #expect(try await jobs.job(job.id, by: WebhookFixture.owner).examined >= 2)
         }
     }
 
     @Test("goes on after a start at which the store could not be read")
     func startedBlind() async throws {
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let job = DeliveryJob(
-                id: "job_1", space: House.space, kind: .purge, scope: DeliveryScope(only: .dead), rate: nil,
-                created: house.clock.now)
-            _ = try await house.engine.directory.write([RecordChange(job.key, body: job.body, demand: .absent)])
-            house.refusals.refuseLists(of: [.job])
-            let another = house.another()
+                id: "job_1", space: WebhookFixture.space, kind: .purge, scope: DeliveryScope(only: .dead), rate: nil,
+                created: fixture.clock.now)
+            _ = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body, demand: .absent)])
+            fixture.refusals.refuseLists(of: [.job])
+            let another = fixture.another()
             try await withThrowingTaskGroup { group in
                 group.addTask { try await another.run() }
-                await waitUntil { house.refusals.refusedLists > 0 }
-                house.refusals.refuseLists(of: [])
-                let ended = try await Self.ended(job.id, in: house)
+                await waitUntil { fixture.refusals.refusedLists > 0 }
+                fixture.refusals.refuseLists(of: [])
+                let ended = try await Self.ended(job.id, in: fixture)
                 #expect(ended.state == .done)
                 group.cancelAll()
             }
@@ -251,37 +255,37 @@ import Testing
     @Test("leaves alone what was owed under wider settings than its maker reaches, and what is not for all to see")
     func widerBefore() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 2)
-            try await house.emit("order.paid", channel: "rooms.a")
-            await house.recorded(3)
-            _ = try await house.registry.patch(
-                webhook.id, with: JSONDocument(Array(#"{"channels":["rooms.*"]}"#.utf8)), by: House.owner)
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 2)
+            try await fixture.emit("order.paid", channel: "rooms.a")
+            await fixture.recorded(3)
+            _ = try await fixture.registry.patch(
+                webhook.id, with: JSONDocument(Array(#"{"channels":["rooms.*"]}"#.utf8)), by: WebhookFixture.owner)
             let narrow = Caller(
-                space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+                space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
-            #expect(try await house.webhooks.jobs.count(scope, by: narrow) == (1, true))
-            #expect(try await house.webhooks.jobs.count(scope, by: House.owner) == (3, true))
-            let job = try await house.webhooks.jobs.begin(.purge, scope, by: narrow)
-            #expect(try await Self.ended(job.id, in: house).done == 1)
-            #expect(try await house.deliveries().map(\.channel) == ["orders.eu", "orders.eu"])
-            #expect(try await house.webhooks.deliveries.stats(of: webhook.id, by: narrow).oldestWaiting == nil)
+            #expect(try await fixture.webhooks.jobs.count(scope, by: narrow) == (1, true))
+            #expect(try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner) == (3, true))
+            let job = try await fixture.webhooks.jobs.begin(.purge, scope, by: narrow)
+            #expect(try await Self.ended(job.id, in: fixture).done == 1)
+            #expect(try await fixture.deliveries().map(\.channel) == ["orders.eu", "orders.eu"])
+            #expect(try await fixture.webhooks.deliveries.stats(of: webhook.id, by: narrow).oldestWaiting == nil)
         }
     }
 
     @Test("about all webhooks leaves out $system, but for an admin")
     func systemChannel() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            try await house.webhook(receiver, channels: [.exact("$system"), .all])
-            let other = try await house.webhook(receiver, types: [.exact("none")]).webhook
-            try await house.emit()
-            _ = try await house.registry.disable(other.id, by: House.owner)
-            await house.recorded(2)
-            let manager = Caller(space: House.space, credential: "key_manager", scopes: [.manage])
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            try await fixture.webhook(receiver, channels: [.exact("$system"), .all])
+            let other = try await fixture.webhook(receiver, types: [.exact("none")]).webhook
+            try await fixture.emit()
+            _ = try await fixture.registry.disable(other.id, by: WebhookFixture.owner)
+            await fixture.recorded(2)
+            let manager = Caller(space: WebhookFixture.space, credential: "key_manager", scopes: [.manage])
             let scope = DeliveryScope(only: .dead)
-            #expect(try await house.webhooks.jobs.count(scope, by: House.owner).count == 2)
-            #expect(try await house.webhooks.jobs.count(scope, by: manager).count == 1)
+            #expect(try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner).count == 2)
+            #expect(try await fixture.webhooks.jobs.count(scope, by: manager).count == 1)
         }
     }
 
@@ -292,11 +296,12 @@ import Testing
         let text = (0..<3000).map { "data.n == \($0)" }.joined(separator: " or ")
         var scope = DeliveryScope(only: .dead, filter: try Filter(text, limits: limits))
         scope.reach = DeliveryScope.Reach(
-            Caller(space: House.space, credential: "k", scopes: [.manage], channels: [.below("rooms.")]))
+            Caller(space: WebhookFixture.space, credential: "k", scopes: [.manage], channels: [.below("rooms.")]))
         let job = DeliveryJob(
-            id: "job_1", space: House.space, kind: .purge, scope: scope, rate: nil, created: House.start)
+            id: "job_1", space: WebhookFixture.space, kind: .purge, scope: scope, rate: nil,
+            created: WebhookFixture.start)
         let record = Record(
-            key: job.key, body: job.body, etag: "e", updated: House.start)
+            key: job.key, body: job.body, etag: "e", updated: WebhookFixture.start)
         let read = try #require(DeliveryJob(record))
         #expect(read.scope.filter?.text == text)
         #expect(read.scope.admits(type: "t", channel: "rooms.a"))
@@ -306,21 +311,21 @@ import Testing
     @Test("is only for those who reach what it is about")
     func reach() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with(Self.settings()) { house in
-            let webhook = try await Self.deadLetters(house, receiver, count: 1)
+        try await WebhookFixture.with(Self.settings()) { fixture in
+            let webhook = try await Self.deadLetters(fixture, receiver, count: 1)
             let narrow = Caller(
-                space: House.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+                space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
             for scope in [DeliveryScope(webhook: webhook.id, only: .dead), DeliveryScope(only: .dead)] {
                 await #expect(throws: ChatError.self) {
-                    try await house.webhooks.jobs.begin(.redrive, scope, by: narrow)
+                    try await fixture.webhooks.jobs.begin(.redrive, scope, by: narrow)
                 }
             }
-            let job = try await house.webhooks.jobs.begin(
-                .redrive, DeliveryScope(webhook: webhook.id, only: .dead), by: House.owner)
-            #expect(try await house.webhooks.jobs.list(limit: 10, by: narrow).items.isEmpty)
-            await #expect(throws: ChatError.self) { try await house.webhooks.jobs.job(job.id, by: narrow) }
+            let job = try await fixture.webhooks.jobs.begin(
+                .redrive, DeliveryScope(webhook: webhook.id, only: .dead), by: WebhookFixture.owner)
+            #expect(try await fixture.webhooks.jobs.list(limit: 10, by: narrow).items.isEmpty)
+            await #expect(throws: ChatError.self) { try await fixture.webhooks.jobs.job(job.id, by: narrow) }
             await #expect(throws: ChatError.self) {
-                try await house.webhooks.jobs.count(DeliveryScope(webhook: "wh_none"), by: House.owner)
+                try await fixture.webhooks.jobs.count(DeliveryScope(webhook: "wh_none"), by: WebhookFixture.owner)
             }
         }
     }

@@ -105,24 +105,24 @@ import Testing
     func repeated() async throws {
         let receiver = try ScriptedServer { request in .status(request["webhook-attempt"] == "1" ? 500 : 200) }
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let secrets = Observed<[String]>()
-        try await House.with(settings, clock: clock) { house in
-            secrets.append(try await house.webhook(receiver).secret)
-            let event = try await house.emit()
-            await house.recorded(1)
-            let failed = try #require(try await house.deliveries().first)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            secrets.append(try await fixture.webhook(receiver).secret)
+            let event = try await fixture.emit()
+            await fixture.recorded(1)
+            let failed = try #require(try await fixture.deliveries().first)
             #expect(failed.status == .failed)
             let due = try #require(failed.due)
-            let delay = Double(due.rawValue - House.start.rawValue) / Double(Timetoken.ticksPerSecond)
+            let delay = Double(due.rawValue - WebhookFixture.start.rawValue) / Double(Timetoken.ticksPerSecond)
             #expect((5.0..<6.0).contains(delay))
-            _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
+            _ = try await fixture.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
         }
         clock.advance(by: .seconds(60))
-        try await House.with(settings, clock: clock) { house in
-            await house.recorded(1)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            await fixture.recorded(1)
             let requests = receiver.requests.value
             try #require(requests.count == 2)
             #expect(requests[1].body == requests[0].body)
@@ -135,8 +135,9 @@ import Testing
                 id: id, timestamp: timestamp, signature: try #require(requests[1]["webhook-signature"]),
                 body: requests[1].body, at: 1_700_000_060)
 
-            let failed = try #require(try await house.deliveries().first)
-            let (delivery, attempts) = try await house.webhooks.deliveries.delivery(failed.id, by: House.owner)
+            let failed = try #require(try await fixture.deliveries().first)
+            let (delivery, attempts) = try await fixture.webhooks.deliveries.delivery(
+                failed.id, by: WebhookFixture.owner)
             #expect(delivery.status == .delivered)
             #expect(attempts.map(\.status) == [500, 200])
             #expect(attempts.map(\.error) == ["http_status", nil])
@@ -146,12 +147,12 @@ import Testing
     @Test("waits as long as the receiver asks for")
     func retryAfter() async throws {
         let receiver = try ScriptedServer { _ in .status(503, headers: [("retry-after", "600")]) }
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            let due = try #require(try await house.deliveries().first?.due)
-            let delay = Double(due.rawValue - House.start.rawValue) / Double(Timetoken.ticksPerSecond)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            let due = try #require(try await fixture.deliveries().first?.due)
+            let delay = Double(due.rawValue - WebhookFixture.start.rawValue) / Double(Timetoken.ticksPerSecond)
             #expect((600.0..<601.0).contains(delay))
         }
     }
@@ -159,13 +160,13 @@ import Testing
     @Test("carries a trace of its own where the event came without one, the same with every attempt")
     func untraced() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            try await house.emit()
-            await house.recorded(2)
-            house.clock.advance(by: .seconds(10))
-            await house.recorded(4)
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            try await fixture.emit()
+            await fixture.recorded(2)
+            fixture.clock.advance(by: .seconds(10))
+            await fixture.recorded(4)
             let attempts = try receiver.requests.value.map { request in
                 let field = try #require(request["traceparent"])
                 let trace = try #require(TraceContext(traceparent: field))
@@ -182,26 +183,26 @@ import Testing
     @Test("is dead after the last attempt and revived by hand, under the same id")
     func exhausted() async throws {
         let receiver = try ScriptedServer { request in .status(request["webhook-attempt"] == "3" ? 200 : 500) }
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.limits.deliveryAttempts = 2
-        try await House.with(settings) { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            house.clock.advance(by: .seconds(10))
-            await house.recorded(2)
-            let dead = try #require(try await house.deliveries().first)
+        try await WebhookFixture.with(settings) { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            fixture.clock.advance(by: .seconds(10))
+            await fixture.recorded(2)
+            let dead = try #require(try await fixture.deliveries().first)
             #expect(dead.status == .dead)
             #expect(dead.reason == "attempts_exhausted")
-            #expect(house.webhooks.metrics.dead == 1)
-            _ = try await house.webhooks.deliveries.retry(dead.id, by: House.owner)
-            await house.recorded(3)
-            let (delivery, attempts) = try await house.webhooks.deliveries.delivery(dead.id, by: House.owner)
+            #expect(fixture.webhooks.metrics.dead == 1)
+            _ = try await fixture.webhooks.deliveries.retry(dead.id, by: WebhookFixture.owner)
+            await fixture.recorded(3)
+            let (delivery, attempts) = try await fixture.webhooks.deliveries.delivery(dead.id, by: WebhookFixture.owner)
             #expect(delivery.status == .delivered)
             #expect(attempts.map(\.isManual) == [false, false, true])
             #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }).count == 1)
             await #expect(throws: ChatError.self) {
-                try await house.webhooks.deliveries.retry("dlv_unknown", by: House.owner)
+                try await fixture.webhooks.deliveries.retry("dlv_unknown", by: WebhookFixture.owner)
             }
         }
     }
@@ -209,26 +210,26 @@ import Testing
     @Test("that was interrupted between sending and recording is sent again with the same id")
     func crash() async throws {
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let gate = Latch()
         let receiver = try ScriptedServer { request in
             request.connection == 0 ? .held(gate, then: .status(200)) : .status(200)
         }
-        try await House.with(settings, clock: clock) { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            // Arrived, not answered; the house goes down with it.
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            // Arrived, not answered; the gateway goes down with it.
             await receiver.requests.wait(count: 1)
         }
-        try await House.with(settings, clock: clock) { house in
-            await house.recorded(1)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            await fixture.recorded(1)
             let requests = receiver.requests.value
             try #require(requests.count == 2)
             #expect(requests[0]["webhook-id"] == requests[1]["webhook-id"])
             #expect(requests[0].body == requests[1].body)
-            let deliveries = try await house.deliveries()
+            let deliveries = try await fixture.deliveries()
             #expect(deliveries.count == 1)
             #expect(deliveries.first?.status == .delivered)
             #expect(deliveries.first?.attempts == 1)
@@ -240,27 +241,27 @@ import Testing
     func eventGone() async throws {
         let receiver = try ScriptedServer()
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let disabled = try await { () async throws -> String in
             let id = Observed<[String]>()
-            try await House.with(settings, clock: clock) { house in
-                let webhook = try await house.webhook(receiver).webhook
+            try await WebhookFixture.with(settings, clock: clock) { fixture in
+                let webhook = try await fixture.webhook(receiver).webhook
                 id.append(webhook.id)
-                _ = try await house.registry.disable(webhook.id, by: House.owner)
-                let event = try await house.emit()
-                try await waitUntil { try await !house.deliveries().isEmpty }
-                _ = try await house.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
+                _ = try await fixture.registry.disable(webhook.id, by: WebhookFixture.owner)
+                let event = try await fixture.emit()
+                try await waitUntil { try await !fixture.deliveries().isEmpty }
+                _ = try await fixture.engine.log.delete(after: .zero, before: .distantFuture, in: event.channel)
             }
             return try #require(id.value.first)
         }()
         // Another life: nothing of the event is in memory.
-        try await House.with(settings, clock: clock) { house in
-            #expect(try await house.deliveries().map(\.status) == [.held])
-            _ = try await house.registry.enable(disabled, by: House.owner)
-            try await waitUntil { try await house.deliveries().first?.status == .dead }
-            #expect(try await house.deliveries().first?.reason == "event_not_kept")
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            #expect(try await fixture.deliveries().map(\.status) == [.held])
+            _ = try await fixture.registry.enable(disabled, by: WebhookFixture.owner)
+            try await waitUntil { try await fixture.deliveries().first?.status == .dead }
+            #expect(try await fixture.deliveries().first?.reason == "event_not_kept")
             #expect(receiver.requests.value.isEmpty)
         }
     }

@@ -12,20 +12,20 @@ import Testing
     @Test("is its schedule of retries, after which a delivery is dead")
     func schedule() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var settings = WebhookSettings(url: receiver.url())
             settings.retryDelays = [.seconds(60), .seconds(600)]
-            _ = try await house.registry.create(settings, by: House.owner)
-            try await house.emit()
+            _ = try await fixture.registry.create(settings, by: WebhookFixture.owner)
+            try await fixture.emit()
             for (count, delay) in [(1, 60), (2, 600)] {
-                await house.recorded(count)
-                let due = try #require(try await house.deliveries().first?.due)
-                let wait = Double(due.rawValue - house.clock.now.rawValue) / Double(Timetoken.ticksPerSecond)
+                await fixture.recorded(count)
+                let due = try #require(try await fixture.deliveries().first?.due)
+                let wait = Double(due.rawValue - fixture.clock.now.rawValue) / Double(Timetoken.ticksPerSecond)
                 #expect((Double(delay) - 1...Double(delay)).contains(wait))
-                house.clock.advance(by: .seconds(delay))
+                fixture.clock.advance(by: .seconds(delay))
             }
-            await house.recorded(3)
-            #expect(try await house.deliveries().map(\.reason) == ["attempts_exhausted"])
+            await fixture.recorded(3)
+            #expect(try await fixture.deliveries().map(\.reason) == ["attempts_exhausted"])
         }
     }
 
@@ -33,24 +33,24 @@ import Testing
     func split(ordering: DeliveryOrdering) async throws {
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var settings = WebhookSettings(url: receiver.url())
             settings.ordering = ordering
             settings.batch = WebhookBatch(events: 10, bytes: 1024)
-            let id = try await house.registry.create(settings, by: House.owner).webhook.id
-            _ = try await house.registry.disable(id, by: House.owner)
+            let id = try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook.id
+            _ = try await fixture.registry.disable(id, by: WebhookFixture.owner)
             let data = #"{"text":"\#(String(repeating: "x", count: 250))"}"#
             var events: [String] = []
-            for _ in 0..<6 { events.append(try await house.emit(data: data).id) }
-            try await waitUntil { try await house.deliveries().count { $0.status == .held } == 6 }
-            _ = try await house.registry.enable(id, by: House.owner)
+            for _ in 0..<6 { events.append(try await fixture.emit(data: data).id) }
+            try await waitUntil { try await fixture.deliveries().count { $0.status == .held } == 6 }
+            _ = try await fixture.registry.enable(id, by: WebhookFixture.owner)
             // The first post fails: those behind it must wait for its retry.
-            await house.recorded(2)
+            await fixture.recorded(2)
             #expect(receiver.requests.value.count == 1)
-            #expect(try await house.deliveries().map(\.attempts) == [1, 1, 0, 0, 0, 0])
+            #expect(try await fixture.deliveries().map(\.attempts) == [1, 1, 0, 0, 0, 0])
             status.withLock { $0 = 200 }
-            house.clock.advance(by: .seconds(60))
-            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            fixture.clock.advance(by: .seconds(60))
+            try await waitUntil { try await fixture.deliveries().allSatisfy { $0.status == .delivered } }
             let sent = receiver.requests.value.dropFirst().map { request in
                 let array = (try? JSONDocument(request.body))?.root.elements ?? []
                 return array.compactMap { $0["id"]?.string }
@@ -64,30 +64,30 @@ import Testing
     func circuit() async throws {
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver).webhook
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
             let tolerated = CircuitBreaker.failuresTolerated
-            for _ in 0..<tolerated { try await house.emit() }
-            await house.recorded(tolerated)
+            for _ in 0..<tolerated { try await fixture.emit() }
+            await fixture.recorded(tolerated)
             func condition() async throws -> CircuitBreaker.Condition {
-                try await house.registry.webhook(webhook.id, by: House.owner).circuit.condition
+                try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner).circuit.condition
             }
             try await waitUntil { try await condition() == .open }
-            for _ in 0..<20 { try await house.emit() }
-            try await waitUntil { try await house.deliveries().count == tolerated + 20 }
-            house.clock.advance(by: .seconds(9))
-            #expect(try await house.deliveries().count { $0.attempts == 0 } == 20)
+            for _ in 0..<20 { try await fixture.emit() }
+            try await waitUntil { try await fixture.deliveries().count == tolerated + 20 }
+            fixture.clock.advance(by: .seconds(9))
+            #expect(try await fixture.deliveries().count { $0.attempts == 0 } == 20)
 
             // One for trial, and shut again.
-            house.clock.advance(by: .seconds(1))
-            await house.recorded(tolerated + 1)
+            fixture.clock.advance(by: .seconds(1))
+            await fixture.recorded(tolerated + 1)
             try await waitUntil { try await condition() == .open }
-            #expect(try await house.deliveries().map(\.attempts).reduce(0, +) == tolerated + 1)
+            #expect(try await fixture.deliveries().map(\.attempts).reduce(0, +) == tolerated + 1)
 
             status.withLock { $0 = 200 }
-            house.clock.advance(by: .seconds(30))
-            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
-            #expect(try await house.deliveries().allSatisfy { $0.status == .delivered })
+            fixture.clock.advance(by: .seconds(30))
+            try await waitUntil { try await fixture.deliveries().allSatisfy { $0.status == .delivered } }
+            #expect(try await fixture.deliveries().allSatisfy { $0.status == .delivered })
             #expect(try await condition() == .closed)
         }
     }
@@ -95,12 +95,14 @@ import Testing
     @Test("is opened again by a person who enables it, also when it was enabled all along")
     func enabling() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
-            await house.recorded(CircuitBreaker.failuresTolerated)
-            try await waitUntil { try await house.registry.webhook(id, by: House.owner).circuit.condition == .open }
-            let enabled = try await house.registry.enable(id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await fixture.emit() }
+            await fixture.recorded(CircuitBreaker.failuresTolerated)
+            try await waitUntil {
+                try await fixture.registry.webhook(id, by: WebhookFixture.owner).circuit.condition == .open
+            }
+            let enabled = try await fixture.registry.enable(id, by: WebhookFixture.owner)
             #expect(enabled.circuit.condition == .closed && enabled.circuit.until == nil)
         }
     }
@@ -109,27 +111,27 @@ import Testing
     func repaired() async throws {
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
             func condition() async throws -> CircuitBreaker.Condition {
-                try await house.registry.webhook(id, by: House.owner).circuit.condition
+                try await fixture.registry.webhook(id, by: WebhookFixture.owner).circuit.condition
             }
-            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
-            await house.recorded(CircuitBreaker.failuresTolerated)
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await fixture.emit() }
+            await fixture.recorded(CircuitBreaker.failuresTolerated)
             try await waitUntil { try await condition() == .open }
-            _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
+            _ = try await fixture.webhooks.deliveries.test(webhook: id, by: WebhookFixture.owner)
             #expect(try await condition() == .open, "the receiver is still sick")
 
             status.withLock { $0 = 200 }
             let scope = DeliveryScope(webhook: id, only: .failed)
-            _ = try await house.webhooks.jobs.begin(.replay, scope, by: House.owner)
-            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
+            _ = try await fixture.webhooks.jobs.begin(.replay, scope, by: WebhookFixture.owner)
+            try await waitUntil { try await fixture.deliveries().allSatisfy { $0.status == .delivered } }
 
             status.withLock { $0 = 500 }
-            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await fixture.emit() }
             try await waitUntil { try await condition() == .open }
             status.withLock { $0 = 200 }
-            _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
+            _ = try await fixture.webhooks.deliveries.test(webhook: id, by: WebhookFixture.owner)
             #expect(try await condition() == .closed)
         }
     }
@@ -139,12 +141,12 @@ import Testing
         let gate = Latch()
         let hanging = try ScriptedServer { _ in .held(gate, then: .status(200)) }
         let healthy = try ScriptedServer()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.connections = 24
-        try await House.with(settings) { house in
-            try await house.webhook(hanging, concurrency: 4)
-            for _ in 0..<19 { try await house.webhook(healthy) }
-            for _ in 0..<20 { try await house.emit() }
+        try await WebhookFixture.with(settings) { fixture in
+            try await fixture.webhook(hanging, concurrency: 4)
+            for _ in 0..<19 { try await fixture.webhook(healthy) }
+            for _ in 0..<20 { try await fixture.emit() }
             await healthy.requests.wait(count: 380)
             #expect(healthy.requests.value.count == 380)
             #expect(hanging.requests.value.count == 4)
@@ -156,20 +158,20 @@ import Testing
     func shortage() async throws {
         let gate = Latch()
         let receiver = try ScriptedServer { _ in .held(gate, then: .status(204)) }
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         (settings.connectionsOfHost, settings.waiting) = (1, 0)
-        try await House.with(settings) { house in
-            try await house.webhook(receiver)
-            try await house.emit()
+        try await WebhookFixture.with(settings) { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
             await receiver.requests.wait(count: 1)
-            for _ in 0..<CircuitBreaker.failuresTolerated { try await house.emit() }
-            func refusals() -> UInt64 { house.webhooks.metrics.attempts["overloaded"] ?? 0 }
+            for _ in 0..<CircuitBreaker.failuresTolerated { try await fixture.emit() }
+            func refusals() -> UInt64 { fixture.webhooks.metrics.attempts["overloaded"] ?? 0 }
             await waitUntil { refusals() > 2 * UInt64(CircuitBreaker.failuresTolerated) }
-            #expect(house.webhooks.metrics.openCircuits == 0)
-            #expect(try await house.deliveries().allSatisfy { $0.status == .pending && $0.attempts == 0 })
+            #expect(fixture.webhooks.metrics.openCircuits == 0)
+            #expect(try await fixture.deliveries().allSatisfy { $0.status == .pending && $0.attempts == 0 })
             gate.open()
-            try await waitUntil { try await house.deliveries().allSatisfy { $0.status == .delivered } }
-            #expect(try await house.deliveries().allSatisfy { $0.attempts == 1 })
+            try await waitUntil { try await fixture.deliveries().allSatisfy { $0.status == .delivered } }
+            #expect(try await fixture.deliveries().allSatisfy { $0.attempts == 1 })
         }
     }
 
@@ -184,17 +186,17 @@ import Testing
         #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 13)
 
         let receiver = try ScriptedServer { _ in .status(200) }
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.batchBytes = 5 * bytes / 4
-        try await House.with(settings) { house in
+        try await WebhookFixture.with(settings) { fixture in
             for _ in 0..<3 {
                 var settings = WebhookSettings(url: receiver.url())
                 settings.batch = WebhookBatch(events: 3)
-                _ = try await house.registry.create(settings, by: House.owner)
+                _ = try await fixture.registry.create(settings, by: WebhookFixture.owner)
             }
-            for _ in 0..<30 { try await house.emit() }
-            await house.recorded(90)
-            #expect(try await house.deliveries().allSatisfy { $0.status == .delivered && $0.attempts == 1 })
+            for _ in 0..<30 { try await fixture.emit() }
+            await fixture.recorded(90)
+            #expect(try await fixture.deliveries().allSatisfy { $0.status == .delivered && $0.attempts == 1 })
         }
     }
 
@@ -209,26 +211,26 @@ import Testing
                     + Array(repeating: 120, count: 300_000)),
         ]
         let receivers = try answers.map { answer in try ScriptedServer { _ in answer } }
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var webhooks: [String] = []
             for receiver in receivers + receivers {
                 var settings = WebhookSettings(url: receiver.url())
                 settings.retryDelays = [.seconds(60)]
-                webhooks.append(try await house.registry.create(settings, by: House.owner).webhook.id)
+                webhooks.append(try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook.id)
             }
-            for _ in 0..<12 { try await house.emit() }
-            try await waitUntil { try await house.deliveries(of: webhooks[0]).count == 12 }
+            for _ in 0..<12 { try await fixture.emit() }
+            try await waitUntil { try await fixture.deliveries(of: webhooks[0]).count == 12 }
             // Long enough for circuits and retries, in steps so that each finds its turn.
             try await waitUntil {
-                house.clock.advance(by: .seconds(30))
+                fixture.clock.advance(by: .seconds(30))
                 var waiting = 0
                 for id in webhooks {
-                    waiting += try await house.deliveries(of: id).count { [.pending, .failed].contains($0.status) }
+                    waiting += try await fixture.deliveries(of: id).count { [.pending, .failed].contains($0.status) }
                 }
                 return waiting == 0
             }
             for (index, id) in webhooks.enumerated() {
-                let fates = try await house.deliveries(of: id)
+                let fates = try await fixture.deliveries(of: id)
                 #expect(fates.count == 12)
                 switch index % 10 {
                 case 0, 1, 9: #expect(fates.allSatisfy { $0.status == .delivered })

@@ -7,77 +7,78 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A subscription", .timeLimit(.minutes(3))) struct SubscriptionTests {
-    private static func withBacklog(_ house: House) async throws -> Subscription {
-        let subscription = try await house.webhooks.subscriptions.create(SubscriptionSettings(), by: House.owner)
-        for _ in 0..<3 { try await house.emit() }
-        try await waitUntil { try await house.deliveries(of: subscription.id).count == 3 }
+@Suite("A subscription", .timeLimit(.minutes(2))) struct SubscriptionTests {
+    private static func withBacklog(_ fixture: WebhookFixture) async throws -> Subscription {
+        let subscription = try await fixture.webhooks.subscriptions.create(
+            SubscriptionSettings(), by: WebhookFixture.owner)
+        for _ in 0..<3 { try await fixture.emit() }
+        try await waitUntil { try await fixture.deliveries(of: subscription.id).count == 3 }
         return subscription
     }
 
-    private static func expectDead(_ subscription: Subscription, in house: House) async throws {
-        try await waitUntil { try await house.deliveries(of: subscription.id).allSatisfy { $0.status == .dead } }
-        #expect(try await house.deliveries(of: subscription.id).map(\.status) == [.dead, .dead, .dead])
+    private static func expectDead(_ subscription: Subscription, in fixture: WebhookFixture) async throws {
+        try await waitUntil { try await fixture.deliveries(of: subscription.id).allSatisfy { $0.status == .dead } }
+        #expect(try await fixture.deliveries(of: subscription.id).map(\.status) == [.dead, .dead, .dead])
         let key = Subscription.recordKey(of: subscription.endpoint)
-        try await waitUntil { try await house.engine.directory.read(key) == nil }
-        #expect(try await house.engine.directory.read(key) == nil)
+        try await waitUntil { try await fixture.engine.directory.read(key) == nil }
+        #expect(try await fixture.engine.directory.read(key) == nil)
     }
 
     @Test("that is deleted gives up what waited, also when its lane could not be closed at once")
     func deletedLate() async throws {
-        try await House.with { house in
-            let subscription = try await Self.withBacklog(house)
-            house.refusals.refuseLanes(true)
+        try await WebhookFixture.with { fixture in
+            let subscription = try await Self.withBacklog(fixture)
+            fixture.refusals.refuseLanes(true)
             await #expect(throws: ChatError.self) {
-                try await house.webhooks.subscriptions.delete(subscription.id, by: House.owner)
+                try await fixture.webhooks.subscriptions.delete(subscription.id, by: WebhookFixture.owner)
             }
             await #expect(throws: ChatError.self) {
-                _ = try await house.webhooks.subscriptions.subscription(subscription.id, by: House.owner)
+                _ = try await fixture.webhooks.subscriptions.subscription(subscription.id, by: WebhookFixture.owner)
             }
-            #expect(try await house.webhooks.subscriptions.list(limit: 10, by: House.owner).items.isEmpty)
-            house.refusals.refuseLanes(false)
-            try await Self.expectDead(subscription, in: house)
+            #expect(try await fixture.webhooks.subscriptions.list(limit: 10, by: WebhookFixture.owner).items.isEmpty)
+            fixture.refusals.refuseLanes(false)
+            try await Self.expectDead(subscription, in: fixture)
         }
     }
 
     @Test("whose deletion was cut short is gone after the next start")
     func deletedBeforeStart() async throws {
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let made = Observed<[Subscription]>()
-        try await House.with(settings, clock: clock) { house in
-            let subscription = try await Self.withBacklog(house)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            let subscription = try await Self.withBacklog(fixture)
             made.append(subscription)
-            house.refusals.refuseLanes(true)
+            fixture.refusals.refuseLanes(true)
             await #expect(throws: ChatError.self) {
-                try await house.webhooks.subscriptions.delete(subscription.id, by: House.owner)
+                try await fixture.webhooks.subscriptions.delete(subscription.id, by: WebhookFixture.owner)
             }
         }
-        try await House.with(settings, clock: clock) { house in
-            try await Self.expectDead(made.value[0], in: house)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            try await Self.expectDead(made.value[0], in: fixture)
         }
     }
 
     @Test("that seeks further back than it has room for is told how far it came, and goes on from there")
     func seekWithoutRoom() async throws {
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         // Ten may wait at one that is open.
         settings.limits.deliveriesHeld = 1
-        try await House.with(settings) { house in
+        try await WebhookFixture.with(settings) { fixture in
             var events: [Event] = []
-            for _ in 0..<12 { events.append(try await house.emit()) }
-            let subscriptions = house.webhooks.subscriptions
-            let id = try await subscriptions.create(SubscriptionSettings(), by: House.owner).id
-            let first = try await subscriptions.seek(id, to: .zero, by: House.owner)
+            for _ in 0..<12 { events.append(try await fixture.emit()) }
+            let subscriptions = fixture.webhooks.subscriptions
+            let id = try await subscriptions.create(SubscriptionSettings(), by: WebhookFixture.owner).id
+            let first = try await subscriptions.seek(id, to: .zero, by: WebhookFixture.owner)
             #expect(first.replayed == 10 && !first.isComplete)
             #expect(first.reached >= events[9].timetoken && first.reached < events[10].timetoken)
-            let full = try await subscriptions.seek(id, to: .zero, by: House.owner)
+            let full = try await subscriptions.seek(id, to: .zero, by: WebhookFixture.owner)
             #expect(full.replayed == 0 && full.reached == first.reached, "what waits is no obstacle")
-            let pulled = try await subscriptions.pull(id, most: 20, waitSeconds: 0, by: House.owner)
-            _ = try await subscriptions.acknowledge(pulled.map(\.ackID), of: id, by: House.owner)
-            let rest = try await subscriptions.seek(id, to: first.reached, by: House.owner)
+            let pulled = try await subscriptions.pull(id, most: 20, waitSeconds: 0, by: WebhookFixture.owner)
+            _ = try await subscriptions.acknowledge(pulled.map(\.ackID), of: id, by: WebhookFixture.owner)
+            let rest = try await subscriptions.seek(id, to: first.reached, by: WebhookFixture.owner)
             #expect(pulled.count == 10 && rest.replayed == 2 && rest.isComplete)
         }
     }
@@ -90,7 +91,7 @@ import Testing
         var settings = SubscriptionSettings()
         settings.filter = try Filter(text, limits: limits)
         let subscription = Subscription(
-            id: "sub_1", space: House.space, settings: settings, since: .zero, created: .zero, updated: .zero)
+            id: "sub_1", space: WebhookFixture.space, settings: settings, since: .zero, created: .zero, updated: .zero)
         let key = Subscription.recordKey(of: subscription.endpoint)
         let record = Record(key: key, body: subscription.body, etag: "e", updated: .zero)
         #expect(Subscription(record)?.settings.filter?.text == text)
@@ -98,15 +99,16 @@ import Testing
 
     @Test("counts no attempt for what a failing store kept from being handed out")
     func uncounted() async throws {
-        try await House.with { house in
-            let subscription = try await Self.withBacklog(house)
-            house.steps.beforeEvent { () async throws(ChatError) in throw ChatError(.unavailable, "the disk is gone") }
-            await #expect(throws: ChatError.self) {
-                _ = try await house.webhooks.subscriptions.pull(
-                    subscription.id, most: 10, waitSeconds: 0, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let subscription = try await Self.withBacklog(fixture)
+            fixture.steps.beforeEvent { () async throws(ChatError) in throw ChatError(.unavailable, "the disk is gone")
             }
-            let events = try await house.webhooks.subscriptions.pull(
-                subscription.id, most: 10, waitSeconds: 0, by: House.owner)
+            await #expect(throws: ChatError.self) {
+                _ = try await fixture.webhooks.subscriptions.pull(
+                    subscription.id, most: 10, waitSeconds: 0, by: WebhookFixture.owner)
+            }
+            let events = try await fixture.webhooks.subscriptions.pull(
+                subscription.id, most: 10, waitSeconds: 0, by: WebhookFixture.owner)
             #expect(events.map(\.attempt) == [1, 1, 1])
         }
     }

@@ -6,19 +6,19 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A receiver that must consent", .timeLimit(.minutes(3))) struct VerificationTests {
+@Suite("A receiver that must consent", .timeLimit(.minutes(2))) struct VerificationTests {
     private static func echo(_ request: ReceivedRequest) -> ScriptedReply {
         guard let challenge = (try? JSONDocument(request.body))?.root["challenge"]?.string else { return .status(204) }
         return .status(200, body: Array(#"{"challenge":"\#(challenge)"}"#.utf8))
     }
 
     private static func create(
-        _ house: House, _ receiver: ScriptedServer, _ kind: WebhookVerification, rate: Double? = nil
+        _ fixture: WebhookFixture, _ receiver: ScriptedServer, _ kind: WebhookVerification, rate: Double? = nil
     ) async throws -> Webhook {
         var settings = WebhookSettings(url: receiver.url())
         settings.verification = kind
         settings.ratePerSecond = rate
-        return try await house.registry.create(settings, by: House.owner).webhook
+        return try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook
     }
 
     private static func refusal(_ body: () async throws -> Void) async -> String? {
@@ -33,19 +33,19 @@ import Testing
     @Test("gets nothing before it repeats the challenge, and then what was held")
     func echo() async throws {
         let receiver = try ScriptedServer(Self.echo)
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, .echo)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, .echo)
             #expect(webhook.status == .pendingVerification)
-            let event = try await house.emit()
-            try await waitUntil { try await house.deliveries().first?.status == .held }
+            let event = try await fixture.emit()
+            try await waitUntil { try await fixture.deliveries().first?.status == .held }
             // A sample is no way around.
             await #expect(throws: ChatError.self) {
-                _ = try await house.webhooks.deliveries.test(webhook: webhook.id, by: House.owner)
+                _ = try await fixture.webhooks.deliveries.test(webhook: webhook.id, by: WebhookFixture.owner)
             }
             #expect(receiver.requests.value.isEmpty)
-            let verified = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+            let verified = try await fixture.webhooks.verification.verify(webhook.id, by: WebhookFixture.owner)
             #expect(verified.status == .enabled)
-            await house.recorded(1)
+            await fixture.recorded(1)
             let requests = receiver.requests.value
             #expect(requests.count == 2)
             #expect(requests.first?["webhook-signature"] != nil)
@@ -61,15 +61,17 @@ import Testing
         ])
     func refused(answer: ScriptedReply) async throws {
         let receiver = try ScriptedServer { _ in answer }
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, .echo)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, .echo)
             let slug = await Self.refusal {
-                _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+                _ = try await fixture.webhooks.verification.verify(webhook.id, by: WebhookFixture.owner)
             }
             #expect(slug == "verification_failed")
-            #expect(try await house.registry.webhook(webhook.id, by: House.owner).status == .pendingVerification)
+            #expect(
+                try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner).status == .pendingVerification)
             // Enabling it by hand is no way around.
-            #expect(try await house.registry.enable(webhook.id, by: House.owner).status == .pendingVerification)
+            #expect(
+                try await fixture.registry.enable(webhook.id, by: WebhookFixture.owner).status == .pendingVerification)
         }
     }
 
@@ -77,12 +79,12 @@ import Testing
     func bounded() async throws {
         let gate = Latch()
         let receiver = try ScriptedServer { _ in .held(gate, then: .status(204)) }
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var ids: [String] = []
-            for _ in 0...TrialGate.most { ids.append(try await Self.create(house, receiver, .none).id) }
+            for _ in 0...TrialGate.most { ids.append(try await Self.create(fixture, receiver, .none).id) }
             func test(_ id: String) async -> ChatError.Code? {
                 do throws(ChatError) {
-                    _ = try await house.webhooks.deliveries.test(webhook: id, by: House.owner)
+                    _ = try await fixture.webhooks.deliveries.test(webhook: id, by: WebhookFixture.owner)
                     return nil
                 } catch {
                     return error.code
@@ -105,16 +107,19 @@ import Testing
     @Test("is asked again when the webhook gets another address, and only then")
     func newAddress() async throws {
         let receiver = try ScriptedServer(Self.echo)
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, .echo)
-            _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, .echo)
+            _ = try await fixture.webhooks.verification.verify(webhook.id, by: WebhookFixture.owner)
             let renamed = try JSONDocument(Array(#"{"description":"x"}"#.utf8))
-            #expect(try await house.registry.patch(webhook.id, with: renamed, by: House.owner).status == .enabled)
-            _ = try await house.registry.disable(webhook.id, by: House.owner)
-            #expect(try await house.registry.enable(webhook.id, by: House.owner).status == .enabled)
+            #expect(
+                try await fixture.registry.patch(webhook.id, with: renamed, by: WebhookFixture.owner).status == .enabled
+            )
+            _ = try await fixture.registry.disable(webhook.id, by: WebhookFixture.owner)
+            #expect(try await fixture.registry.enable(webhook.id, by: WebhookFixture.owner).status == .enabled)
             let moved = try JSONDocument(Array(#"{"url":"\#(receiver.url("/other"))"}"#.utf8))
             #expect(
-                try await house.registry.patch(webhook.id, with: moved, by: House.owner).status == .pendingVerification)
+                try await fixture.registry.patch(webhook.id, with: moved, by: WebhookFixture.owner).status
+                    == .pendingVerification)
         }
     }
 
@@ -129,14 +134,14 @@ import Testing
                     ("WebHook-Allowed-Rate", "120"),
                 ])
         }
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, .cloudevents, rate: 10)
-            let verified = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, .cloudevents, rate: 10)
+            let verified = try await fixture.webhooks.verification.verify(webhook.id, by: WebhookFixture.owner)
             #expect(verified.status == .enabled)
             #expect(verified.allowedPerMinute == 120)
-            #expect(house.registry.lane(of: verified).rate == 2)
+            #expect(fixture.registry.lane(of: verified).rate == 2)
             #expect(receiver.requests.value.first?["webhook-request-rate"] == "600")
-            try await house.emit()
+            try await fixture.emit()
             let requests = await receiver.requests.wait(count: 2)
             #expect(requests.last?["webhook-request-origin"] == "parley")
         }
@@ -145,10 +150,10 @@ import Testing
     @Test("of CloudEvents has not consented by its status")
     func cloudEventsRefused() async throws {
         let receiver = try ScriptedServer { _ in .status(200) }
-        try await House.with { house in
-            let webhook = try await Self.create(house, receiver, .cloudevents)
+        try await WebhookFixture.with { fixture in
+            let webhook = try await Self.create(fixture, receiver, .cloudevents)
             let slug = await Self.refusal {
-                _ = try await house.webhooks.verification.verify(webhook.id, by: House.owner)
+                _ = try await fixture.webhooks.verification.verify(webhook.id, by: WebhookFixture.owner)
             }
             #expect(slug == "verification_failed")
         }
@@ -157,39 +162,39 @@ import Testing
     @Test("is demanded of all where the gateway says so")
     func policy() async throws {
         let receiver = try ScriptedServer(Self.echo)
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.verification = .echo
-        try await House.with(settings) { house in
-            let webhook = try await house.webhook(receiver).webhook
+        try await WebhookFixture.with(settings) { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
             #expect(webhook.status == .pendingVerification)
-            await #expect(throws: ChatError.self) { _ = try await Self.create(house, receiver, .none) }
+            await #expect(throws: ChatError.self) { _ = try await Self.create(fixture, receiver, .none) }
         }
     }
 }
 
-@Suite("A webhook that is enabled again", .timeLimit(.minutes(3))) struct EnablingTests {
+@Suite("A webhook that is enabled again", .timeLimit(.minutes(2))) struct EnablingTests {
     @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveries.deliver, .giveUp])
     func held(fate: WebhookRegistry.HeldDeliveries) async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            _ = try await house.registry.disable(id, by: House.owner)
-            for _ in 0..<3 { try await house.emit() }
-            try await waitUntil { try await house.deliveries().count { $0.status == .held } == 3 }
-            _ = try await house.registry.enable(id, held: fate, by: House.owner)
-            let last = try await house.emit()
-            await house.recorded(fate == .deliver ? 4 : 1)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            _ = try await fixture.registry.disable(id, by: WebhookFixture.owner)
+            for _ in 0..<3 { try await fixture.emit() }
+            try await waitUntil { try await fixture.deliveries().count { $0.status == .held } == 3 }
+            _ = try await fixture.registry.enable(id, held: fate, by: WebhookFixture.owner)
+            let last = try await fixture.emit()
+            await fixture.recorded(fate == .deliver ? 4 : 1)
             let sent = receiver.requests.value.compactMap { $0["webhook-id"] }
             #expect(sent.count == (fate == .deliver ? 4 : 1))
             #expect(sent.contains(last.id))
-            #expect(try await house.deliveries().count { $0.status == .dead } == (fate == .deliver ? 0 : 3))
+            #expect(try await fixture.deliveries().count { $0.status == .dead } == (fate == .deliver ? 0 : 3))
         }
     }
 
     /// Has the planner stand still, so that what is committed meanwhile is not planned.
-    private static func stopPlanner(of house: House) -> Latch {
+    private static func stopPlanner(of fixture: WebhookFixture) -> Latch {
         let gate = Latch()
-        house.steps.beforeEvents { () async throws(ChatError) in await gate.pass() }
+        fixture.steps.beforeEvents { () async throws(ChatError) in await gate.pass() }
         return gate
     }
 
@@ -202,49 +207,49 @@ import Testing
     @Test("gives up what is committed and not planned yet as well")
     func unplanned() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            _ = try await house.registry.disable(id, by: House.owner)
-            let gate = Self.stopPlanner(of: house)
-            try await house.emit()
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            _ = try await fixture.registry.disable(id, by: WebhookFixture.owner)
+            let gate = Self.stopPlanner(of: fixture)
+            try await fixture.emit()
             async let opened: Void = Self.open(gate)
-            _ = try await house.registry.enable(id, held: .giveUp, by: House.owner)
+            _ = try await fixture.registry.enable(id, held: .giveUp, by: WebhookFixture.owner)
             await opened
-            let last = try await house.emit()
-            await house.recorded(1)
+            let last = try await fixture.emit()
+            await fixture.recorded(1)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [last.id])
-            #expect(try await house.deliveries(of: id).map(\.reason) == ["skipped", nil])
+            #expect(try await fixture.deliveries(of: id).map(\.reason) == ["skipped", nil])
         }
     }
 
     @Test("gives up nothing before its receiver has consented")
     func withoutConsent() async throws {
         let receiver = try ScriptedServer()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.verification = .echo
-        try await House.with(settings) { house in
-            let id = try await house.webhook(receiver).webhook.id
-            try await house.emit()
-            try await waitUntil { try await house.deliveries().map(\.status) == [.held] }
+        try await WebhookFixture.with(settings) { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            try await fixture.emit()
+            try await waitUntil { try await fixture.deliveries().map(\.status) == [.held] }
             await #expect(throws: ChatError.self) {
-                _ = try await house.registry.enable(id, held: .giveUp, by: House.owner)
+                _ = try await fixture.registry.enable(id, held: .giveUp, by: WebhookFixture.owner)
             }
-            #expect(try await house.deliveries().map(\.status) == [.held])
+            #expect(try await fixture.deliveries().map(\.status) == [.held])
         }
     }
 
     @Test("has its like in a subscription, whose seek skips what is not planned yet")
     func seek() async throws {
-        try await House.with { house in
-            let subscriptions = house.webhooks.subscriptions
-            let id = try await subscriptions.create(SubscriptionSettings(), by: House.owner).id
-            let gate = Self.stopPlanner(of: house)
-            let event = try await house.emit()
+        try await WebhookFixture.with { fixture in
+            let subscriptions = fixture.webhooks.subscriptions
+            let id = try await subscriptions.create(SubscriptionSettings(), by: WebhookFixture.owner).id
+            let gate = Self.stopPlanner(of: fixture)
+            let event = try await fixture.emit()
             async let opened: Void = Self.open(gate)
-            _ = try await subscriptions.seek(id, to: event.timetoken, by: House.owner)
+            _ = try await subscriptions.seek(id, to: event.timetoken, by: WebhookFixture.owner)
             await opened
-            let last = try await house.emit()
-            let pulled = try await subscriptions.pull(id, most: 10, waitSeconds: 10, by: House.owner)
+            let last = try await fixture.emit()
+            let pulled = try await subscriptions.pull(id, most: 10, waitSeconds: 10, by: WebhookFixture.owner)
             let ids = pulled.compactMap { (try? JSONDocument($0.envelope))?.root["id"]?.string }
             #expect(ids == [last.id])
         }

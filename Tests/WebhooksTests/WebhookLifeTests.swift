@@ -14,18 +14,18 @@ import Testing
     @Test("that is disabled has its events held, and gets them in order when it is enabled")
     func held() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let id = try await house.webhook(receiver, concurrency: 1).webhook.id
-            _ = try await house.registry.disable(id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver, concurrency: 1).webhook.id
+            _ = try await fixture.registry.disable(id, by: WebhookFixture.owner)
             var events: [String] = []
-            for _ in 0..<5 { events.append(try await house.emit().id) }
-            try await waitUntil { try await house.deliveries().count == 5 }
-            #expect(try await house.deliveries().allSatisfy { $0.status == .held })
+            for _ in 0..<5 { events.append(try await fixture.emit().id) }
+            try await waitUntil { try await fixture.deliveries().count == 5 }
+            #expect(try await fixture.deliveries().allSatisfy { $0.status == .held })
             #expect(receiver.requests.value.isEmpty)
-            let enabled = try await house.registry.enable(id, by: House.owner)
+            let enabled = try await fixture.registry.enable(id, by: WebhookFixture.owner)
             #expect(enabled.status == .enabled)
             #expect(enabled.statusReason == nil)
-            await house.recorded(5)
+            await fixture.recorded(5)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == events)
         }
     }
@@ -34,27 +34,27 @@ import Testing
     func gone() async throws {
         let answers = Lock(410)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            let first = try await house.emit()
-            await house.recorded(1)
-            let disabled = try await house.registry.webhook(id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            let first = try await fixture.emit()
+            await fixture.recorded(1)
+            let disabled = try await fixture.registry.webhook(id, by: WebhookFixture.owner)
             #expect(disabled.status == .disabled)
             #expect(disabled.statusReason?.contains("410") == true)
-            let notice = try #require(try await house.notices().first)
+            let notice = try #require(try await fixture.notices().first)
             #expect(notice.type == "webhook.disabled")
             #expect(try JSONDocument(notice.data).root["webhook"]?.string == id)
 
-            let second = try await house.emit()
-            try await waitUntil { try await house.deliveries().count == 2 }
-            #expect(try await house.deliveries().map(\.status) == [.held, .held])
+            let second = try await fixture.emit()
+            try await waitUntil { try await fixture.deliveries().count == 2 }
+            #expect(try await fixture.deliveries().map(\.status) == [.held, .held])
             answers.withLock { $0 = 200 }
-            _ = try await house.registry.enable(id, by: House.owner)
-            house.clock.advance(by: .seconds(10))
-            await house.recorded(3)
+            _ = try await fixture.registry.enable(id, by: WebhookFixture.owner)
+            fixture.clock.advance(by: .seconds(10))
+            await fixture.recorded(3)
             #expect(
                 Set(receiver.requests.value.dropFirst().compactMap { $0["webhook-id"] }) == [first.id, second.id])
-            #expect(try await house.notices().map(\.type) == ["webhook.disabled"])
+            #expect(try await fixture.notices().map(\.type) == ["webhook.disabled"])
         }
     }
 
@@ -62,84 +62,84 @@ import Testing
     func failing() async throws {
         let answers = Lock(500)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            let etag = try await house.registry.webhook(id, by: House.owner).etag
-            try await house.emit()
-            await house.recorded(1)
-            #expect(try await house.notices().isEmpty)
-            house.clock.advance(by: .seconds(31 * 60))
-            await house.recorded(2)
-            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
-            let failing = try await house.registry.webhook(id, by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            let etag = try await fixture.registry.webhook(id, by: WebhookFixture.owner).etag
+            try await fixture.emit()
+            await fixture.recorded(1)
+            #expect(try await fixture.notices().isEmpty)
+            fixture.clock.advance(by: .seconds(31 * 60))
+            await fixture.recorded(2)
+            #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
+            let failing = try await fixture.registry.webhook(id, by: WebhookFixture.owner)
             #expect(failing.failingSince != nil)
             // Trouble of the receiver is no change of the record.
             #expect(failing.etag == etag)
 
-            house.clock.advance(by: .seconds(5 * 24 * 3600))
-            try await house.emit()
-            await house.recorded(4)
-            let disabled = try await house.registry.webhook(id, by: House.owner)
+            fixture.clock.advance(by: .seconds(5 * 24 * 3600))
+            try await fixture.emit()
+            await fixture.recorded(4)
+            let disabled = try await fixture.registry.webhook(id, by: WebhookFixture.owner)
             #expect(disabled.status == .disabled)
             #expect(disabled.statusReason?.hasPrefix("failing since 2023-11-14T22:13:2") == true)
-            #expect(try await house.notices().map(\.type) == ["webhook.failing", "webhook.disabled"])
+            #expect(try await fixture.notices().map(\.type) == ["webhook.failing", "webhook.disabled"])
 
-            _ = try await house.registry.enable(id, by: House.owner)
-            try await house.emit()
-            await house.recorded(5)
-            #expect(try await house.registry.webhook(id, by: House.owner).status == .enabled)
-            house.clock.advance(by: .seconds(31 * 60))
-            try await house.emit()
-            try await waitUntil { try await house.notices().count >= 3 }
+            _ = try await fixture.registry.enable(id, by: WebhookFixture.owner)
+            try await fixture.emit()
+            await fixture.recorded(5)
+            #expect(try await fixture.registry.webhook(id, by: WebhookFixture.owner).status == .enabled)
+            fixture.clock.advance(by: .seconds(31 * 60))
+            try await fixture.emit()
+            try await waitUntil { try await fixture.notices().count >= 3 }
             #expect(
-                try await house.notices().map(\.type) == ["webhook.failing", "webhook.disabled", "webhook.failing"])
+                try await fixture.notices().map(\.type) == ["webhook.failing", "webhook.disabled", "webhook.failing"])
         }
     }
 
     @Test("that works again is told of once, also after a restart")
     func recovered() async throws {
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let answers = Lock(500)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
-        try await House.with(settings, clock: clock) { house in
-            try await house.webhook(receiver)
-            try await house.emit()
-            await house.recorded(1)
-            house.clock.advance(by: .seconds(3600))
-            await house.recorded(2)
-            #expect(try await house.notices().map(\.type) == ["webhook.failing"])
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            fixture.clock.advance(by: .seconds(3600))
+            await fixture.recorded(2)
+            #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
         }
         answers.withLock { $0 = 200 }
-        try await House.with(settings, clock: clock) { house in
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
             for count in 1...2 {
-                try await house.emit()
-                await house.recorded(count)
+                try await fixture.emit()
+                await fixture.recorded(count)
             }
-            #expect(try await house.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
+            #expect(try await fixture.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
         }
     }
 
     @Test("that is deleted leaves nothing due")
     func deleted() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
-        try await House.with { house in
-            let id = try await house.webhook(receiver).webhook.id
-            try await house.emit()
-            await house.recorded(1)
-            try await house.registry.delete(id, by: House.owner)
-            let delivery = try #require(try await house.deliveries().first)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            try await fixture.emit()
+            await fixture.recorded(1)
+            try await fixture.registry.delete(id, by: WebhookFixture.owner)
+            let delivery = try #require(try await fixture.deliveries().first)
             #expect(delivery.status == .dead)
             #expect(delivery.reason == "webhook_deleted")
-            await #expect(throws: ChatError.self) { try await house.registry.webhook(id, by: House.owner) }
-            try await house.emit()
-            house.clock.advance(by: .seconds(60))
+            await #expect(throws: ChatError.self) { try await fixture.registry.webhook(id, by: WebhookFixture.owner) }
+            try await fixture.emit()
+            fixture.clock.advance(by: .seconds(60))
             let other = try ScriptedServer()
-            try await house.webhook(other)
-            try await house.emit()
-            await house.recorded(2)
+            try await fixture.webhook(other)
+            try await fixture.emit()
+            await fixture.recorded(2)
             #expect(receiver.requests.value.count == 1)
         }
     }
@@ -148,10 +148,10 @@ import Testing
     func hanging() async throws {
         let gate = Latch()
         let (hanging, healthy) = (try ScriptedServer { _ in .held(gate, then: .status(200)) }, try ScriptedServer())
-        try await House.with { house in
-            try await house.webhook(hanging, concurrency: 3)
-            try await house.webhook(healthy, concurrency: 3)
-            for _ in 0..<40 { try await house.emit() }
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(hanging, concurrency: 3)
+            try await fixture.webhook(healthy, concurrency: 3)
+            for _ in 0..<40 { try await fixture.emit() }
             await healthy.requests.wait(count: 40)
             #expect(healthy.requests.value.count == 40)
             #expect(hanging.requests.value.count == 3)
@@ -165,13 +165,13 @@ import Testing
     func crowded() async throws {
         let gate = Latch()
         let (hanging, healthy) = (try ScriptedServer { _ in .held(gate, then: .status(200)) }, try ScriptedServer())
-        try await House.with { house in
-            for _ in 0..<4 { try await house.webhook(hanging, types: [.exact("slow")], concurrency: 100) }
-            try await house.webhook(healthy, types: [.exact("quick")])
-            for _ in 0..<100 { try await house.emit("slow") }
+        try await WebhookFixture.with { fixture in
+            for _ in 0..<4 { try await fixture.webhook(hanging, types: [.exact("slow")], concurrency: 100) }
+            try await fixture.webhook(healthy, types: [.exact("quick")])
+            for _ in 0..<100 { try await fixture.emit("slow") }
             // Seven eighths of the connections are the app's, and an endpoint leaves as many as it holds to the others.
             await hanging.requests.wait(count: 48)
-            for _ in 0..<10 { try await house.emit("quick") }
+            for _ in 0..<10 { try await fixture.emit("quick") }
             await healthy.requests.wait(count: 10)
             #expect(healthy.requests.value.count == 10)
             #expect(hanging.requests.value.count <= 56)
@@ -184,82 +184,84 @@ import Testing
     @Test("whose record cannot be read any more has its deliveries held until it can be")
     func unreadable() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver).webhook
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
             let key = Webhook.recordKey(of: webhook.endpoint)
-            let body = try #require(try await house.engine.directory.read(key)).body
-            try await house.spoil(webhook)
-            await waitUntil { house.webhooks.metrics.unreadableWebhooks == 1 }
-            let event = try await house.emit()
+            let body = try #require(try await fixture.engine.directory.read(key)).body
+            try await fixture.spoil(webhook)
+            await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
+            let event = try await fixture.emit()
             // One that was leased before the lane was paused is given back.
-            try await waitUntil { try await house.deliveries().map(\.status) == [.held] }
-            #expect(try await house.deliveries().map(\.status) == [.held])
-            await #expect(throws: ChatError.self) { try await house.registry.webhook(webhook.id, by: House.owner) }
+            try await waitUntil { try await fixture.deliveries().map(\.status) == [.held] }
+            #expect(try await fixture.deliveries().map(\.status) == [.held])
+            await #expect(throws: ChatError.self) {
+                try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner)
+            }
 
-            _ = try await house.engine.directory.write([RecordChange(key, body: body, demand: .present)])
-            await house.recorded(1)
+            _ = try await fixture.engine.directory.write([RecordChange(key, body: body, demand: .present)])
+            await fixture.recorded(1)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
-            #expect(house.webhooks.metrics.unreadableWebhooks == 0)
+            #expect(fixture.webhooks.metrics.unreadableWebhooks == 0)
         }
     }
 
     @Test("whose record cannot be read at a start keeps what it is owed, and can be deleted")
     func unreadableAtStart() async throws {
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let receiver = try ScriptedServer { _ in .status(500) }
         let id = Observed<[String]>()
-        try await House.with(settings, clock: clock) { house in
-            let webhook = try await house.webhook(receiver).webhook
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            let webhook = try await fixture.webhook(receiver).webhook
             id.append(webhook.id)
-            try await house.emit()
-            await house.recorded(1)
-            try await house.spoil(webhook)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            try await fixture.spoil(webhook)
         }
         clock.advance(by: .seconds(60))
-        try await House.with(settings, clock: clock) { house in
-            #expect(house.webhooks.metrics.unreadableWebhooks == 1)
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            #expect(fixture.webhooks.metrics.unreadableWebhooks == 1)
             let other = try ScriptedServer()
-            try await house.webhook(other)
-            try await house.emit()
-            await house.recorded(1)
-            #expect(try await house.deliveries(of: id.value[0]).map(\.status) == [.held])
-            try await house.registry.delete(id.value[0], by: House.owner)
-            #expect(try await house.deliveries(of: id.value[0]).map(\.reason) == ["webhook_deleted"])
-            #expect(house.webhooks.metrics.unreadableWebhooks == 0)
+            try await fixture.webhook(other)
+            try await fixture.emit()
+            await fixture.recorded(1)
+            #expect(try await fixture.deliveries(of: id.value[0]).map(\.status) == [.held])
+            try await fixture.registry.delete(id.value[0], by: WebhookFixture.owner)
+            #expect(try await fixture.deliveries(of: id.value[0]).map(\.reason) == ["webhook_deleted"])
+            #expect(fixture.webhooks.metrics.unreadableWebhooks == 0)
         }
     }
 
     @Test("whose record cannot be read at a start is owed what happens meanwhile")
     func unreadableMeanwhile() async throws {
         let folder = try TemporaryFolder()
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.path = folder.path + "/chat.db"
-        let clock = House.newClock()
+        let clock = WebhookFixture.newClock()
         let receiver = try ScriptedServer()
         let records = Observed<[(key: RecordKey, body: JSONText)]>()
-        try await House.with(settings, clock: clock) { house in
-            let webhook = try await house.webhook(receiver, channels: [.exact("orders.eu")]).webhook
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            let webhook = try await fixture.webhook(receiver, channels: [.exact("orders.eu")]).webhook
             let key = Webhook.recordKey(of: webhook.endpoint)
-            let body = try #require(try await house.engine.directory.read(key)).body
+            let body = try #require(try await fixture.engine.directory.read(key)).body
             records.append((key, body))
             let foreign = body.description.replacing(#""status":"enabled""#, with: #""status":"resting""#)
             let change = RecordChange(key, body: JSONText(trusted: Array(foreign.utf8)), demand: .present)
-            _ = try await house.engine.directory.write([change])
+            _ = try await fixture.engine.directory.write([change])
         }
-        try await House.with(settings, clock: clock) { house in
-            let event = try await house.emit()
-            try await house.emit(channel: "orders.us")
+        try await WebhookFixture.with(settings, clock: clock) { fixture in
+            let event = try await fixture.emit()
+            try await fixture.emit(channel: "orders.us")
             let other = try ScriptedServer()
-            try await house.webhook(other)
-            try await house.emit(channel: "orders.us")
-            await house.recorded(1)
+            try await fixture.webhook(other)
+            try await fixture.emit(channel: "orders.us")
+            await fixture.recorded(1)
             let (key, body) = records.value[0]
-            #expect(try await house.deliveries(of: key.id).map(\.status) == [.held])
-            _ = try await house.engine.directory.write([RecordChange(key, body: body, demand: .present)])
-            await house.recorded(2)
+            #expect(try await fixture.deliveries(of: key.id).map(\.status) == [.held])
+            _ = try await fixture.engine.directory.write([RecordChange(key, body: body, demand: .present)])
+            await fixture.recorded(2)
             #expect(receiver.requests.value.compactMap { $0["webhook-id"] } == [event.id])
         }
     }
@@ -267,19 +269,19 @@ import Testing
     @Test("whose record the sender finds unreadable is held as well")
     func foundUnreadable() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let endpoint = EndpointID("wh_foreign", in: House.space)
+        try await WebhookFixture.with { fixture in
+            let endpoint = EndpointID("wh_foreign", in: WebhookFixture.space)
             let record = RecordChange(Webhook.recordKey(of: endpoint), body: .emptyObject)
             // Planned by a node that can read it, and due before this one has heard of the record at all.
-            house.registry.snapshot.withLock { $0.apply(endpoint, nil) }
-            _ = try await house.engine.directory.write([record])
-            let event = try await house.emit()
+            fixture.registry.snapshot.withLock { $0.apply(endpoint, nil) }
+            _ = try await fixture.engine.directory.write([record])
+            let event = try await fixture.emit()
             let item = PlannedDelivery(
                 id: "dlv_foreign", endpoint: endpoint, event: event.timetoken, type: event.type, channel: "orders.eu")
             let cursor = CursorName("another planner's")
-            try await house.engine.deliveries.plan([item], cursor: cursor, from: .zero, to: event.timetoken)
-            try await waitUntil { try await house.deliveries(of: endpoint.name).map(\.status) == [.held] }
-            #expect(try await house.deliveries(of: endpoint.name).map(\.status) == [.held])
+            try await fixture.engine.deliveries.plan([item], cursor: cursor, from: .zero, to: event.timetoken)
+            try await waitUntil { try await fixture.deliveries(of: endpoint.name).map(\.status) == [.held] }
+            #expect(try await fixture.deliveries(of: endpoint.name).map(\.status) == [.held])
             #expect(receiver.requests.value.isEmpty)
         }
     }
@@ -287,17 +289,17 @@ import Testing
     @Test("signs with both secrets while a rotation lasts, then with the new one alone")
     func rotation() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let old = try await house.webhook(receiver)
-            let new = try await house.registry.rotateSecret(
-                of: old.webhook.id, overlap: .seconds(3600), by: House.owner)
+        try await WebhookFixture.with { fixture in
+            let old = try await fixture.webhook(receiver)
+            let new = try await fixture.registry.rotateSecret(
+                of: old.webhook.id, overlap: .seconds(3600), by: WebhookFixture.owner)
             #expect(new.secret != old.secret)
-            try await house.emit()
+            try await fixture.emit()
             let during = try #require(await receiver.requests.wait(count: 1).first)
             for secret in [new.secret, old.secret] { try Self.verify(during, secret) }
 
-            house.clock.advance(by: .seconds(3601))
-            try await house.emit()
+            fixture.clock.advance(by: .seconds(3601))
+            try await fixture.emit()
             await receiver.requests.wait(count: 2)
             let after = try #require(receiver.requests.value.last)
             try Self.verify(after, new.secret)
@@ -308,16 +310,17 @@ import Testing
     @Test("rotated without overlap forgets the old secret at once")
     func rotationAtOnce() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let old = try await house.webhook(receiver)
-            let new = try await house.registry.rotateSecret(of: old.webhook.id, overlap: .zero, by: House.owner)
-            try await house.emit()
+        try await WebhookFixture.with { fixture in
+            let old = try await fixture.webhook(receiver)
+            let new = try await fixture.registry.rotateSecret(
+                of: old.webhook.id, overlap: .zero, by: WebhookFixture.owner)
+            try await fixture.emit()
             let request = try #require(await receiver.requests.wait(count: 1).first)
             try Self.verify(request, new.secret)
             #expect(throws: SignatureRejection.mismatch) { try Self.verify(request, old.secret) }
             await #expect(throws: ChatError.self) {
-                try await house.registry.rotateSecret(
-                    of: old.webhook.id, overlap: .seconds(8 * 24 * 3600), by: House.owner)
+                try await fixture.registry.rotateSecret(
+                    of: old.webhook.id, overlap: .seconds(8 * 24 * 3600), by: WebhookFixture.owner)
             }
         }
     }
@@ -329,20 +332,20 @@ import Testing
             body: request.body, at: Int64(timestamp) ?? 0)
     }
 
-    @Test("gets what is under way to its end when the house drains")
+    @Test("gets what is under way to its end when the fixture drains")
     func drain() async throws {
         let gate = Latch()
         let receiver = try ScriptedServer { _ in .held(gate, then: .status(200)) }
-        try await House.with { house in
-            try await house.webhook(receiver)
-            try await house.emit()
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(receiver)
+            try await fixture.emit()
             await receiver.requests.wait(count: 1)
-            #expect(house.webhooks.metrics.inFlight == 1)
-            async let drained: Void = house.webhooks.drain()
+            #expect(fixture.webhooks.metrics.inFlight == 1)
+            async let drained: Void = fixture.webhooks.drain()
             gate.open()
             await drained
-            #expect(house.webhooks.metrics.inFlight == 0)
-            #expect(try await house.deliveries().map(\.status) == [.delivered])
+            #expect(fixture.webhooks.metrics.inFlight == 0)
+            #expect(try await fixture.deliveries().map(\.status) == [.delivered])
         }
     }
 }

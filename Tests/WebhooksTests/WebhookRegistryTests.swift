@@ -30,11 +30,11 @@ import Testing
 
     @Test("shows the secret once, and the settings as they were given")
     func create() async throws {
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let body = try Self.document(
                 #"{"url":"https://example.com/hook","types":["order.*","order.*"],"channels":["orders.eu"],"filter":"data.a > 1","description":"x","concurrency":3}"#
             )
-            let issued = try await house.registry.create(try WebhookSettings(body), by: House.owner)
+            let issued = try await fixture.registry.create(try WebhookSettings(body), by: WebhookFixture.owner)
             #expect(issued.secret.hasPrefix("whsec_"))
             #expect(issued.secret.utf8.count == "whsec_".utf8.count + 32)
             let shown = try JSONDocument(issued.webhook.printed(secret: issued.secret)).root
@@ -45,7 +45,7 @@ import Testing
             #expect(shown["status"]?.string == "enabled")
             #expect(shown["concurrency"]?.integer == 3)
             #expect(shown["secret"]?.string == issued.secret)
-            let read = try await house.registry.webhook(issued.webhook.id, by: House.owner)
+            let read = try await fixture.registry.webhook(issued.webhook.id, by: WebhookFixture.owner)
             #expect(!read.printed().description.contains("whsec_"))
             #expect(read.etag == issued.webhook.etag)
         }
@@ -93,97 +93,100 @@ import Testing
             "example.com", "https://exa mple.com/", "https://169.254.169.254/latest", "https://[64:ff9b::a9fe:a9fe]/",
         ])
     func urls(url: String) async throws {
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.registrationGuard = AddressGuard()
-        try await House.with(settings) { house in
+        try await WebhookFixture.with(settings) { fixture in
             await expect(.malformed, slug: "url_refused") {
-                _ = try await house.registry.create(WebhookSettings(url: url), by: House.owner)
+                _ = try await fixture.registry.create(WebhookSettings(url: url), by: WebhookFixture.owner)
             }
-            let good = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner).webhook
+            let good = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
+                .webhook
             await expect(.malformed, slug: "url_refused") {
                 let patch = try Self.document(#"{"url":"\#(url)"}"#)
-                _ = try await house.registry.patch(good.id, with: patch, by: House.owner)
+                _ = try await fixture.registry.patch(good.id, with: patch, by: WebhookFixture.owner)
             }
         }
     }
 
     @Test("changes what a patch names, and puts defaults back for null")
     func patch() async throws {
-        try await House.with { house in
-            let created = try await house.registry.create(
+        try await WebhookFixture.with { fixture in
+            let created = try await fixture.registry.create(
                 WebhookSettings(url: Self.url, types: [.exact("a")], description: "old", concurrency: 5),
-                by: House.owner
+                by: WebhookFixture.owner
             ).webhook
-            let patched = try await house.registry.patch(
+            let patched = try await fixture.registry.patch(
                 created.id, with: try Self.document(#"{"types":null,"description":"new","concurrency":null}"#),
-                by: House.owner)
+                by: WebhookFixture.owner)
             #expect(patched.settings.types == [.all])
             #expect(patched.settings.description == "new")
             #expect(patched.settings.concurrency == nil)
             #expect(patched.settings.url == Self.url)
             #expect(patched.etag != created.etag)
             await expect(.stale) {
-                _ = try await house.registry.patch(
-                    created.id, with: try Self.document("{}"), ifMatch: created.etag, by: House.owner)
+                _ = try await fixture.registry.patch(
+                    created.id, with: try Self.document("{}"), ifMatch: created.etag, by: WebhookFixture.owner)
             }
             await expect(.stale) {
-                try await house.registry.delete(created.id, ifMatch: created.etag, by: House.owner)
+                try await fixture.registry.delete(created.id, ifMatch: created.etag, by: WebhookFixture.owner)
             }
-            try await house.registry.delete(created.id, ifMatch: patched.etag, by: House.owner)
-            await expect(.notFound) { try await house.registry.delete(created.id, by: House.owner) }
+            try await fixture.registry.delete(created.id, ifMatch: patched.etag, by: WebhookFixture.owner)
+            await expect(.notFound) { try await fixture.registry.delete(created.id, by: WebhookFixture.owner) }
         }
     }
 
     @Test("takes effect on the next event")
     func effect() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let id = try await house.webhook(receiver, types: [.exact("a")]).webhook.id
-            try await house.emit("b")
-            try await house.emit("a")
-            await house.recorded(1)
-            _ = try await house.registry.patch(id, with: try Self.document(#"{"types":["b"]}"#), by: House.owner)
-            try await house.emit("a")
-            try await house.emit("b")
-            await house.recorded(2)
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver, types: [.exact("a")]).webhook.id
+            try await fixture.emit("b")
+            try await fixture.emit("a")
+            await fixture.recorded(1)
+            _ = try await fixture.registry.patch(
+                id, with: try Self.document(#"{"types":["b"]}"#), by: WebhookFixture.owner)
+            try await fixture.emit("a")
+            try await fixture.emit("b")
+            await fixture.recorded(2)
             #expect(receiver.requests.value.compactMap { $0["webhook-event-type"] } == ["a", "b"])
         }
     }
 
     @Test("gives a caller only what it may manage, and only of its app")
     func rights() async throws {
-        try await House.with { house in
-            let webhook = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner).webhook
-            let reader = Caller(space: House.space, credential: "key_r", scopes: [.read, .emit])
-            await expect(.forbidden) { _ = try await house.registry.list(limit: 10, by: reader) }
-            await expect(.forbidden) { _ = try await house.registry.webhook(webhook.id, by: reader) }
-            await expect(.forbidden) { _ = try await house.webhooks.deliveries.list(limit: 10, by: reader) }
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
+                .webhook
+            let reader = Caller(space: WebhookFixture.space, credential: "key_r", scopes: [.read, .emit])
+            await expect(.forbidden) { _ = try await fixture.registry.list(limit: 10, by: reader) }
+            await expect(.forbidden) { _ = try await fixture.registry.webhook(webhook.id, by: reader) }
+            await expect(.forbidden) { _ = try await fixture.webhooks.deliveries.list(limit: 10, by: reader) }
             let stranger = Caller(space: SpaceID("other"), credential: "key_s", scopes: [.admin])
-            await expect(.notFound) { _ = try await house.registry.webhook(webhook.id, by: stranger) }
-            await expect(.notFound) { try await house.registry.delete(webhook.id, by: stranger) }
-            #expect(try await house.registry.list(limit: 10, by: stranger).items.isEmpty)
+            await expect(.notFound) { _ = try await fixture.registry.webhook(webhook.id, by: stranger) }
+            await expect(.notFound) { try await fixture.registry.delete(webhook.id, by: stranger) }
+            #expect(try await fixture.registry.list(limit: 10, by: stranger).items.isEmpty)
         }
     }
 
     @Test("lets nobody be told of what it may not read")
     func reach() async throws {
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let narrow = Caller(
-                space: House.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")],
+                space: WebhookFixture.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")],
                 types: [.below("order.")])
             for settings in [
                 WebhookSettings(url: Self.url, types: [.below("order.")]),
                 WebhookSettings(url: Self.url, types: [.all], channels: [.exact("orders.eu")]),
                 WebhookSettings(url: Self.url, types: [.exact("order.a")], channels: [.exact("$system")]),
             ] {
-                await expect(.forbidden) { _ = try await house.registry.create(settings, by: narrow) }
+                await expect(.forbidden) { _ = try await fixture.registry.create(settings, by: narrow) }
             }
-            let manager = Caller(space: House.space, credential: "key_m", scopes: [.manage])
+            let manager = Caller(space: WebhookFixture.space, credential: "key_m", scopes: [.manage])
             await expect(.forbidden) {
-                _ = try await house.registry.create(
+                _ = try await fixture.registry.create(
                     WebhookSettings(url: Self.url, channels: [.exact("$system")]), by: manager)
             }
-            _ = try await house.registry.create(
+            _ = try await fixture.registry.create(
                 WebhookSettings(url: Self.url, types: [.exact("order.a")], channels: [.below("orders.eu.")]), by: narrow
             )
         }
@@ -192,16 +195,17 @@ import Testing
     @Test("lists one whose record cannot be read, with what can be")
     func unreadable() async throws {
         let receiver = try ScriptedServer()
-        try await House.with { house in
-            let webhook = try await house.webhook(receiver, types: [.exact("order.paid")]).webhook
-            let sealed = webhook.body(house.service.vault).description.replacing(
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver, types: [.exact("order.paid")]).webhook
+            let sealed = webhook.body(fixture.service.vault).description.replacing(
                 #""secrets":[{"key":""#, with: #""secrets":[{"key":"damaged"#)
             let key = Webhook.recordKey(of: webhook.endpoint)
             for (body, url) in [(sealed, webhook.settings.url), ("{}", "")] {
-                _ = try await house.engine.directory.write([
+                _ = try await fixture.engine.directory.write([
                     RecordChange(key, body: JSONText(trusted: Array(body.utf8)), demand: .present)
                 ])
-                let listed = try #require(try await house.registry.list(limit: 10, by: House.owner).items.first)
+                let listed = try #require(
+                    try await fixture.registry.list(limit: 10, by: WebhookFixture.owner).items.first)
                 #expect(listed.id == webhook.id && listed.status == .unreadable && listed.settings.url == url)
                 #expect(listed.statusReason?.contains("cannot be read") == true)
             }
@@ -210,32 +214,34 @@ import Testing
 
     @Test("holds no more than the limit")
     func limit() async throws {
-        var settings = House.Settings()
+        var settings = WebhookFixture.Settings()
         settings.limits.webhooksPerApp = 2
-        try await House.with(settings) { house in
-            for _ in 0..<2 { _ = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner) }
-            await expect(.invalid, slug: "too_many_webhooks") {
-                _ = try await house.registry.create(WebhookSettings(url: Self.url), by: House.owner)
+        try await WebhookFixture.with(settings) { fixture in
+            for _ in 0..<2 {
+                _ = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
             }
-            #expect(try await house.registry.list(limit: 1, by: House.owner).hasMore)
-            let first = try await house.registry.list(limit: 1, by: House.owner)
-            let second = try await house.registry.list(limit: 1, cursor: first.cursor, by: House.owner)
+            await expect(.invalid, slug: "too_many_webhooks") {
+                _ = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
+            }
+            #expect(try await fixture.registry.list(limit: 1, by: WebhookFixture.owner).hasMore)
+            let first = try await fixture.registry.list(limit: 1, by: WebhookFixture.owner)
+            let second = try await fixture.registry.list(limit: 1, cursor: first.cursor, by: WebhookFixture.owner)
             #expect(first.items[0].id < second.items[0].id)
         }
     }
 
     @Test("explains for every webhook whether an event goes there")
     func explain() async throws {
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             func create(_ settings: WebhookSettings) async throws -> String {
-                try await house.registry.create(settings, by: House.owner).webhook.id
+                try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook.id
             }
             let all = try await create(WebhookSettings(url: Self.url))
             let types = try await create(WebhookSettings(url: Self.url, types: [.exact("x")]))
             let channels = try await create(WebhookSettings(url: Self.url, channels: [.below("x.")]))
             let filter = try await create(WebhookSettings(url: Self.url, filter: try Filter("user == 'bo'")))
-            let event = try await house.emit()
-            let matches = house.registry.explain(event, to: House.owner)
+            let event = try await fixture.emit()
+            let matches = fixture.registry.explain(event, to: WebhookFixture.owner)
             func why(_ id: String) -> WebhookMatch? { matches.first { $0.webhook == id } }
             #expect(why(all)?.matches == true)
             #expect(why(types)?.why.contains("not among its types") == true)
@@ -249,7 +255,8 @@ import Testing
 @Suite("The matcher") struct WebhookMatcherTests {
     private static func webhook(_ number: Int, _ settings: WebhookSettings) -> Webhook {
         Webhook(
-            id: "wh_\(number)", space: House.space, settings: settings, secrets: [], since: 100, created: 1, updated: 1)
+            id: "wh_\(number)", space: WebhookFixture.space, settings: settings, secrets: [], since: 100, created: 1,
+            updated: 1)
     }
 
     /// Two ways to the same answer: the index against asking every webhook in turn.
@@ -282,7 +289,7 @@ import Testing
                 let event = Event(
                     timetoken: 101,
                     draft: EventDraft(
-                        channel: ChannelID(channel, in: House.space), type: type, data: .emptyObject))
+                        channel: ChannelID(channel, in: WebhookFixture.space), type: type, data: .emptyObject))
                 var found: [String] = []
                 matcher.visit(event) { found.append($0) }
                 let expected = matcher.explain(event).filter(\.matches).map(\.webhook)
@@ -296,7 +303,7 @@ import Testing
         for (timetoken, isFound) in [(Timetoken(100), false), (101, true)] {
             let event = Event(
                 timetoken: timetoken,
-                draft: EventDraft(channel: ChannelID("a", in: House.space), type: "t", data: .emptyObject))
+                draft: EventDraft(channel: ChannelID("a", in: WebhookFixture.space), type: "t", data: .emptyObject))
             var found = false
             matcher.visit(event) { _ in found = true }
             #expect(found == isFound)

@@ -21,12 +21,12 @@ import Testing
 
     private static func webhook(_ settings: WebhookSettings) -> Webhook {
         Webhook(
-            id: "wh_1", space: House.space, settings: settings,
+            id: "wh_1", space: WebhookFixture.space, settings: settings,
             secrets: [WebhookSecret(key: .generate(from: SystemRandomSource()))], since: 5, created: 6, updated: 7)
     }
 
     private static func record(_ body: JSONText) -> Record {
-        Record(key: RecordKey(.webhook, "wh_1", in: House.space), body: body, etag: "1", updated: 7)
+        Record(key: RecordKey(.webhook, "wh_1", in: WebhookFixture.space), body: body, etag: "1", updated: 7)
     }
 
     @Test("are read, and printed without their secrets")
@@ -201,9 +201,11 @@ import Testing
         let request = try plan.request(
             PostContent(body: Array("{}".utf8)), id: "evt_1", attempt: 1, event: nil, at: 10)
         #expect(request.tls != nil)
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let plain = try WebhookSettings(try document(pair, url: "http://127.0.0.1:9/"))
-            await #expect(throws: ChatError.self) { _ = try await house.registry.create(plain, by: House.owner) }
+            await #expect(throws: ChatError.self) {
+                _ = try await fixture.registry.create(plain, by: WebhookFixture.owner)
+            }
         }
     }
 
@@ -214,17 +216,17 @@ import Testing
         settings.tls = try WebhookTLS(certificate: Self.certificate, privateKey: broken, authorities: nil)
         let read = try #require(Webhook(Self.record(Self.webhook(settings).body(Vault())), Vault()))
         #expect(read.settings.tls?.privateKey == broken)
-        try await House.with { [settings] house in
+        try await WebhookFixture.with { [settings] fixture in
             let refusal = await #expect(throws: ChatError.self) {
-                _ = try await house.registry.create(settings, by: House.owner)
+                _ = try await fixture.registry.create(settings, by: WebhookFixture.owner)
             }
             #expect(refusal?.faults.map(\.pointer) == ["#/tls"])
             let plain = WebhookSettings(url: settings.url)
-            let id = try await house.registry.create(plain, by: House.owner).webhook.id
+            let id = try await fixture.registry.create(plain, by: WebhookFixture.owner).webhook.id
             await #expect(throws: ChatError.self) {
                 let tls = #"{"tls":{"certificate":"\#(Self.certificate)","private_key":"\#(broken)"}}"#
                 let patch = try Self.document(tls.replacing("\n", with: #"\n"#))
-                _ = try await house.registry.patch(id, with: patch, by: House.owner)
+                _ = try await fixture.registry.patch(id, with: patch, by: WebhookFixture.owner)
             }
         }
     }
@@ -272,7 +274,7 @@ import Testing
 
     @Test("decide how the queue treats the endpoint")
     func lane() async throws {
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             var settings = WebhookSettings(url: "https://example.com/")
             settings.ordering = .strict
             settings.batch = WebhookBatch(events: 20)
@@ -280,7 +282,7 @@ import Testing
             settings.concurrency = 2
             var webhook = Self.webhook(settings)
             webhook.allowedPerMinute = 60
-            let lane = house.registry.lane(of: webhook)
+            let lane = fixture.registry.lane(of: webhook)
             #expect(lane.state == .open && lane.concurrency == 2 && lane.ordering == .strict)
             #expect(lane.batch == 20 && lane.rate == 1)
         }
@@ -293,10 +295,10 @@ import Testing
             #"{"url":"https://example.com/","auth":{"type":"oauth2","token_url":"http://10.0.0.1/t","client_id":"c","client_secret":"s"}}"#,
         ])
     func deployment(text: String) async throws {
-        try await House.with { house in
+        try await WebhookFixture.with { fixture in
             let settings = try WebhookSettings(try Self.document(text))
             await #expect(throws: ChatError.self) {
-                _ = try await house.registry.create(settings, by: House.owner)
+                _ = try await fixture.registry.create(settings, by: WebhookFixture.owner)
             }
         }
     }

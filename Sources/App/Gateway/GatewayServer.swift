@@ -10,7 +10,7 @@ import NativeAPI
 import SQLiteEngine
 import Webhooks
 
-/// The whole house, assembled: opens the store, serves, and leaves nothing behind when it stops.
+/// The gateway, assembled: opens the store, serves, and leaves nothing behind when it stops.
 ///
 /// Usable from tests: every one has its own data directory and port.
 public struct GatewayServer: Sendable {
@@ -27,7 +27,7 @@ public struct GatewayServer: Sendable {
     /// - Parameters:
     ///   - whenListening: called once with the address, for instance `http://127.0.0.1:8080`.
     ///   - stop: waits for the reason to stop; a signal, or a test's end.
-    /// - Throws: `SettingError` and errors of the rooms when it cannot start, or when a part fails for good.
+    /// - Throws: `SettingError` and errors of the modules when it cannot start, or when a part fails for good.
     public func run(
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, until stop: @escaping @Sendable () async -> Void
     ) async throws {
@@ -50,9 +50,9 @@ public struct GatewayServer: Sendable {
         defer { loop.stop() }
         let engine = try await openEngine()
         do {
-            let house = try Assembly(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
-            try await sealSecrets(house)
-            try await serve(house, whenListening, stop)
+            let assembly = try Assembly(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
+            try await sealSecrets(assembly)
+            try await serve(assembly, whenListening, stop)
         } catch {
             await engine.close()
             throw error
@@ -71,33 +71,33 @@ public struct GatewayServer: Sendable {
     ///
     /// The first part that fails ends the gateway with its error, at whatever point of its life.
     private func serve(
-        _ house: Assembly, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
+        _ assembly: Assembly, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
     ) async throws {
         // In this order, each waiting for the one before.
         let (chat, app, sources, hooks) = (StartGate(), StartGate(), StartGate(), StartGate())
         try await withThrowingTaskGroup(of: Void.self) { parts in
-            parts.addTask { try await house.service.run(whenReady: chat.open) }
-            if let exporter = house.exporter { parts.addTask { await exporter.run() } }
+            parts.addTask { try await assembly.service.run(whenReady: chat.open) }
+            if let exporter = assembly.exporter { parts.addTask { await exporter.run() } }
             parts.addTask {
                 try await app.wait()
-                try await house.inbound.run(whenReady: sources.open)
+                try await assembly.inbound.run(whenReady: sources.open)
             }
             parts.addTask {
                 try await sources.wait()
-                try await house.webhooks.run(whenReady: hooks.open)
+                try await assembly.webhooks.run(whenReady: hooks.open)
             }
             parts.addTask {
-                try await untilAsked(to: { await stop { await house.takeOver($0, logger: logger) } }) {
+                try await untilAsked(to: { await stop { await assembly.takeOver($0, logger: logger) } }) {
                     try await chat.wait()
-                    try await establishFirstApp(house)
-                    try await house.declareTypes(of: configuration)
+                    try await establishFirstApp(assembly)
+                    try await assembly.declareTypes(of: configuration)
                     app.open()
                     try await hooks.wait()
-                    try await house.listen()
-                    whenListening(house.url)
-                    try await house.server.run(onDrain: house.sayGoodbye)
+                    try await assembly.listen()
+                    whenListening(assembly.url)
+                    try await assembly.server.run(onDrain: assembly.sayGoodbye)
                 }
-                await finishDeliveries(of: house)
+                await finishDeliveries(of: assembly)
             }
             // Parts run until they are cancelled: the first to end is a failure, or the last one above.
             try await parts.next()
@@ -123,32 +123,32 @@ public struct GatewayServer: Sendable {
     }
 
     /// Brings what is stored under the first key, before anybody reads it.
-    private func sealSecrets(_ house: Assembly) async throws {
-        let count = try await house.service.resealSecrets()
+    private func sealSecrets(_ assembly: Assembly) async throws {
+        let count = try await assembly.service.resealSecrets()
         guard count > 0 else { return }
         logger.notice("sealed stored secrets with the first of secrets_key", metadata: ["records": "\(count)"])
     }
 
     /// Lets attempts under way end within the drain time; the others are made again after the next start, with their
     /// ids.
-    private func finishDeliveries(of house: Assembly) async {
+    private func finishDeliveries(of assembly: Assembly) async {
         await withTaskGroup { group in
             group.addTask {
-                await house.webhooks.drain()
-                await house.exporter?.flush()
+                await assembly.webhooks.drain()
+                await assembly.exporter?.flush()
             }
             // Cut short when the attempts have ended, which is no news.
             group.addTask { try? await Task.sleep(for: configuration.limits.drain) }
             await group.next()
             group.cancelAll()
         }
-        await house.client.shutdown()
-        await house.exporter?.client.shutdown()
+        await assembly.client.shutdown()
+        await assembly.exporter?.client.shutdown()
     }
 
-    private func establishFirstApp(_ house: Assembly) async throws {
+    private func establishFirstApp(_ assembly: Assembly) async throws {
         let first = FirstStart(
-            configuration: configuration, keyring: house.service.keyring, clock: .system,
+            configuration: configuration, keyring: assembly.service.keyring, clock: .system,
             isWatched: Terminal.isWatched)
         guard let app = try await first.establish(), !configuration.isDevelopment else { return }
         switch app.key {

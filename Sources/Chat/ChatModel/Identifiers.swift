@@ -38,7 +38,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// A webhook of an app. Called endpoint in code, so that it is not confused with the room.
+/// A webhook of an app. Code says endpoint, so that it is not confused with the module Webhooks.
 public struct EndpointID: Hashable, Sendable, CustomStringConvertible {
     public let space: SpaceID
     @ExactText public private(set) var name: String

@@ -2,7 +2,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The one place where failures of the rooms below become HTTP statuses and problems (`conventions.md` 7).
+/// The one place where failures of the modules below become HTTP statuses and problems (`conventions.md` 7).
 extension NativeAPI {
     /// What to throw at the router. Errors nobody foresaw pass through: they become a 500 and stand in the log.
     static func translated(_ error: any Error) -> any Error {

@@ -22,7 +22,7 @@ enum ErrorFamily: Sendable {
     case access(String)
 }
 
-/// The one place where failures of the rooms below become this wire's statuses and texts. Clients compare some of the texts
+/// The one place where failures of the modules below become this wire's statuses and texts. Clients compare some of the texts
 /// byte for byte.
 struct WireError: Error, Sendable, Equatable {
     /// What is wrong where, for the resources that say so.

@@ -1,4 +1,4 @@
-/// The few questions about single bytes that the parsers of this room share.
+/// The few questions about single bytes that the parsers of this module share.
 enum ASCII {
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -1,4 +1,4 @@
-/// Just enough JSON to print a problem: this room parses none.
+/// Just enough JSON to print a problem: this module parses none.
 enum JSONText {
     /// Appends `text` as a JSON string (RFC 8259, 7).
     static func append(_ text: String, to output: inout [UInt8]) {

@@ -1,6 +1,6 @@
 /// One JSON value as text: the exact bytes its sender wrote, known to be valid UTF-8 JSON.
 ///
-/// Payloads travel through the house in this form and are never printed again from parsed values: number spelling,
+/// Payloads travel through the program in this form and are never printed again from parsed values: number spelling,
 /// key order and escapes survive, and a signature over the bytes stays true. Only `JSONDocument` (checked input),
 /// `JSONWriter` (our own output) and an engine reading back what it stored may make one.
 public struct JSONText: Sendable, Hashable {

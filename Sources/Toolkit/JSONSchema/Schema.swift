@@ -2,7 +2,7 @@ public import JSON
 
 /// A JSON Schema, compiled once and shared by all threads.
 ///
-/// The path of a schema through this room:
+/// The path of a schema through this module:
 ///
 /// 1. *Index* (`Compile/SchemaIndex`): the document is walked along the positions that hold schemas. Each gets a number
 ///    and belongs to a resource, which has a URI, a dialect and anchors. Documents that references name are taken from

@@ -33,7 +33,7 @@ public struct SQLiteFailure: Error, Sendable, Equatable {
     /// SQLite's words, for the log.
     public let message: String
 
-    /// - Parameter code: 0 for failures that callers of this room add, e.g. on opening.
+    /// - Parameter code: 0 for failures that callers of this module add, e.g. on opening.
     public init(kind: Kind, code: Int32 = 0, message: String) {
         self.kind = kind
         self.code = code

@@ -12,10 +12,8 @@ import Testing
 @Suite("The event types of a gateway") struct EventTypesTests {
     @Test("are there again after a restart, compiled before the first request")
     func restart() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "types-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "parley.db").path
+        let folder = try TemporaryFolder()
+        let path = folder.database
         try await withChat(path: path) { chat in
             try await chat.declareOrder()
             _ = try await chat.declare("order.off", settings(.off))
@@ -55,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("count here although many others declare here", .timeLimit(.minutes(3)))
+    @Test("count here although many others declare here", .timeLimit(.minutes(2)))
     func busy() async throws {
         try await withTwoNodes { here, there in
             let door = Latch()

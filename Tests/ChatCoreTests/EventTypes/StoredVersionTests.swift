@@ -77,8 +77,6 @@ import Testing
 
 /// Runs `body` with the path of a database that can be opened more than once.
 private func withStore(_ body: (_ path: String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "types-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try await body(folder.appending(path: "parley.db").path)
+    let folder = try TemporaryFolder()
+    try await body(folder.database)
 }

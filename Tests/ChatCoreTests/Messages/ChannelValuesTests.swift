@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What is kept with a channel by key", .timeLimit(.minutes(3))) struct ChannelValuesTests {
+@Suite("What is kept with a channel by key", .timeLimit(.minutes(2))) struct ChannelValuesTests {
     @Test("is texts: added, changed and removed, new keys and old ones told of apart")
     func metadata() async throws {
         try await withChat { chat in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Editing and deleting a message", .timeLimit(.minutes(3))) struct EditingTests {
+@Suite("Editing and deleting a message", .timeLimit(.minutes(2))) struct EditingTests {
     @Test("shows what it says now, and tells what it says")
     func edit() async throws {
         try await withChat { chat in

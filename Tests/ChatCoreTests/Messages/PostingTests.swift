@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("A message that quotes, replies or mentions", .timeLimit(.minutes(3))) struct PostingTests {
+@Suite("A message that quotes, replies or mentions", .timeLimit(.minutes(2))) struct PostingTests {
     private func message(_ text: String, by user: String = "ana", meta: String? = nil) -> Emission {
         .message(
             channel: "room",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What is attached to a message", .timeLimit(.minutes(3))) struct ReactionsTests {
+@Suite("What is attached to a message", .timeLimit(.minutes(2))) struct ReactionsTests {
     @Test("is a reaction once for each user and value, and is told of when it changes")
     func reactions() async throws {
         try await withChat { chat in

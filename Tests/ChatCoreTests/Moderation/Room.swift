@@ -39,10 +39,8 @@ struct Room: Sendable {
 
     /// Calls `body` with the path of a store, which is gone afterwards.
     static func inFile(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/room-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(folder + "/parley.db")
+        let folder = try TemporaryFolder()
+        try await body(folder.database)
     }
 
     func advance(_ duration: Duration) { clock.advance(by: duration) }

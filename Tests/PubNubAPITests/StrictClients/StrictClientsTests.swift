@@ -9,7 +9,7 @@ import Testing
 
 // The list of `pubnub-wire.md` 28: a test for each line of its table, in the order of the table.
 
-@Suite("Swift's decoder can take", .timeLimit(.minutes(3))) struct SwiftDecoderTests {
+@Suite("Swift's decoder can take", .timeLimit(.minutes(2))) struct SwiftDecoderTests {
     @Test("every item there is, whoever caused it, and its cursor from the first 37 bytes")
     func items() async throws {
         try await PubNubHarness.run { gateway in
@@ -150,7 +150,7 @@ import Testing
     }
 }
 
-@Suite("Python's decoder can take", .timeLimit(.minutes(3))) struct PythonDecoderTests {
+@Suite("Python's decoder can take", .timeLimit(.minutes(2))) struct PythonDecoderTests {
     @Test("every item there is, with a region beside each position")
     func items() async throws {
         try await PubNubHarness.run { gateway in
@@ -240,7 +240,7 @@ import Testing
     }
 }
 
-@Suite("Kotlin and the Chat SDKs rely on", .timeLimit(.minutes(3))) struct ChatDecoderTests {
+@Suite("Kotlin and the Chat SDKs rely on", .timeLimit(.minutes(2))) struct ChatDecoderTests {
     @Test("404 for what is not there, 412 for what has changed, a total when they count, and encoded names")
     func statuses() async throws {
         try await PubNubHarness.run { gateway in
@@ -269,7 +269,7 @@ import Testing
     }
 }
 
-@Suite("JavaScript's decoder can take", .timeLimit(.minutes(3))) struct ScriptDecoderTests {
+@Suite("JavaScript's decoder can take", .timeLimit(.minutes(2))) struct ScriptDecoderTests {
     @Test(
         "a preflight of what its SDK sends, and every answer behind it",
         arguments: [

@@ -9,7 +9,7 @@ import Testing
 
 /// The Swift SDK 10.1 as it was watched on the wire: a test for each point of `pubnub-wire.md` 28.1, in its order. What
 /// its decoder demands of items stands in `SwiftDecoderTests`.
-@Suite("Swift's SDK", .timeLimit(.minutes(3))) struct SwiftSDKTests {
+@Suite("Swift's SDK", .timeLimit(.minutes(2))) struct SwiftSDKTests {
     /// What stands before and behind a call's own parameters, and says nothing to us.
     private static let head = "pnsdk=PubNub-Swift%2F10.1.0&uuid=bob"
     private static let tail = "requestid=4B+F1&instanceid=7C+1D"

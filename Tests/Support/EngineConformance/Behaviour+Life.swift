@@ -1,6 +1,7 @@
 import ChatModel
 import JSON
 import Locking
+import TestSupport
 import Testing
 
 extension Behaviour {
@@ -25,7 +26,7 @@ extension Behaviour {
                         }
                     }
                 }
-                while stored.withLock({ $0.count }) < 500 { await Task.yield() }
+                await waitUntil { stored.withLock { $0.count } >= 500 }
                 await node.close()
             }
             try await trial.subject.restart()

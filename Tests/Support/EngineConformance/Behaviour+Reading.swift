@@ -210,7 +210,7 @@ extension Behaviour {
                     }
                 }
                 // The refused ones are answered while the store is blocked; the others wait for it.
-                while refused.withLock({ $0 }) < 1000 - 200 { await Task.yield() }
+                await waitUntil { refused.withLock { $0 } >= 1000 - 200 }
                 try await trial.subject.unblock()
                 try await group.waitForAll()
             }

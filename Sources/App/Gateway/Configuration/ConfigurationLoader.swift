@@ -46,6 +46,10 @@ public enum ConfigurationLoader {
         guard let root else { return }
         for (path, value, place) in try flatten(root, path: "", at: root.place, file: name) {
             guard let setting = Settings.named(path) else { throw unknown(path, "\(name):\(place)") }
+            // YAML refuses one key twice; `limits.page_most` and `page_most` below `limits` are two keys.
+            guard loaded.origins[setting.name] != .file else {
+                throw SettingError("\(name):\(place): duplicate setting '\(setting.name)'")
+            }
             do { try setting.read(&loaded.configuration, value) } catch {
                 throw SettingError("\(name):\(place): \(error)")
             }

@@ -2,7 +2,7 @@ import CJansson
 
 /// A parsed JSON text together with its bytes.
 ///
-/// jansson is the only parser of the house. What it refuses although RFC 8259 allows it: numbers that fit neither 64 bits
+/// jansson is the program's only JSON parser. What it refuses although RFC 8259 allows it: numbers that fit neither 64 bits
 /// nor a double (see `JSONNumbers`) and `\u0000` in a member's name.
 public final class JSONDocument: @unchecked Sendable {
     // Safe to share: the tree is never changed after parsing, and jansson's reference counts are atomic.
@@ -27,7 +27,7 @@ public final class JSONDocument: @unchecked Sendable {
         self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
     }
 
-    /// Parses what the house has printed or checked before, whatever was asked of its numbers then.
+    /// Parses what the program has printed or checked before, whatever was asked of its numbers then.
     public convenience init(_ text: JSONText) throws(JSONError) {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }

@@ -2,7 +2,7 @@ package import CJansson
 
 /// A place in a parsed document. Keeps the document alive; reading never fails and never changes anything.
 public struct JSONValue: @unchecked Sendable {
-    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The room JSONSchema reads
+    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The module JSONSchema reads
     // the tree through it without a retain per node, so whoever takes it keeps this value alive meanwhile.
     package let document: JSONDocument
     package let node: UnsafeMutablePointer<json_t>

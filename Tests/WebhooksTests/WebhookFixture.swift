@@ -11,7 +11,7 @@ import Testing
 @testable import Webhooks
 
 /// Chat with outbound delivery, as a gateway has it.
-struct House: Sendable {
+struct WebhookFixture: Sendable {
     static let space = ChatFixture.space
     static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
@@ -22,8 +22,8 @@ struct House: Sendable {
     struct Settings: Sendable {
         var path = ":memory:"
         var limits = Limits()
-        var registrationGuard = House.loopback
-        var clientGuard = House.loopback
+        var registrationGuard = WebhookFixture.loopback
+        var clientGuard = WebhookFixture.loopback
         var connections = 64
         var connectionsOfHost = Int.max
         var waiting = 4096
@@ -35,30 +35,32 @@ struct House: Sendable {
     let clock: ManualClock
     let steps: StepLog
     let refusals = Refusals()
-    private let house: ChatFixture
+    private let fixture: ChatFixture
     let client: Client
     let webhooks: WebhookService
     /// Attempts once they are recorded, with what followed.
     let attempts: Observed<[(delivery: Delivery, decision: DeliveryState.Decision)]>
     private let settings: Settings
 
-    var engine: SQLiteEngine { house.engine }
-    var service: ChatService { house.service }
+    var engine: SQLiteEngine { fixture.engine }
+    var service: ChatService { fixture.service }
     var registry: WebhookRegistry { webhooks.registry }
 
-    /// Starts a house, runs `body` when everything is ready, and stops it again.
+    /// Starts a fixture, runs `body` when everything is ready, and stops it again.
     static func with(
-        _ settings: Settings = Settings(), clock: ManualClock = House.newClock(),
-        _ body: @escaping @Sendable (House) async throws -> Void
+        _ settings: Settings = Settings(), clock: ManualClock = WebhookFixture.newClock(),
+        _ body: @escaping @Sendable (WebhookFixture) async throws -> Void
     ) async throws {
-        let house = try await House(settings, clock)
+        let fixture = try await WebhookFixture(settings, clock)
         do {
-            try await house.house.run([{ try await house.webhooks.run(whenReady: $0) }]) { try await body(house) }
+            try await fixture.fixture.run([{ try await fixture.webhooks.run(whenReady: $0) }]) {
+                try await body(fixture)
+            }
         } catch {
-            await house.client.shutdown()
+            await fixture.client.shutdown()
             throw error
         }
-        await house.client.shutdown()
+        await fixture.client.shutdown()
     }
 
     static func newClock() -> ManualClock { ManualClock(ticks: start.rawValue, .ticksPerReading(100)) }
@@ -71,7 +73,7 @@ struct House: Sendable {
         engineSettings.tailBytes = 1024 * 1024
         let engine = try await SQLiteEngine(engineSettings)
         steps = StepLog(real: engine.log)
-        house = try await ChatFixture(
+        fixture = try await ChatFixture(
             on: engine,
             behind: RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals),
             limits: settings.limits, clock: clock.wallClock)
@@ -80,7 +82,7 @@ struct House: Sendable {
                 maxConnections: settings.connections, perHostConnections: settings.connectionsOfHost,
                 waitingLimit: settings.waiting, addressGuard: settings.clientGuard))
         attempts = Observed()
-        webhooks = Self.outbound(house.service, client, settings, attempts)
+        webhooks = Self.outbound(fixture.service, client, settings, attempts)
     }
 
     private static func outbound(
@@ -101,7 +103,7 @@ struct House: Sendable {
     func another() -> WebhookService { Self.outbound(service, client, settings, attempts) }
 }
 
-extension House {
+extension WebhookFixture {
     var chat: ChatAccess { service.chat(for: Self.owner) }
 
     /// A webhook on a receiver.

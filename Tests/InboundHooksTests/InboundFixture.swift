@@ -9,7 +9,7 @@ import Testing
 @testable import InboundHooks
 
 /// Chat with inbound hooks, as a gateway has it.
-struct House: Sendable {
+struct InboundFixture: Sendable {
     static let space = ChatFixture.space
     static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
@@ -25,13 +25,13 @@ struct House: Sendable {
     var registry: SourceRegistry { inbound.registry }
     var gate: InboundGate { inbound.gate }
 
-    /// Starts a house, runs `body` when everything is ready, and stops it again.
+    /// Starts a fixture, runs `body` when everything is ready, and stops it again.
     static func with(
         limits: Limits = Limits(), path: String = ":memory:",
-        _ body: @escaping @Sendable (House) async throws -> Void
+        _ body: @escaping @Sendable (InboundFixture) async throws -> Void
     ) async throws {
-        let house = try await House(limits, path)
-        try await house.chat.run([{ try await house.inbound.run(whenReady: $0) }]) { try await body(house) }
+        let fixture = try await InboundFixture(limits, path)
+        try await fixture.chat.run([{ try await fixture.inbound.run(whenReady: $0) }]) { try await body(fixture) }
     }
 
     private init(_ limits: Limits, _ path: String) async throws {
@@ -45,9 +45,9 @@ struct House: Sendable {
     }
 }
 
-extension House {
+extension InboundFixture {
     @discardableResult
-    func put(_ id: String, _ document: String, by caller: Caller = House.owner) async throws -> Source {
+    func put(_ id: String, _ document: String, by caller: Caller = InboundFixture.owner) async throws -> Source {
         try await registry.put(id, try JSONDocument(Array(document.utf8)), by: caller).source
     }
 
