@@ -33,7 +33,8 @@ struct DataDirectory {
         try close()
     }
 
-    /// Group members may enter a directory that is somebody else's: so volumes of containers are shared (`fsGroup`).
+    /// Closes a directory of this account to others. One of another account may be open to its group, because volumes of
+    /// containers are shared that way (`fsGroup`).
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }

@@ -32,7 +32,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     }
 }
 
-/// Who asks, for which app, and what the credential allows. Every operation takes one.
+/// The author of a request, the app it is for, and what its credential allows. Every operation takes one.
 public struct Caller: Sendable, Hashable {
     public var space: SpaceID
     /// The credential: `key_…`, a ticket's or token's id, or a name of the gateway's own parts. Safe to log.

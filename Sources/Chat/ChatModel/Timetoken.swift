@@ -31,7 +31,8 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         self = timetoken
     }
 
-    /// Reads 1 to 19 decimal digits, nothing else: what the gateway itself has stored. Leading zeros are accepted; values above `Int64.max` are not.
+    /// Reads 1 to 19 decimal digits and nothing else, as the gateway itself has stored them. Leading zeros are accepted,
+    /// values above `Int64.max` are not.
     public init?(text: some StringProtocol) {
         guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let value = UInt64(text), value <= Self.distantFuture.rawValue

@@ -38,8 +38,8 @@ final class LibraryKey: @unchecked Sendable {
     /// The length of an RSA modulus.
     var bits: Int32 { EVP_PKEY_get_bits(key) }
 
-    /// Whether an RSA key's exponent is odd, from 3 to 2³³, and its modulus no prime and without small factors
-    /// (NIST SP 800-56B, 6.4.2).
+    /// Whether an RSA key's exponent is odd, above 1 and at most 33 bits long, and its modulus is not prime and has no small
+    /// factors (NIST SP 800-56B, 6.4.2).
     var isSoundRSAKey: Bool {
         var exponent: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return false }

@@ -8,8 +8,8 @@ struct ControlBlock {
     let data: JSONText
     /// Tells the client how long to wait before it reconnects.
     var retryMilliseconds: Int?
-    /// Where the stream starts: what an EventSource sends back when it is cut before its first event. Nil for a block that
-    /// moves no client.
+    /// The position at which the stream starts. An EventSource that is cut before its first event sends it back. Nil for a
+    /// block that moves no client.
     private(set) var id: Timetoken?
 
     /// How long clients wait before they come back, unless told otherwise.

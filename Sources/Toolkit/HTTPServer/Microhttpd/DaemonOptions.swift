@@ -67,7 +67,7 @@ final class DaemonOptions {
         return shim_start_daemon(flags, Callbacks.access, context, &items)
     }
 
-    /// What GnuTLS may agree on: TLS 1.2 and later (RFC 8996 retires what is older), with its usual ciphers.
+    /// A GnuTLS priority string: TLS 1.2 and later (RFC 8996 deprecates older versions), with the default ciphers.
     private static let protocols: StaticString = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
     private var items: [MHD_OptionItem] {

@@ -26,8 +26,8 @@ public struct WebTokenKey: Sendable {
     ///
     /// - Parameters:
     ///   - algorithm: any but HS256: a secret in the place of a public key is how tokens are forged.
-    ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have 2048
-    ///     to 8192 bits.
+    ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have
+    ///     2048 to 8192 bits and an exponent of at most 33 bits.
     /// - Returns: nil when it is none, or not one for the algorithm.
     public init?(_ algorithm: Algorithm, pem: String) {
         guard let info = SubjectPublicKeyInfo(pem: pem) else { return nil }
@@ -98,9 +98,8 @@ private struct SubjectPublicKeyInfo {
         return LibraryKey(subjectPublicKeyInfo: bytes)
     }
 
-    /// RSA keys restricted to PSS are rejected.
-    ///
-    /// Longer moduli and exponents would make every token cost its sender little and the gateway much.
+    /// RSA keys restricted to PSS are rejected, and so are long moduli and exponents: checking a signature would cost the
+    /// gateway much more than sending one.
     var rsaKey: LibraryKey? {
         guard let key = LibraryKey(subjectPublicKeyInfo: bytes), key.kind == EVP_PKEY_RSA,
             (2048...8192).contains(key.bits), key.isSoundRSAKey
