@@ -89,7 +89,9 @@ final class ScriptedLog: EventLog {
         }
     }
 
-    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome { throw .unscripted }
+    func append(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
+    ) async throws(ChatError) -> AppendOutcome { throw .unscripted }
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { throw .unscripted }
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { throw .unscripted }
@@ -127,6 +129,7 @@ struct EmptyDirectory: Directory {
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { Page(items: []) }
     func changes(after revision: Revision) async -> RecordChangeSequence { RecordChangeSequence { nil } }
     func revision() async throws(ChatError) -> Revision { 0 }
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) {}
 }
 
 struct NoDeliveries: DeliveryQueue {

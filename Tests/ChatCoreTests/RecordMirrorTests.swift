@@ -250,4 +250,5 @@ private final class ScriptedDirectory: Directory {
     }
 
     func revision() async throws(ChatError) -> Revision { state.withLock { $0.revision } }
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) {}
 }

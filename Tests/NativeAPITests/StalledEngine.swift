@@ -14,7 +14,9 @@ struct StalledEngine: Engine {
 private struct StalledLog: EventLog {
     let real: any EventLog
 
-    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
+    func append(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
+    ) async throws(ChatError) -> AppendOutcome {
         // Until it is cancelled, which is what the deadline of a probe does.
         try? await Task.sleep(for: .seconds(3600))
         throw ChatError(.unavailable, "cancelled")

@@ -82,4 +82,5 @@ private struct WatchedDirectory: Directory {
     func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
 
     func revision() async throws(ChatError) -> Revision { try await real.revision() }
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) { real.observe(body) }
 }

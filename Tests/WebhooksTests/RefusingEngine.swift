@@ -118,6 +118,7 @@ struct RefusingDirectory: Directory {
 
     func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
     func revision() async throws(ChatError) -> Revision { try await real.revision() }
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) { real.observe(body) }
 }
 
 struct RefusingQueue: DeliveryQueue {

@@ -39,8 +39,10 @@ final class StepLog: EventLog {
         return try await real.events(in: channels, after: position, limit: limit)
     }
 
-    func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome {
-        try await real.append(drafts, claim: claim)
+    func append(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
+    ) async throws(ChatError) -> AppendOutcome {
+        try await real.append(drafts, claim: claim, unlessChangedSince: revision)
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }

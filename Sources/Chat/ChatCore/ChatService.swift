@@ -110,8 +110,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
             group.addTask { await self.keepAudit() }
-            let standingsRevision = try await standings.load()
-            group.addTask { await self.standings.follow(from: standingsRevision) }
+            try await standings.load()
             group.addTask { await self.presence.run() }
             group.addTask { await self.unread.run() }
             group.addTask { await self.unread.keepTelling() }
@@ -136,7 +135,6 @@ public final class ChatService: Sendable {
             } else { try await engine.directory.decide(keys, body) }
         sweeps.note(decided.changes)
         let keys = decided.changes.map(\.key)
-        standings.forget(keys)
         if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
         if keys.contains(where: { $0.kind == .group }) { await groupsChanged() }
         return decided

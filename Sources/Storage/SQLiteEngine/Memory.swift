@@ -11,6 +11,8 @@ final class Memory: Sendable {
     let end: LogEnd
     let retention: RetentionTable
     let changes: Backlog<RecordChanges>
+    /// Those who hear of each change of records before it can be seen.
+    let changeObservers = Lock<[@Sendable (RecordChanges) -> Void]>([])
     let clock: WallClock
     let limits: Limits
     /// The queue in memory, once there is one: removal tells it what it has taken away.
@@ -30,6 +32,12 @@ final class Memory: Sendable {
     /// The time for deciding what is over: the clock, but never before the newest event, so that a clock stepped back
     /// does not bring back what had expired.
     var now: Timetoken { max(clock.now, tail.watermark) }
+
+    /// Makes a change of records known.
+    func publish(_ change: RecordChanges) {
+        for observer in changeObservers.withLock({ $0 }) { observer(change) }
+        changes.publish(change)
+    }
 
     /// Whether the event may still be shown.
     func isReadable(_ event: Event, now: Timetoken, cutoff: Timetoken) -> Bool {

@@ -32,6 +32,23 @@ import Testing
         }
     }
 
+    @Test("refuses what was about to be said", arguments: [Retention.kept, .passing])
+    func saying(retention: Retention) async throws {
+        try await race { chat throws(ChatError) in
+            var emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
+            emission.retention = retention
+            try await chat.emit(emission)
+        }
+    }
+
+    @Test("refuses what was about to be said to somebody")
+    func mentioning() async throws {
+        try await race { chat throws(ChatError) in
+            let emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
+            _ = try await chat.post(emission, MessageTies(mentions: .users(["ana"])))
+        }
+    }
+
     @Test("keeps out who was about to enter")
     func entering() async throws {
         try await race { chat throws(ChatError) in _ = try await chat.enter("ben", into: "lobby") }

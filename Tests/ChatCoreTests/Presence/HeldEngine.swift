@@ -48,4 +48,5 @@ struct HeldDirectory: Directory {
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> { try await real.list(query) }
     func changes(after revision: Revision) async -> RecordChangeSequence { await real.changes(after: revision) }
     func revision() async throws(ChatError) -> Revision { try await real.revision() }
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) { real.observe(body) }
 }

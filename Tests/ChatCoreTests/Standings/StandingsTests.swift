@@ -31,6 +31,35 @@ import Testing
         }
     }
 
+    private func ban(_ user: String, _ room: Room) async throws {
+        _ = try await room.chat.restrict(user, in: "crew", Sanction(isBan: true))
+    }
+
+    @Test("stores nothing of a user behind the event that bans, however posts and bans race")
+    func bansRace() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .public)
+            for round in 0..<30 {
+                let user = "user\(round)"
+                async let ban: Void = ban(user, room)
+                async let posts: Void = {
+                    for _ in 0..<4 { _ = await slug { try await room.say("hi", in: "crew", by: user) } }
+                }()
+                _ = try await (ban, posts)
+            }
+            let events = try await room.chat.history([HistoryRequest(channel: ChannelID("crew", in: ChatFixture.space), limit: 250)])
+            var banned: Set<String> = []
+            for event in events[0].items {
+                if event.type == "user.banned" {
+                    banned.insert(try #require(try JSONDocument(event.data).root["user_id"]?.string))
+                } else if let user = event.user, event.type == "message.created" {
+                    #expect(!banned.contains(user), "a message of \(user) behind the ban")
+                }
+            }
+            #expect(banned.count == 30)
+        }
+    }
+
     @Test("is known after a start over a store that has records")
     func start() async throws {
         try await Room.inFile { path in

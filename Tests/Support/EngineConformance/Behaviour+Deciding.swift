@@ -1,5 +1,6 @@
 import ChatModel
 import JSON
+import Locking
 import Testing
 
 extension Behaviour {
@@ -23,6 +24,70 @@ extension Behaviour {
             }
             let events = try await trial.history("room")
             #expect(events.count == 150 && events.isStrictlyIncreasing)
+        },
+        Behaviour("an append is refused when a record of its user or channel has changed since, and by nothing else") { trial in
+            let directory = await trial.directory
+            let log = await trial.log
+            let space = trial.space
+            let keys = [
+                RestrictionRecord.key("ana", "room", in: space), MembershipRecord.key("ana", "room", in: space),
+                ChannelRecord.key("room", in: space),
+            ]
+            for retention in [Retention.kept, .passing] {
+                var draft = trial.draft("room", "1", retention: retention)
+                draft.user = "ana"
+                for (index, key) in keys.enumerated() {
+                    for body in [trial.json("{}"), nil] {
+                        let revision = try await directory.revision()
+                        _ = try await directory.write([RecordChange(key, body: body)])
+                        let draft = draft
+                        await trial.refusal(.stale) {
+                            _ = try await log.append([draft], claim: nil, unlessChangedSince: revision)
+                        }
+                        // Of nobody: the channel's record alone counts.
+                        var anybody = draft
+                        anybody.user = nil
+                        if index < 2 { _ = try await log.append([anybody], claim: nil, unlessChangedSince: revision) }
+                    }
+                }
+                let revision = try await directory.revision()
+                _ = try await directory.write([
+                    RecordChange(RestrictionRecord.key("ana", "hall", in: space), body: trial.json("{}"))
+                ])
+                _ = try await log.append([draft], claim: nil, unlessChangedSince: revision)
+                _ = try await directory.write([
+                    RecordChange(RestrictionRecord.key("ana", "hall", in: space), body: nil)
+                ])
+            }
+            let events = try await trial.readAll(trial.names("room"))
+            #expect(events.filter { $0.user == "ana" }.count == 2 && events.count == 10)
+        },
+        Behaviour("who observes records has heard of a change before its events can be followed") { trial in
+            let nodes = await trial.subject.nodes
+            let space = trial.space
+            let known = Lock<Set<RecordKey>>([])
+            await trial.otherNode.directory.observe { changes in known.withLock { $0.formUnion(changes.keys) } }
+            let commits = await trial.otherNode.log.committed()
+            async let unheard = {
+                var unheard: [Event] = []
+                var seen = 0
+                for await commit in commits {
+                    for event in commit.events {
+                        let key = RecordKey(.channel, event.channel.name, in: space)
+                        if !known.withLock({ $0.contains(key) }) { unheard.append(event) }
+                    }
+                    seen += commit.events.count
+                    if seen >= 200 { break }
+                }
+                return unheard
+            }()
+            try await concurrently(200) { number in
+                let key = RecordKey(.channel, "room\(number)", in: space)
+                _ = try await nodes[number % nodes.count].directory.write(
+                    [RecordChange(key, body: trial.json("{}"))], events: [trial.draft(key.id, "1")])
+                #expect(number % nodes.count != nodes.count - 1 || known.withLock { $0.contains(key) })
+            }
+            #expect(await unheard.isEmpty)
         },
         Behaviour("a decision removes events from the log with what it changes, or not at all") { trial in
             let events = try await trial.append(

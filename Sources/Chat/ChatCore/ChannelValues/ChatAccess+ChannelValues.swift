@@ -48,8 +48,9 @@ extension ChatAccess {
         _ scene: ValueScene<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
     ) async throws(ChatError) -> ChannelValues<Value>.Change {
-        try await demand(.writing, of: scene.actor.user, in: scene.channel)
-        return try await decide([scene.key, scene.channelKey]) { situation throws(ChatError) in
+        let standing = standingKeys(of: scene.actor.user, in: scene.channel)
+        return try await decide([scene.key, scene.channelKey] + standing) { situation throws(ChatError) in
+            try self.demand(.writing, of: scene.actor.user, in: scene.channel, situation)
             let audience = try scene.audience(situation)
             var values = ChannelValues(situation[scene.key], scene.kind.read)
             let made = try change(&values)

@@ -17,10 +17,7 @@ extension ChatAccess {
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
                 return outcome(of: earlier, asking: emissions)
             }
-            let drafts = try drafts(of: emissions)
-            // Asked here: an app whose channels hold nobody back should not wait for anything.
-            guard isHeldBack else { return try await emit(admitted: drafts, claim: claim) }
-            return try await emit(admitted: try await settled(drafts), claim: claim)
+            return try await emit(admitted: try drafts(of: emissions), claim: claim)
         } catch {
             guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: emissions)
@@ -32,12 +29,37 @@ extension ChatAccess {
         admitted drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
+        for _ in 0..<Self.settlings {
+            do throws(ChatError) {
+                // Asked here: an app whose channels hold nobody back should not wait for anything.
+                if let revision = service.standings.revisionWithoutConcern(of: space) {
+                    return try await append(drafts, claim, unlessChangedSince: revision)
+                }
+                let (settled, revision) = try await settled(drafts)
+                return try await append(settled, claim, unlessChangedSince: revision)
+            } catch {
+                // Somebody was banned meanwhile, or the channel changed: asked again.
+                guard error.code == .stale else { throw error }
+            }
+        }
+        throw ChatError(
+            .overloaded, "who may write here changes too often to be settled; nothing was stored",
+            retryAfter: .seconds(1))
+    }
+
+    /// How often it is settled who may write, when that changes each time before the commit.
+    private static var settlings: Int { 8 }
+
+    private nonisolated(nonsending) func append(
+        _ drafts: [EventDraft], _ claim: Claim?, unlessChangedSince revision: Revision
+    ) async throws(ChatError) -> AppendOutcome {
         guard let tracer = service.tracer else {
-            return service.eventTypes.seen(try await log.append(drafts, claim: claim))
+            return service.eventTypes.seen(
+                try await log.append(drafts, claim: claim, unlessChangedSince: revision))
         }
         return service.eventTypes.seen(
             try await tracer.traced("store commit") { () async throws(ChatError) in
-                try await log.append(drafts, claim: claim)
+                try await log.append(drafts, claim: claim, unlessChangedSince: revision)
             })
     }
 
@@ -57,21 +79,27 @@ extension ChatAccess {
 
     private var isHeldBack: Bool { service.standings.concern(space) }
 
-    private func settled(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
+    private func settled(_ drafts: [EventDraft]) async throws(ChatError) -> (drafts: [EventDraft], Revision) {
         var drafts = drafts
-        for index in drafts.indices { try await settle(&drafts[index]) }
-        return drafts
+        var oldest = Revision.max
+        for index in drafts.indices { oldest = min(oldest, try await settle(&drafts[index])) }
+        return (drafts, oldest)
     }
 
     /// What takes a look at the channel: whether the user may write there, and for whom a message is.
-    private func settle(_ draft: inout EventDraft) async throws(ChatError) {
+    ///
+    /// - Returns: by which revision of the directory that is so.
+    @discardableResult
+    private func settle(_ draft: inout EventDraft) async throws(ChatError) -> Revision {
         let footing = try await service.standings.footing(of: draft.user, in: draft.channel)
         if let user = draft.user,
-            let obstacle = obstacle(to: .writing, of: user, in: draft.channel.name, standing: footing)
+            let obstacle = obstacle(
+                to: .writing, of: user, in: draft.channel.name, channel: footing.channel, footing.user)
         {
             throw obstacle
         }
         draft.audience = Self.audience(of: draft, in: footing.channel)
+        return footing.revision
     }
 
     /// For whom it is; like that of what is emitted.

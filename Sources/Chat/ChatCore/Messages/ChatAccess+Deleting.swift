@@ -31,7 +31,7 @@ extension ChatAccess {
             return false
         }
         let root = known?.threadKey(in: space)
-        let decided = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
+        let decided = try await decide(scene, root.map { [$0] } ?? []) { situation throws(ChatError) in
             try self.deletion(of: scene, root: root, isHard: isHard, ifMatch: etag, situation)
         }
         if isHard { service.noteDeletion() }

@@ -22,7 +22,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let most = limits.dataBytes
-        let decided = try await decide(scene.keys) { situation throws(ChatError) in
+        let decided = try await decide(scene) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             try scene.demandAuthority(in: channel)
             var record = try scene.present(situation, ifMatch: etag)
@@ -52,7 +52,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let root = try await directory.read(scene.key).flatMap { MessageRecord($0) }?.threadKey(in: space)
-        let decided = try await decide(scene.keys + (root.map { [$0] } ?? [])) { situation throws(ChatError) in
+        let decided = try await decide(scene, root.map { [$0] } ?? []) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             var record = scene.record(situation)
             var thread: MessageRecord?

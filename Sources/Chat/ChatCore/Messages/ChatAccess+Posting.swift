@@ -9,9 +9,11 @@ private struct TiedPost: Sendable {
     let root: Event?
     let channelKey: RecordKey
     let rootKey: RecordKey?
+    /// They decide whether its user may write.
+    let standingKeys: [RecordKey]
 
     var channel: String { draft.channel.name }
-    var keys: [RecordKey] { [channelKey] + (rootKey.map { [$0] } ?? []) + memberships }
+    var keys: [RecordKey] { [channelKey] + (rootKey.map { [$0] } ?? []) + standingKeys + memberships }
 
     /// They decide which of those the message mentions are told.
     private var memberships: [RecordKey] {
@@ -61,7 +63,8 @@ extension ChatAccess {
         return TiedPost(
             draft: try await admit(emission), ties: ties, root: root?.event,
             channelKey: ChannelRecord.key(emission.channel, in: space),
-            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) })
+            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) },
+            standingKeys: standingKeys(of: emission.user ?? caller.user, in: emission.channel))
     }
 
     private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
@@ -81,6 +84,7 @@ extension ChatAccess {
     }
 
     private func posting(_ post: TiedPost, _ situation: Situation) throws(ChatError) -> Decision<Void> {
+        try demand(.writing, of: post.draft.user, in: post.channel, situation)
         let channel = situation[post.channelKey].flatMap { ChannelRecord($0) }
         var message = post.draft
         if message.audience == .subscribers {

@@ -7,10 +7,11 @@ struct MessageScene: Sendable {
     let actor: Actor
     let key: RecordKey
     let channelKey: RecordKey
+    /// What is asked of who acts; nil for nothing.
+    let wish: Wish?
 
     var timetoken: Timetoken { event.timetoken }
     var channel: String { event.channel.name }
-    var keys: [RecordKey] { [key, channelKey] }
 
     /// What became of the message, as it is when the decision is made.
     func record(_ situation: Situation) -> MessageRecord {
@@ -60,7 +61,21 @@ extension ChatAccess {
         if let wish { try await demand(wish, of: actor.user, in: channel) }
         return MessageScene(
             event: try await sent(timetoken, in: channel, orTyped: isTyped), actor: actor,
-            key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space))
+            key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space), wish: wish)
+    }
+
+    /// Decides about a message, where who acts still may.
+    ///
+    /// - Parameter keys: what the decision looks at beside the message and its channel.
+    func decide<Value: Sendable>(
+        _ scene: MessageScene, _ keys: [RecordKey] = [],
+        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        let standing = scene.wish == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
+        return try await decide([scene.key, scene.channelKey] + standing + keys) { situation throws(ChatError) in
+            if let wish = scene.wish { try self.demand(wish, of: scene.actor.user, in: scene.channel, situation) }
+            return try body(situation)
+        }
     }
 
     /// Who does something in a channel from which an event of this type comes.

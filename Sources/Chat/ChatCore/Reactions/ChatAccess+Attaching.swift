@@ -11,7 +11,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
         let key = action.key(in: space)
         let limits = limits
-        return try await decide(scene.keys + [key]) { situation throws(ChatError) in
+        return try await decide(scene, [key]) { situation throws(ChatError) in
             var record = evenDeleted ? scene.record(situation) : try scene.present(situation)
             if let known = situation[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
             var action = action
@@ -28,7 +28,7 @@ extension ChatAccess {
     /// - Returns: whether it was there.
     func detach(_ action: MessageActionRecord, _ scene: MessageScene) async throws(ChatError) -> Bool {
         let key = action.key(in: space)
-        return try await decide(scene.keys + [key]) { situation throws(ChatError) in
+        return try await decide(scene, [key]) { situation throws(ChatError) in
             try scene.actor.demand(over: action.user, in: scene.channelRecord(situation))
             guard let known = situation[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
             var record = scene.record(situation)

@@ -6,12 +6,17 @@ import Locking
 ///
 /// An app without any channel record and without any restriction has nothing to ask for, and pays one lookup of its name.
 /// Of the others an entry is read when it is first needed, also when there is none, and *forgotten* when its record
-/// changes. What was read while something was forgotten might be older than that change, so it is used by whoever read it
-/// and not kept: what a verb has changed on this node counts when it returns.
+/// changes: before anybody can see an event of that change. What was read while something was forgotten might be older than
+/// that change, so it is used by whoever read it and not kept.
+///
+/// Every answer comes with a revision of the directory: the log looks in the commit of an event whether what was answered
+/// has changed since.
 public final class Standings: Sendable {
     private struct State: Sendable {
         /// Apps that have channel records or restrictions, or had some since the start.
         var spaces: Set<SpaceID> = []
+        /// Everything that has changed up to here is forgotten.
+        var revision: Revision = 0
         /// Those of them that have restrictions, or had some.
         var restricted: Set<SpaceID> = []
         var channels: GenerationCache<ChannelID, ChannelStanding>
@@ -36,11 +41,11 @@ public final class Standings: Sendable {
                 users: GenerationCache(capacity: limits.standingsHeld)))
     }
 
-    /// Finds the apps that have anything to ask for. Before the first request.
-    ///
-    /// - Returns: the revision from which `follow` goes on.
-    func load() async throws(ChatError) -> Revision {
+    /// Finds the apps that have anything to ask for, and hears of every change from now on. Before the first request.
+    func load() async throws(ChatError) {
+        directory.observe { [weak self] in self?.forget($0) }
         let revision = try await directory.revision()
+        state.withLock { $0.revision = max($0.revision, revision) }
         for app in keyring.apps {
             for kind in [RecordKind.channel, .restriction] {
                 let page = try await directory.list(RecordQuery(kind, in: app.space, limit: 1))
@@ -51,17 +56,10 @@ public final class Standings: Sendable {
                 }
             }
         }
-        return revision
     }
 
-    /// Forgets what changes on any node, until cancelled or until the engine closes.
-    func follow(from revision: Revision) async {
-        for await changes in await directory.changes(after: revision) { forget(changes.keys) }
-    }
-
-    /// To be called when records have changed, before anybody is told.
-    func forget(_ keys: some Sequence<RecordKey>) {
-        for key in keys {
+    private func forget(_ changes: RecordChanges) {
+        for key in changes.keys {
             switch key.kind {
             case .channel: forget(channel: ChannelID(key.id, in: key.space))
             case .restriction, .membership:
@@ -70,6 +68,7 @@ public final class Standings: Sendable {
             default: break
             }
         }
+        state.withLock { $0.revision = max($0.revision, changes.revision) }
     }
 
     private func forget(channel: ChannelID) {
@@ -101,6 +100,11 @@ extension Standings {
     /// Whether anybody in the app might be held back.
     func concern(_ space: SpaceID) -> Bool { state.withLock { $0.spaces.contains(space) } }
 
+    /// As of which revision nobody in the app is held back; nil where somebody might be.
+    func revisionWithoutConcern(of space: SpaceID) -> Revision? {
+        state.withLock { $0.spaces.contains(space) ? nil : $0.revision }
+    }
+
     /// What is known of a channel, and of a user there if one is named. Nearly always from memory.
     func footing(of user: String?, in channel: ChannelID) async throws(ChatError) -> Footing {
         let person = user.map { Person($0, channel) }
@@ -112,22 +116,23 @@ extension Standings {
         // Of a channel that was deleted, what is held of its users may be what they were.
         if person != nil, sweeps.concern(channel) { return nil }
         return state.withLock { state in
-            guard state.spaces.contains(channel.space) else { return Footing() }
+            let revision = state.revision
+            guard state.spaces.contains(channel.space) else { return Footing(revision: revision) }
             guard let place = state.channels.value(of: channel) else { return nil }
-            guard let person else { return Footing(channel: place) }
-            return state.users.value(of: person).map { Footing(channel: place, user: $0) }
+            guard let person else { return Footing(channel: place, revision: revision) }
+            return state.users.value(of: person).map { Footing(channel: place, user: $0, revision: revision) }
         }
     }
 
     private func read(_ person: Person?, in channel: ChannelID) async throws(ChatError) -> Footing {
-        let before = state.withLock { $0.forgotten }
+        let (before, revision) = state.withLock { ($0.forgotten, $0.revision) }
         var keys = [ChannelRecord.key(channel.name, in: channel.space)]
         if let user = person?.user.text {
             keys.append(RestrictionRecord.key(user, channel.name, in: channel.space))
             keys.append(MembershipRecord.key(user, channel.name, in: channel.space))
         }
         let records = try await directory.read(keys)
-        var footing = Footing()
+        var footing = Footing(revision: revision)
         if let record = records[0].flatMap(ChannelRecord.init) { footing.channel = ChannelStanding(record) }
         if person != nil {
             let left = records.map { record in record.flatMap { sweeps.hide($0.updated, of: channel) ? nil : $0 } }

@@ -45,4 +45,6 @@ struct UserStanding: Sendable, Equatable {
 struct Footing: Sendable {
     var channel = ChannelStanding()
     var user = UserStanding()
+    /// The directory's, by which both were so.
+    var revision: Revision
 }

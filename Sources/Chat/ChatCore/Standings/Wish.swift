@@ -29,12 +29,13 @@ extension ChatAccess {
             return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
         let footing = try await service.standings.footing(of: user, in: channel(name))
-        return obstacle(to: wish, of: user, in: name, standing: footing)
+        return obstacle(to: wish, of: user, in: name, channel: footing.channel, footing.user)
     }
 
     /// The same where what is known of both is at hand.
-    func obstacle(to wish: Wish, of user: String, in name: String, standing: Footing) -> ChatError? {
-        let (channel, own) = (standing.channel, standing.user)
+    func obstacle(
+        to wish: Wish, of user: String, in name: String, channel: ChannelStanding, _ own: UserStanding
+    ) -> ChatError? {
         if wish > .knowing, let restriction = own.restriction(at: service.clock.now),
             restriction.isBanned || wish == .writing
         {
@@ -45,6 +46,32 @@ extension ChatAccess {
         // Whatever somebody makes of a channel named as a user, that user stays at home there.
         let isHome = ExactText(user) == ExactText(name)
         return channel.isPrivate && caller.user != nil && !isIn && !isHome ? .notMember(user, of: name) : nil
+    }
+}
+
+// MARK: - In the step that stores
+
+extension ChatAccess {
+    /// What a decision has to look at that asks ``demand(_:of:in:_:)``.
+    func standingKeys(of user: String?, in name: String) -> [RecordKey] {
+        guard let user else { return [] }
+        return [
+            ChannelRecord.key(name, in: space), RestrictionRecord.key(user, name, in: space),
+            MembershipRecord.key(user, name, in: space), SweepRecord.key(name, in: space),
+        ]
+    }
+
+    /// The same in the step that stores what the user does: nobody who is banned before that step gets anything stored after
+    /// it.
+    func demand(_ wish: Wish, of user: String?, in name: String, _ situation: Situation) throws(ChatError) {
+        guard let user else { return }
+        let channel = situation[ChannelRecord.key(name, in: space)].flatMap(ChannelRecord.init).map(ChannelStanding.init)
+        let standing = UserStanding(
+            state: situation.membership(of: user, in: name, space)?.state,
+            restriction: situation.restriction(of: user, in: name, space))
+        if let obstacle = obstacle(to: wish, of: user, in: name, channel: channel ?? ChannelStanding(), standing) {
+            throw obstacle
+        }
     }
 }
 

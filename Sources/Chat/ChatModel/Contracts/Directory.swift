@@ -35,6 +35,12 @@ public protocol Directory: Sendable {
 
     /// The newest committed revision: where `changes(after:)` continues a listing made now.
     func revision() async throws(ChatError) -> Revision
+
+    /// Calls `body` with every commit of any node from now on, in order, before a call on this node that made it returns and
+    /// before `EventLog.committed` gives its events: what is remembered of records is corrected before anybody can act on
+    /// what an event says.
+    /// - Parameter body: on any thread; quick, and without calls of its own.
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void)
 }
 
 extension Directory {

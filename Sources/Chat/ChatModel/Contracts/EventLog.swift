@@ -6,9 +6,14 @@ public protocol EventLog: Sendable {
     /// Appends drafts, all those of one lane as a unit; results in the order of the drafts.
     ///
     /// When it returns, kept events survive loss of power, and the watermark covers all of them.
+    /// - Parameter revision: the directory's when the drafts' users were found entitled. The log looks in the same step
+    ///   whether any of ``EventDraft/standingKeys`` has changed since. Nil: nothing depends on records.
     /// - Throws: `.overloaded` (nothing stored, ask again), `.unavailable` (nothing stored), `.outcomeUnknown`,
-    ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint.
-    nonisolated(nonsending) func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
+    ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint; `.stale` when a record has
+    ///   changed (nothing stored).
+    nonisolated(nonsending) func append(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
+    ) async throws(ChatError) -> AppendOutcome
 
     /// What an append with this claim's key stored within the window; nil when there was none. For a repeat that could
     /// not be appended now, because rights or schemas have changed since.
@@ -48,6 +53,27 @@ public protocol EventLog: Sendable {
     ///
     /// Complete: a consumer that falls behind is fed from the store. Ends only on `close()`.
     func committed() async -> CommitSequence
+}
+
+extension EventLog {
+    /// Appends what depends on no record.
+    public nonisolated(nonsending) func append(
+        _ drafts: [EventDraft], claim: Claim?
+    ) async throws(ChatError) -> AppendOutcome {
+        try await append(drafts, claim: claim, unlessChangedSince: nil)
+    }
+}
+
+extension EventDraft {
+    /// The records that say whether its user may write on its channel, and for whom the channel is.
+    public var standingKeys: [RecordKey] {
+        let place = ChannelRecord.key(channel.name, in: channel.space)
+        guard let user else { return [place] }
+        return [
+            place, RestrictionRecord.key(user, channel.name, in: channel.space),
+            MembershipRecord.key(user, channel.name, in: channel.space),
+        ]
+    }
 }
 
 /// The result of one `append`.

@@ -105,7 +105,7 @@ extension LiveStreams {
         guard stream.feed.selection.isOfUser, !stream.feed.selection.channels.names.isEmpty else { return }
         Task { [self] in
             do throws(ChatError) {
-                try await service.chat(for: stream.owner.caller).demandHearing(stream.feed.selection, changed: channel)
+                try await service.chat(for: stream.owner.caller).demandHearing(stream.feed.selection)
             } catch {
                 close(stream, error.code == .forbidden ? .unauthorized : .storeUnavailable)
             }

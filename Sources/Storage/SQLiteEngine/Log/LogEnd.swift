@@ -39,12 +39,14 @@ final class LogEnd: Sendable {
 
     /// Places for passing events, which are visible when this returns; nil where they have to take their turn with the
     /// writer.
-    func pass(_ drafts: [EventDraft], now: Timetoken) -> [Appended]? {
+    ///
+    /// - Parameter mayPass: asked while nobody can hold the end.
+    func pass(_ drafts: [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Appended]? {
         guard !drafts.isEmpty, drafts.allSatisfy({ $0.retention == .passing && $0.deduplicationKey == nil }) else {
             return nil
         }
         let passed: (events: [Event], sleepers: [CheckedContinuation<Void, Never>])? = state.withLock { state in
-            guard !state.isHeld, !state.isClosed else { return nil }
+            guard !state.isHeld, !state.isClosed, mayPass() else { return nil }
             guard max(state.mark.last, now.rawValue) + UInt64(drafts.count) <= state.mark.reserved else { return nil }
             let events = drafts.map { Event(timetoken: Timetoken(state.mark.next(now: now)), draft: $0) }
             return (events, show(events, upTo: state.mark.last, now: now))

@@ -8,20 +8,24 @@ struct SQLiteLog: EventLog {
     let readers: Readers
     let writing: Writing
 
-    nonisolated(nonsending) func append(_ drafts: [EventDraft], claim: Claim?) async throws(ChatError) -> AppendOutcome
-    {
+    nonisolated(nonsending) func append(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
+    ) async throws(ChatError) -> AppendOutcome {
         try Self.check(drafts)
-        if claim == nil, let events = memory.end.pass(drafts, now: memory.clock.now) {
-            return AppendOutcome(events: events)
-        }
+        if claim == nil, let events = pass(drafts, unlessChangedSince: revision) { return AppendOutcome(events: events) }
         let result = await withUnsafeContinuation { continuation in
-            writing.submit(AppendWish(drafts, claim: claim, since: writing.uptime(), continuation))
+            writing.submit(AppendWish(drafts, claim: claim, revision: revision, since: writing.uptime(), continuation))
         }
         return try result.get()
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? {
         try await writing.run { (writer) throws(SQLiteFailure) in try writer.earlier(claim) }
+    }
+
+    private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
+        // The writer makes changes known before it gives the end back.
+        memory.end.pass(drafts, now: memory.clock.now) { revision.map { memory.changes.end <= $0 } ?? true }
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns.

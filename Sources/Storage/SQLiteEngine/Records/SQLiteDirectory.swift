@@ -51,6 +51,8 @@ struct SQLiteDirectory: Directory {
     }
 
     func revision() async throws(ChatError) -> Revision { memory.changes.end }
+
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) { memory.changeObservers.withLock { $0.append(body) } }
 }
 
 extension Statement {

@@ -34,6 +34,20 @@ extension Writer {
         }
     }
 
+    /// Whether any of the records has changed since a revision, earlier in this turn included.
+    func haveChanged(_ keys: some Sequence<RecordKey>, since revision: Revision) throws(SQLiteFailure) -> Bool {
+        let find = statements.findChange
+        for key in keys {
+            find.bind(key.space.name, at: 1)
+            find.bind(key.kind.rawValue, at: 2)
+            find.bind(key.id, at: 3)
+            find.bind(Int64(revision), at: 4)
+            defer { find.reset() }
+            if try find.step() { return true }
+        }
+        return false
+    }
+
     /// All the changes and all the events, or nothing. Every demand is checked before the first row is touched.
     func write(
         _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil
@@ -125,7 +139,7 @@ extension Writer {
                 try remove(record.key, next)
             }
         }
-        effects.append { [memory] in memory.changes.publish(RecordChanges(keys: keys, revision: next)) }
+        changed.append(RecordChanges(keys: keys, revision: next))
     }
 
     private func put(_ record: Record, _ revision: Revision) throws(SQLiteFailure) {

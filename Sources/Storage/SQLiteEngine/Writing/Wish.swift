@@ -21,17 +21,19 @@ protocol Wish: AnyObject, Sendable {
 final class AppendWish: Wish {
     let draftsToPlace: [EventDraft]
     let claim: Claim?
+    let revision: Revision?
     let bytes: Int
     let since: UInt64
     let needsTransaction: Bool
     private let promise: Promise<AppendOutcome>
 
     init(
-        _ drafts: [EventDraft], claim: Claim?, since: UInt64,
+        _ drafts: [EventDraft], claim: Claim?, revision: Revision?, since: UInt64,
         _ continuation: UnsafeContinuation<Result<AppendOutcome, ChatError>, Never>
     ) {
         draftsToPlace = drafts
         self.claim = claim
+        self.revision = revision
         self.since = since
         bytes = drafts.reduce(0) { $0 + $1.weight }
         needsTransaction = claim != nil || drafts.contains { $0.retention == .kept || $0.deduplicationKey != nil }
@@ -41,7 +43,7 @@ final class AppendWish: Wish {
     var drafts: Int { draftsToPlace.count }
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
-        let result = try writer.append(draftsToPlace, claim: claim)
+        let result = try writer.append(draftsToPlace, claim: claim, unlessChangedSince: revision)
         writer.answers.append { [promise] in promise.answer(result) }
     }
 

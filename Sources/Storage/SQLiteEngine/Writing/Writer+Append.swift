@@ -3,11 +3,19 @@ import JSON
 import SQLite
 
 extension Writer {
-    /// Gives the drafts their places, all of them or, when the claim speaks against it, none.
-    func append(_ drafts: [EventDraft], claim: Claim?) throws(SQLiteFailure) -> Result<AppendOutcome, ChatError> {
+    /// Gives the drafts their places, all of them or, when the claim or a changed record speaks against it, none.
+    func append(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision? = nil
+    ) throws(SQLiteFailure) -> Result<AppendOutcome, ChatError> {
         if let claim, let earlier = try find(claim) {
             guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
             return .success(try repeated(earlier, drafts))
+        }
+        if let revision, self.revision > revision {
+            let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.standingKeys) }
+            guard try !haveChanged(keys, since: revision) else {
+                return .failure(ChatError(.stale, "a record that decides who may write has changed meanwhile"))
+            }
         }
         if drafts.contains(where: { $0.past != nil }) {
             let end = endMovingOn()

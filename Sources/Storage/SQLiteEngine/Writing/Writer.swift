@@ -35,6 +35,8 @@ final class Writer {
     private(set) var now: Timetoken = .zero
     /// What got a place in this turn, in order.
     private(set) var events: [Event] = []
+    /// What records have changed in this turn, in order: told once it is committed, before its events can be seen.
+    var changed: [RecordChanges] = []
     /// What changes in memory once the turn is committed, in order, before anyone is answered.
     var effects: [() -> Void] = []
     /// Wakes the callers, last of all.
@@ -136,6 +138,7 @@ final class Writer {
     private func begin() {
         now = max(memory.now, Timetoken(mark.last))
         events = []
+        changed = []
         showsEnd = false
         effects.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
@@ -170,6 +173,7 @@ final class Writer {
     }
 
     private func publish() {
+        for change in changed { memory.publish(change) }
         // Before anybody is answered: who emits again at once may find it free.
         releaseEnd(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
@@ -177,6 +181,7 @@ final class Writer {
         effects.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
         events = []
+        changed = []
     }
 
     /// A failure of the store fails everybody; one that a single wish may have caused (a value too large, a constraint)

@@ -18,6 +18,7 @@ struct WriterStatements {
     let deleteEvent: Statement
     let setRetention: Statement
     let findRecord: Statement
+    let findChange: Statement
     let putRecord: Statement
     let removeRecord: Statement
     let noteRemoved: Statement
@@ -49,6 +50,11 @@ struct WriterStatements {
         setRetention = try database.prepare("UPDATE space SET retention=? WHERE id=?")
         findRecord = try database.prepare(
             "SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
+        findChange = try database.prepare(
+            """
+            SELECT 1 FROM record WHERE space=?1 AND kind=?2 AND id=?3 AND revision > ?4
+            UNION ALL SELECT 1 FROM removed WHERE revision > ?4 AND space=?1 AND kind=?2 AND id=?3 LIMIT 1
+            """)
         putRecord = try database.prepare(
             """
             INSERT OR REPLACE INTO record(space, kind, id, parent, revision, updated, body) VALUES (?,?,?,?,?,?,?)
