@@ -66,6 +66,11 @@ actor HeldPoll: FeedSink {
     /// what has come to it meanwhile this one has seen nothing.
     func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
 
+    func sendAgain(with reply: LateReply) {
+        self.reply = reply
+        sendAgain()
+    }
+
     private func answer(_ batch: PollBatch) {
         leave()
         if let reply { order.voice.answer(batch, to: reply) }

@@ -69,6 +69,18 @@ public actor HeldPolls {
 }
 
 extension HeldPolls {
+    /// How many changes of who may hear the hub has handed out: to be asked before it is asked what a user may hear.
+    public nonisolated func hearingChanges() async -> UInt64 {
+        await onLoop { $0.service.hub.assumeIsolated { $0.hearingChanges } }
+    }
+
+    /// Whether what the poll's user may hear, or the groups that it follows, have changed since that was looked up.
+    private func isOutdated(_ order: PollOrder) -> Bool {
+        if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
+        guard let changes = order.hearingChanges else { return false }
+        return service.hub.assumeIsolated { $0.mayHearDifferently(order.selection.channels, since: changes) }
+    }
+
     private func sendAgain(_ isConcerned: (PollOrder) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
             entry.poll.assumeIsolated { $0.sendAgain() }
@@ -155,15 +167,14 @@ extension HeldPolls {
     struct Place {
         let position: Timetoken
         let hearing: Hearing?
-        /// Whether a group that it follows had changed by then: the next poll asks for what it holds now.
+        /// Whether what it was begun with had changed by then: the next poll asks anew.
         let isOutdated: Bool
     }
 
     /// Hangs a poll on the hub: it is handed everything above the place, and has to read the log itself up to there.
     func attach(_ poll: HeldPoll) throws(ChatError) -> Place {
         if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
-        let version = groups.assumeIsolated { $0.changes }
-        let isOutdated = poll.order.groups.map { $0.version != version } ?? false
+        let isOutdated = isOutdated(poll.order)
         let place = service.hub.assumeIsolated { hub -> Place? in
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.order.selection)
@@ -180,15 +191,12 @@ extension HeldPolls {
 
     /// The poll's client waits from now on; what was asked before may have changed while the log was read.
     private func hold(_ poll: HeldPoll, _ reply: LateReply) {
+        guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
         let (caller, address) = (poll.order.caller, reply.remoteAddress)
         if let refusal = refusal(of: caller, from: address) { return poll.assumeIsolated { $0.fail(refusal) } }
         guard poll.order.voice.isInForce(poll.order) else {
             return poll.assumeIsolated { $0.fail(Self.endedCredential) }
-        }
-        // A group may have changed since it was looked up: the next poll asks for what it holds now.
-        if let followed = poll.order.groups, followed.version != groups.assumeIsolated({ $0.changes }) {
-            return poll.assumeIsolated { $0.sendAgain() }
         }
         heldSinceStart += 1
         let number = heldSinceStart

@@ -15,6 +15,9 @@ public struct PollOrder: Sendable {
     /// How long it is held while there is nothing to say; whole seconds.
     public var hold: Duration
     public var voice: any PollVoice
+    /// How many changes of who may hear there had been before its user was asked for (``HeldPolls/hearingChanges()``); nil
+    /// where nobody was asked for.
+    public var hearingChanges: UInt64?
 
     public init(
         caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, voice: any PollVoice

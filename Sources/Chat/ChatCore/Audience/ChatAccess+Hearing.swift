@@ -10,6 +10,16 @@ extension ChatAccess {
         for name in selection.channels.names.sorted() { try await demand(.hearing, of: user, in: name.text) }
     }
 
+    /// The channels of a selection whose name a credential of a user's own may not follow.
+    public func namesUnheard(_ selection: Selection) async throws(ChatError) -> Set<ExactText> {
+        guard let user = caller.user else { return [] }
+        var unheard: Set<ExactText> = []
+        for name in selection.channels.names where try await obstacle(to: .hearing, of: user, in: name.text) != nil {
+            unheard.insert(name)
+        }
+        return unheard
+    }
+
     /// The same of one channel that is to be read.
     func demandHearing(of name: String) async throws(ChatError) {
         try Names.check(channel: name)

@@ -41,18 +41,18 @@ extension ChatAccess {
 
     /// The channels a user is banned from now: what is said there is not the user's to hear. Asks nobody in an app that
     /// restricts nobody.
-    public func bans(of user: String) async throws(ChatError) -> [String] {
+    public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
         guard service.standings.restrict(space) else { return [] }
         var query = RecordQuery(.restriction, in: space, limit: limits.pageMost)
         query.idPrefix = RecordKey.prefix([user])
-        var channels: [String] = []
+        var bans: [RestrictionRecord] = []
         repeat {
             let page = try await directory.list(query)
-            channels += page.items.compactMap { RestrictionRecord($0) }
-                .filter { $0.isBanned && isInForce($0) }.map(\.channel)
+            bans += page.items.compactMap { RestrictionRecord($0) }
+                .filter { $0.isBanned && isInForce($0) }
             query.cursor = page.cursor
         } while query.cursor != nil
-        return channels
+        return bans
     }
 
     /// The same as lists of other records are: filtered, ordered.

@@ -28,6 +28,8 @@ public actor Hub {
     /// The users as whom streams listen.
     var roster = Roster()
     var moveObservers: [@Sendable (UserID) -> Void] = []
+    private var hearing = HearingChanges()
+    private var hearingObservers: [@Sendable (Event) -> Void] = []
     /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
@@ -100,6 +102,19 @@ extension Hub {
 
     public var feedCount: Int { feeds.count }
 
+    /// Calls an observer on the hub's executor behind each event that changes who may hear its channel (a ban and its end,
+    /// a member who leaves, a channel that is made or changed): every feed has what the event brings, and none has been
+    /// given the next event.
+    public func observeHearing(_ observer: @escaping @Sendable (Event) -> Void) { hearingObservers.append(observer) }
+
+    /// How many such events have been handed out: to be read before somebody is asked for the right to hear.
+    public var hearingChanges: UInt64 { hearing.count }
+
+    /// Whether such an event was handed out since, on one of the channels: then who was asked has to be asked again.
+    public func mayHearDifferently(_ channels: ChannelSet, since changes: UInt64) -> Bool {
+        hearing.touch(channels, since: changes)
+    }
+
     private func feed(for selection: Selection) -> Feed {
         if let known = feeds[selection] { return known }
         let feed = Feed(selection)
@@ -138,19 +153,25 @@ extension Hub {
         let seen = position
         var end = events.endIndex
         // Without a feed there may be a viewer for whom one is being made.
-        if !feeds.isEmpty || !roster.isEmpty {
-            let deadline = ContinuousClock.now + turnTime
-            for index in events.indices {
-                if events[index].timetoken > seen { match(events[index]) }
-                guard index + 1 < end, ContinuousClock.now >= deadline else { continue }
-                end = index + 1
-                break
-            }
+        let isHeard = !feeds.isEmpty || !roster.isEmpty
+        let deadline = ContinuousClock.now + turnTime
+        var change: Event?
+        for index in events.indices where events[index].timetoken > seen {
+            if isHeard { match(events[index]) }
+            // Nobody is given the next event before it is settled who may hear it.
+            if HearingChanges.include(events[index]) { change = events[index] }
+            guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
+            end = index + 1
+            break
         }
         let isAll = end == commit.events.endIndex
         position = max(seen, isAll ? commit.watermark : commit.events[end - 1].timetoken)
         for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
+        if let change {
+            hearing.note(change)
+            for observer in hearingObservers { observer(change) }
+        }
         if !waiters.isEmpty { wake() }
         return end
     }

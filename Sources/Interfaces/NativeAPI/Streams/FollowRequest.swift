@@ -16,8 +16,8 @@ struct FollowRequest {
     /// Whether it is what an EventSource kept, and sends again whatever it is told.
     private let isLastEventID: Bool
 
-    /// Whether a credential of a user's own follows as anybody would.
-    var isOfUserWithoutDevice: Bool { caller.user != nil && selection.viewer == nil }
+    /// How many changes of who may hear there had been before the user was asked for.
+    let hearingChanges: UInt64
 
     static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device", "group", "presence"]
 
@@ -25,6 +25,7 @@ struct FollowRequest {
     init(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
     ) async throws(ChatError) {
+        hearingChanges = await streams.polls.hearingChanges()
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
         let groups = try await Self.groups(parameters, streams)

@@ -10,6 +10,8 @@ struct StreamOrder: Sendable {
     var format: StreamFormat
     var resumption: Resumption
     var ticket: StreamTicket.Nonce?
+    /// How many changes of who may hear there had been before its user was asked for.
+    var hearingChanges: UInt64
     var groups: FollowedGroups?
     /// Whether the user is present on the channels by it.
     var isPresent = false
@@ -33,6 +35,8 @@ final class LiveStream {
     /// While it catches up: everything of the selection up to here is on its way.
     var position: Timetoken
     var catchUp: Task<Void, Never>?
+    /// Whether its user has to be asked for again before it gets anything more.
+    var mustBeAsked = false
     /// When something was last handed to it by itself, in beats.
     var lastSend: UInt64
 

@@ -32,6 +32,7 @@ extension LiveStreams {
         var pageLimit = Bounds.firstPage
         repeat {
             guard await hasTaken(stream) else { return }
+            guard await mayHear(stream) else { return }
             await turns.enter()
             await advance(stream, &pageLimit)
             turns.leave()
@@ -42,7 +43,7 @@ extension LiveStreams {
 
     /// Sends what a page holds for the stream, or as much of it as its socket takes.
     private func advance(_ stream: LiveStream, _ limit: inout Int) async {
-        guard stream.connection.isOpen, stream.isCatchingUp else { return }
+        guard stream.connection.isOpen, stream.isCatchingUp, !stream.mustBeAsked else { return }
         let feed = stream.feed
         if let entry = shelf.entry(
             of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)

@@ -45,7 +45,6 @@ actor LiveStreams {
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
     var lagged: [SpaceID: LagReport] = [:]
     var reporting: Task<Void, Never>?
-    var removalWatches: [SpaceID: RemovalWatch] = [:]
     /// Streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
     /// The sessions of devices, what the log has not been told of them yet, and the task that is telling it.
@@ -79,6 +78,7 @@ actor LiveStreams {
             guard let streams = self else { return }
             hub.assumeIsolated { hub in
                 hub.observeMoves { [weak streams] user in streams?.assumeIsolated { $0.userMoved(user) } }
+                hub.observeHearing { [weak streams] event in streams?.assumeIsolated { $0.hearingChanged(by: event) } }
             }
         }
         polls.groups.observe { [weak self] groups in await self?.groupsChanged(groups) }
@@ -154,7 +154,7 @@ extension LiveStreams {
             if let nonce = order.ticket { tickets.giveBack(nonce) }
             close(stream, refusal)
         } else {
-            begin(stream, order.resumption)
+            begin(stream, order)
         }
     }
 
@@ -173,7 +173,8 @@ extension LiveStreams {
         return stream
     }
 
-    private func begin(_ stream: LiveStream, _ resumption: Resumption) {
+    private func begin(_ stream: LiveStream, _ order: StreamOrder) {
+        let resumption = order.resumption
         if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence), let old = roll[old] {
             close(old, .replaced)
         }
@@ -188,8 +189,9 @@ extension LiveStreams {
             counters.gaps += 1
         }
         guard stream.connection.send(first) else { return }
+        // Asked again where that may have changed on the way here.
+        stream.mustBeAsked = mayHearDifferently(stream, since: order.hearingChanges)
         follow(stream)
-        askAgain(of: stream)
         // A group may have changed since it was looked up.
         if let groups = stream.groups, groups.version != groupChanges {
             Task { await self.followGroups(of: [stream]) }
@@ -199,7 +201,7 @@ extension LiveStreams {
     /// Goes on from the stream's position: live when there is nothing between, else through the log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
-        if stream.position >= hubPosition {
+        if stream.position >= hubPosition, !stream.mustBeAsked {
             stream.feed.settle()
             if stream.connection.join(log, at: log.head) { return }
         }

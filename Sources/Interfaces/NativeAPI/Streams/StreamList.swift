@@ -106,8 +106,8 @@ extension LiveStreams {
             groupStreams.remove(stream.sequence)
         }
         if selection != stream.feed.selection {
+            stream.mustBeAsked = selection.isOfUser
             move(stream, to: selection)
-            askAgain(of: stream)
         }
         return report(stream)
     }

@@ -47,14 +47,13 @@ extension NativeAPI {
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
         try await streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
-        if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
             return .empty(status: 204)
         }
         var order = StreamOrder(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
-            ticket: ticket?.nonce)
+            ticket: ticket?.nonce, hearingChanges: wanted.hearingChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
         return .stream(
             StreamOpening(headers: headers) { [streams, order] connection in
@@ -101,12 +100,11 @@ extension NativeAPI {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await wanted.resumption(in: chat, at: cursor)
-        if wanted.isOfUserWithoutDevice { await streams.watchRemovals(in: chat.space) }
         let voice = NativePollVoice(streams: streams, holder: wanted.isPresent ? .ofPoll() : nil)
         var order = PollOrder(
             caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
             hold: limits.pollHold, voice: voice)
-        order.groups = wanted.groups
+        (order.groups, order.hearingChanges) = (wanted.groups, wanted.hearingChanges)
         await voice.begin(order.selection)
         // A gap is said at once: the client may want to read history before it goes on.
         do {

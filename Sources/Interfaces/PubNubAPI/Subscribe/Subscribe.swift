@@ -31,6 +31,7 @@ extension PubNubAPI {
             caller: keyset.caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
             hold: limits.pubnubPollHold, voice: voice)
         order.groups = wanted.groups
+        if wanted.user != nil { order.hearingChanges = wanted.hearingChanges }
         do {
             if let user = wanted.user, let holder = voice.holder {
                 try await chat.appear(
@@ -71,11 +72,12 @@ private final class SubscribeVoice: PollVoice {
             ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9))
     }
 
-    func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBan(event) }
+    func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
-    /// Whether the user is banned by it: the poll is answered, with nothing of it, since the next one follows less.
-    private func isBan(_ event: Event) -> Bool {
-        guard event.type == "user.banned", let user else { return false }
+    /// Whether the user is banned by it, or no longer: the poll is answered, with nothing of it, since the next one follows
+    /// less, or more.
+    private func isBanOrItsEnd(_ event: Event) -> Bool {
+        guard event.type == "user.banned" || event.type == "user.unbanned", let user else { return false }
         return event.data.rawMember("user_id") == JSONText(string: user)
     }
 

@@ -14,6 +14,8 @@ struct SubscribeRequest: Sendable {
     let states: [(channel: String, state: JSONText)]
     /// Nil without a group.
     let groups: FollowedGroups?
+    /// How many changes of who may hear there had been before its bans were read; see ``PollOrder``.
+    let hearingChanges: UInt64
     /// Zero: a handshake.
     let cursor: Timetoken
 
@@ -42,7 +44,10 @@ struct SubscribeRequest: Sendable {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
         // As in every interface, a ban holds for whoever is named.
-        if let user { match.withhold(try await chat.bans(of: user)) }
+        hearingChanges = await polls.hearingChanges()
+        if let user {
+            for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
+        }
         subscriber = Subscriber(
             space: keyset.space, subscribeKey: keyset.app.subscribeKey, match: match, filter: filter)
         place = try PresencePlace(names, held, chat.limits)

@@ -28,8 +28,8 @@ struct SubscriptionMatch: Sendable {
 
     private var messages = Side()
     private var presence = Side()
-    /// Channels of which the subscriber gets nothing, whatever its names say.
-    private var withheld: Set<ExactText> = []
+    /// Channels of which the subscriber gets nothing before a moment, whatever its names say.
+    private var withheld: [ExactText: Timetoken] = [:]
 
     /// A name that stands in the list of channels.
     ///
@@ -58,7 +58,8 @@ struct SubscriptionMatch: Sendable {
         if self[keyPath: side].groups[name] == nil { self[keyPath: side].groups[name] = group.withoutPresence }
     }
 
-    mutating func withhold(_ channels: some Sequence<String>) { withheld.formUnion(channels.map { ExactText($0) }) }
+    /// Leaves out what is said in a channel until then.
+    mutating func withhold(_ channel: String, until end: Timetoken) { withheld[ExactText(channel)] = end }
 
     private func side(of name: String) -> WritableKeyPath<Self, Side> {
         name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
@@ -68,7 +69,7 @@ struct SubscriptionMatch: Sendable {
     /// take the items of such a channel for presence, and break.
     func subscription(of event: Event) -> Subscription? {
         let channel = event.channel.name
-        guard withheld.isEmpty || !withheld.contains(ExactText(channel)) else { return nil }
+        if !withheld.isEmpty, let end = withheld[ExactText(channel)], event.timetoken < end { return nil }
         if event.kind == .presence { return presence.subscription(of: channel) }
         guard let found = messages.subscription(of: channel), !channel.readsLikePresence else { return nil }
         return found

@@ -1,0 +1,110 @@
+import ChatCore
+import ChatModel
+import Following
+import HTTPServer
+import JSON
+
+/// How streams and polls end that are a user's by their credential without being a device's, when the user may hear a
+/// channel that they name no more: by a ban, by leaving one that is for its members, or as it becomes one. They share feeds
+/// with others, and no feed asks who it is for.
+extension LiveStreams {
+    /// Behind the event and before the next one is handed out.
+    func hearingChanged(by event: Event) {
+        let isPoll = polls.assumeIsolated { !$0.isEmpty }
+        guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else { return }
+        let kind = data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))
+        let isPrivate = kind?.isPrivate ?? false
+        switch event.type {
+        case "user.banned":
+            if let user = data["user_id"]?.string { expel(UserID(user, in: event.channel.space), from: event.channel.name) }
+        case "member.left":
+            guard isPrivate, let user = data["user"]?["user_id"]?.string else { return }
+            expel(UserID(user, in: event.channel.space), from: event.channel.name)
+        case "channel.created": if isPrivate { askAgain(onChannel: event.channel) }
+        case "channel.updated":
+            let changes = data["changes"]?.elements ?? []
+            if isPrivate, changes.contains(where: { $0["key"]?.string == "kind" }) { askAgain(onChannel: event.channel) }
+        default: break
+        }
+    }
+
+    private func expel(_ user: UserID, from channel: String) {
+        // Their next one is told why.
+        polls.assumeIsolated { polls in
+            polls.finish { Self.isConcerned($0.caller, $0.selection, user, channel) }
+        }
+        for stream in streams(of: user)
+        where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel) {
+            leaveOut([ExactText(channel)], stream)
+        }
+    }
+
+    /// The channel is for its members from now on: each who has named it is asked for again, and gets nothing until then.
+    private func askAgain(onChannel channel: ChannelID) {
+        polls.assumeIsolated { polls in
+            polls.finish { order in
+                guard order.selection.isOfUser, let user = order.caller.user else { return false }
+                return Self.isConcerned(order.caller, order.selection, UserID(user, in: channel.space), channel.name)
+            }
+        }
+        guard namedByUsers[channel] != nil else { return }
+        for user in userStreams.keys where user.space == channel.space {
+            for stream in streams(of: user)
+            where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel.name) {
+                stream.mustBeAsked = true
+                guard !stream.isCatchingUp else { continue }
+                stream.feed.settle()
+                stream.position = hubPosition
+                if stream.connection.leave() { startCatchUp(stream) }
+            }
+        }
+    }
+
+    /// Whether what a stream's user may hear of what it names may be another than when that was asked.
+    func mayHearDifferently(_ stream: LiveStream, since changes: UInt64) -> Bool {
+        let selection = stream.feed.selection
+        guard selection.isOfUser, !selection.channels.names.isEmpty else { return false }
+        return service.hub.assumeIsolated { $0.mayHearDifferently(selection.channels, since: changes) }
+    }
+
+    /// Asks for a stream's user again where that is due; false when the stream is over.
+    func mayHear(_ stream: LiveStream) async -> Bool {
+        while stream.mustBeAsked, stream.connection.isOpen {
+            // What changes while it is asked sets it again.
+            stream.mustBeAsked = false
+            let selection = stream.feed.selection
+            var refused: Set<ExactText> = []
+            do throws(ChatError) {
+                refused = try await service.chat(for: stream.owner.caller).namesUnheard(selection)
+            } catch {
+                close(stream, .storeUnavailable)
+            }
+            guard !refused.isEmpty, stream.feed.selection == selection else { continue }
+            // Who has named such a channel is told by the end of the stream; who follows it by a group alone goes on.
+            let isNamed = stream.groups.map { $0.channels.contains { refused.contains(ExactText($0)) } } ?? true
+            if isNamed { close(stream, .unauthorized) } else { leaveOut(refused, stream) }
+        }
+        return stream.connection.isOpen
+    }
+
+    /// A stream goes on without some of its channels; one that follows nothing else ends, unless a group may bring more.
+    private func leaveOut(_ channels: Set<ExactText>, _ stream: LiveStream) {
+        let old = stream.feed.selection
+        var rest = old.channels
+        rest.names.subtract(channels)
+        guard rest.isAll || !rest.names.isEmpty || !rest.prefixes.isEmpty || stream.groups != nil else {
+            return close(stream, .unauthorized)
+        }
+        move(
+            stream,
+            to: Selection(
+                channels: rest, types: old.types, filter: old.filter, viewer: old.viewer, isOfUser: old.isOfUser))
+    }
+
+    private static func isConcerned(
+        _ caller: Caller, _ selection: Selection, _ user: UserID, _ channel: String
+    ) -> Bool {
+        guard selection.viewer == nil, let own = caller.user, caller.space == user.space else { return false }
+        return ExactText(own) == ExactText(user.name) && selection.channels.names.contains(ExactText(channel))
+    }
+}
