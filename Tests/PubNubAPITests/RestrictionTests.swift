@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import Following
 import JSON
+import TestSupport
 import Testing
 
 @testable import PubNubAPI
@@ -103,6 +104,41 @@ import Testing
             try await gateway.publish("room", #""unheard""#)
             try await gateway.publish("hall", #""heard""#)
             #expect(try await poller.batch("room,hall", answer.cursor).payloads == ["heard"])
+        }
+    }
+
+    @Test("that ends loses nothing to a poll that is held: neither when it is lifted nor when its time is over")
+    func heldToItsEnd() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            _ = try await set(#"{"ban":true,"mute":false}"#, of: "bob", gateway)
+            let start = try await poller.batch("room,hall", "0").cursor
+            try poller.ask("room,hall", start)
+            await gateway.untilHeld()
+            _ = try await set(#"{"ban":false,"mute":false}"#, of: "bob", gateway)
+            let answer = await poller.answer()
+            #expect(answer.status == 200 && answer.items.isEmpty && answer.cursor > start)
+            try await gateway.publish("room", #""after""#)
+            try await gateway.publish("hall", #""there""#)
+            #expect(try await poller.batch("room,hall", answer.cursor).payloads == ["after", "there"])
+
+            let end = gateway.service.clock.now.adding(.milliseconds(50))
+            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isBan: true, until: end))
+            let later = try await poller.batch("room,hall", "0").cursor
+            try poller.ask("room,hall", later)
+            await gateway.untilHeld()
+            try await gateway.publish("room", #""withheld""#)
+            gateway.clock.advance(by: .seconds(1))
+            try await gateway.publish("room", #""heard""#)
+            try await gateway.publish("hall", #""too""#)
+            var heard: [String] = []
+            var batch = await poller.answer()
+            heard += batch.payloads
+            while !heard.contains("too") {
+                batch = try await poller.batch("room,hall", batch.cursor)
+                heard += batch.payloads
+            }
+            #expect(heard == ["heard", "too"])
         }
     }
 

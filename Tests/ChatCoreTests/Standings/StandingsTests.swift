@@ -47,7 +47,9 @@ import Testing
                 }()
                 _ = try await (ban, posts)
             }
-            let events = try await room.chat.history([HistoryRequest(channel: ChannelID("crew", in: ChatFixture.space), limit: 250)])
+            let events = try await room.chat.history([
+                HistoryRequest(channel: ChannelID("crew", in: ChatFixture.space), limit: 250)
+            ])
             var banned: Set<String> = []
             for event in events[0].items {
                 if event.type == "user.banned" {

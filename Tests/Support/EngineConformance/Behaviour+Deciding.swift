@@ -25,7 +25,8 @@ extension Behaviour {
             let events = try await trial.history("room")
             #expect(events.count == 150 && events.isStrictlyIncreasing)
         },
-        Behaviour("an append is refused when a record of its user or channel has changed since, and by nothing else") { trial in
+        Behaviour("an append is refused when a record of its user or channel has changed since, and by nothing else") {
+            trial in
             let directory = await trial.directory
             let log = await trial.log
             let space = trial.space

@@ -8,7 +8,8 @@ extension ChatAccess {
     /// - Throws: `.notFound` for the channel's record as well; `.forbidden`; `.gone` when the message is deleted.
     public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let scene = try await scene(timetoken, in: channel, for: "channel.updated", by: named, nil)
-        try await pin(timetoken, in: channel, scene.actor, [scene.key, scene.channelKey]) { situation throws(ChatError) in
+        try await pin(timetoken, in: channel, scene.actor, [scene.key, scene.channelKey]) {
+            situation throws(ChatError) in
             _ = try scene.present(situation)
         }
     }

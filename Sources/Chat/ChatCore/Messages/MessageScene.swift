@@ -61,7 +61,8 @@ extension ChatAccess {
         if let wish { try await demand(wish, of: actor.user, in: channel) }
         return MessageScene(
             event: try await sent(timetoken, in: channel, orTyped: isTyped), actor: actor,
-            key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space), wish: wish)
+            key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space),
+            wish: wish)
     }
 
     /// Decides about a message, where who acts still may.

@@ -65,7 +65,8 @@ extension ChatAccess {
     /// it.
     func demand(_ wish: Wish, of user: String?, in name: String, _ situation: Situation) throws(ChatError) {
         guard let user else { return }
-        let channel = situation[ChannelRecord.key(name, in: space)].flatMap(ChannelRecord.init).map(ChannelStanding.init)
+        let channel = situation[ChannelRecord.key(name, in: space)].flatMap(ChannelRecord.init).map(
+            ChannelStanding.init)
         let standing = UserStanding(
             state: situation.membership(of: user, in: name, space)?.state,
             restriction: situation.restriction(of: user, in: name, space))

@@ -11,19 +11,25 @@ extension LiveStreams {
     /// Behind the event and before the next one is handed out.
     func hearingChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }
-        guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else { return }
+        guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {
+            return
+        }
         let kind = data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))
         let isPrivate = kind?.isPrivate ?? false
         switch event.type {
         case "user.banned":
-            if let user = data["user_id"]?.string { expel(UserID(user, in: event.channel.space), from: event.channel.name) }
+            if let user = data["user_id"]?.string {
+                expel(UserID(user, in: event.channel.space), from: event.channel.name)
+            }
         case "member.left":
             guard isPrivate, let user = data["user"]?["user_id"]?.string else { return }
             expel(UserID(user, in: event.channel.space), from: event.channel.name)
         case "channel.created": if isPrivate { askAgain(onChannel: event.channel) }
         case "channel.updated":
             let changes = data["changes"]?.elements ?? []
-            if isPrivate, changes.contains(where: { $0["key"]?.string == "kind" }) { askAgain(onChannel: event.channel) }
+            if isPrivate, changes.contains(where: { $0["key"]?.string == "kind" }) {
+                askAgain(onChannel: event.channel)
+            }
         default: break
         }
     }

@@ -12,7 +12,9 @@ struct SQLiteLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
         try Self.check(drafts)
-        if claim == nil, let events = pass(drafts, unlessChangedSince: revision) { return AppendOutcome(events: events) }
+        if claim == nil, let events = pass(drafts, unlessChangedSince: revision) {
+            return AppendOutcome(events: events)
+        }
         let result = await withUnsafeContinuation { continuation in
             writing.submit(AppendWish(drafts, claim: claim, revision: revision, since: writing.uptime(), continuation))
         }

@@ -52,7 +52,9 @@ struct SQLiteDirectory: Directory {
 
     func revision() async throws(ChatError) -> Revision { memory.changes.end }
 
-    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) { memory.changeObservers.withLock { $0.append(body) } }
+    func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) {
+        memory.changeObservers.withLock { $0.append(body) }
+    }
 }
 
 extension Statement {
