@@ -51,7 +51,7 @@ actor HeldPoll: FeedSink {
     /// Answers with what there is.
     func finish() {
         guard !isOutdated else { return sendAgain() }
-        let position = polls.assumeIsolated { $0.hubPosition }
+        let position = polls.assumeIsolated { $0.hubPosition(of: order.selection.channels.space) }
         answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
     }
 

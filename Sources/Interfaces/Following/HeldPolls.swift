@@ -59,7 +59,7 @@ public actor HeldPolls {
     /// How many wait now.
     public var count: Int { waiting.count }
 
-    var hubPosition: Timetoken { service.hub.assumeIsolated { $0.position } }
+    func hubPosition(of space: SpaceID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: space) } }
 
     /// Answers everybody who waits; who asks later is refused.
     public func drain() {
@@ -109,7 +109,10 @@ extension HeldPolls {
     ) async throws(ChatError) -> PollOutcome {
         // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
         let known = try await chat.watermark()
-        if await onLoop({ $0.hubPosition }) < known, await !service.hub.reach(known) { throw ChatError.notListening }
+        let space = order.selection.channels.space
+        if await onLoop({ $0.hubPosition(of: space) }) < known, await !service.hub.reach(known) {
+            throw ChatError.notListening
+        }
         let poll = HeldPoll(self, order)
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
         let (missed, reached): ([Event], Timetoken)
@@ -179,7 +182,8 @@ extension HeldPolls {
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.order.selection)
             return Place(
-                position: hub.position, hearing: hub.hearing(of: poll.order.selection), isOutdated: isOutdated)
+                position: hub.position(of: poll.order.selection.channels.space),
+                hearing: hub.hearing(of: poll.order.selection), isOutdated: isOutdated)
         }
         guard let place else { throw ChatError.notListening }
         return place

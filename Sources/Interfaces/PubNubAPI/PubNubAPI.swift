@@ -96,17 +96,15 @@ public struct PubNubAPI: Sendable {
                 request.token = try await admit(request, rule)
                 return try await action(request)
             } catch let error as WireError {
-                return error.response(in: family, at: try await Self.now(service))
+                return error.response(in: family, at: Self.now(service))
             } catch let error as ChatError {
-                return WireError(error).response(in: family, at: try await Self.now(service))
+                return WireError(error).response(in: family, at: Self.now(service))
             }
         }
     }
 
-    /// What `/time/0` says, and the third element of a refused publish: never behind what was handed out.
-    static func now(_ service: ChatService) async throws(ChatError) -> Timetoken {
-        max(service.clock.now, try await service.engine.log.watermark(of: .gateway))
-    }
+    /// What `/time/0` says, and the third element of a refused publish: the clock, which tells nothing of anybody's events.
+    static func now(_ service: ChatService) -> Timetoken { service.clock.now }
 
     private func manners(_ family: ErrorFamily) -> RouteManners {
         var manners = RouteManners(

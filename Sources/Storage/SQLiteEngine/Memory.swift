@@ -8,6 +8,7 @@ final class Memory: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
     let passing: PassingEvents
+    let positions: SpacePositions
     let end: LogEnd
     let retention: RetentionTable
     let changes: Backlog<RecordChanges>
@@ -23,7 +24,8 @@ final class Memory: Sendable {
         tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = Backlog(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
-        end = LogEnd(tail: tail, passing: passing)
+        positions = SpacePositions(start: start.timetoken)
+        end = LogEnd(tail: tail, passing: passing, positions: positions)
         self.retention = retention
         clock = settings.clock
         limits = settings.limits

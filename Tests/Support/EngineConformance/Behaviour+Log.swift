@@ -5,6 +5,20 @@ import Testing
 
 extension Behaviour {
     static let log: [Behaviour] = [
+        Behaviour("the watermark of a space moves with its own events alone") { trial in
+            let log = await trial.log
+            let other = SpaceID("other")
+            var foreign = trial.draft("room", "1")
+            foreign.channel = ChannelID("room", in: other)
+            let before = try await log.watermark(of: trial.space)
+            let places = try await log.append([foreign], claim: nil).events.map(\.event.timetoken)
+            #expect(try await log.watermark(of: trial.space) == before)
+            #expect(try await log.watermark(of: other) == places[0])
+            let own = try await trial.append(trial.draft("room", "2"), trial.draft("hall", "3", retention: .passing))
+            #expect(try await log.watermark(of: trial.space) == own[1].timetoken)
+            #expect(try await log.watermark(of: other) == places[0])
+            #expect(try await log.watermark(of: .gateway) >= own[1].timetoken)
+        },
         Behaviour("an append returns a 17-digit timetoken, and reading back gives the same event") { trial in
             var draft = trial.draft("room", #"{"a" : 1.50e1}"#, type: "order.paid", kind: .message)
             draft.user = "ana"

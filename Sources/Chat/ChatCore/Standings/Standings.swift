@@ -39,11 +39,11 @@ public final class Standings: Sendable {
             State(
                 channels: GenerationCache(capacity: limits.standingsHeld),
                 users: GenerationCache(capacity: limits.standingsHeld)))
+        directory.observe { [weak self] in self?.forget($0) }
     }
 
-    /// Finds the apps that have anything to ask for, and hears of every change from now on. Before the first request.
+    /// Finds the apps that have anything to ask for. Before the first request.
     func load() async throws(ChatError) {
-        directory.observe { [weak self] in self?.forget($0) }
         let revision = try await directory.revision()
         state.withLock { $0.revision = max($0.revision, revision) }
         for app in keyring.apps {

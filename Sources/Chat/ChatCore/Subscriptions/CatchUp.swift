@@ -71,8 +71,8 @@ extension ChatAccess {
 
     /// Reads a cursor as clients send it: a timetoken, an RFC 3339 time, `earliest` or `latest`.
     ///
-    /// A cursor below what retention has left resumes at the oldest position there is; one above the watermark (of
-    /// another installation, or of a restored copy) resumes now. Both are gaps, and are said; `earliest` and `0`, which ask
+    /// A cursor below what retention has left resumes at the oldest position there is; one in the future (of
+    /// another installation) resumes now. Both are gaps, and are said; `earliest` and `0`, which ask
     /// for what there is, are none.
     /// - Parameter toleratesUnknown: for an id that a stream gave out: anything but a timetoken is a gap and resumes now.
     /// - Throws: `.malformed` for anything else otherwise.
@@ -99,7 +99,9 @@ extension ChatAccess {
         // The floor first: it is never above a watermark that is read later.
         let floor = try await log.floor(of: space)
         let watermark = try await log.watermark(of: space)
-        let from = min(max(asked, floor), watermark)
-        return Resumption(requested: cursor, from: from, hasGap: from != asked && asked != .zero)
+        let isFuture = asked > max(watermark, service.clock.now)
+        return Resumption(
+            requested: cursor, from: min(max(asked, floor), watermark),
+            hasGap: isFuture || asked < floor && asked != .zero)
     }
 }

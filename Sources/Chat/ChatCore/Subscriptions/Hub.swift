@@ -19,6 +19,9 @@ public actor Hub {
 
     /// Everything up to here has been handed to the feeds; later events will be. Means something while `isRunning`.
     public private(set) var position: Timetoken = .zero
+    /// The same for each app that had an event since the start.
+    private var positions: [SpaceID: Timetoken] = [:]
+    private var start: Timetoken = .zero
     /// Whether committed events reach the feeds. Nobody may attach before: what was committed until then would neither
     /// be read from the store nor handed out.
     public private(set) var isRunning = false
@@ -46,6 +49,7 @@ public actor Hub {
         let commits = await log.committed()
         // Commits between the line above and the next come by the sequence too: `handOut` drops what lies below.
         position = try await log.watermark(of: .gateway)
+        start = position
         isRunning = true
         whenReady()
         for await commit in commits { await publish(commit) }
@@ -99,6 +103,10 @@ extension Hub {
         index.visit(event) { found += $0.allSinks }
         return found
     }
+
+    /// Everything of an app up to here has been handed to the feeds; later events of it will be. Moves with events of the app
+    /// alone, so that it may be shown to the app.
+    public func position(of space: SpaceID) -> Timetoken { positions[space] ?? start }
 
     public var feedCount: Int { feeds.count }
 
@@ -158,6 +166,7 @@ extension Hub {
         var change: Event?
         for index in events.indices where events[index].timetoken > seen {
             if isHeard { match(events[index]) }
+            note(events[index])
             // Nobody is given the next event before it is settled who may hear it.
             if HearingChanges.include(events[index]) { change = events[index] }
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
@@ -175,6 +184,8 @@ extension Hub {
         if !waiters.isEmpty { wake() }
         return end
     }
+
+    private func note(_ event: Event) { positions[event.channel.space] = event.timetoken }
 
     private func match(_ event: Event) {
         if roster.isEmpty { distribute(event) } else { distributeAmongViewers(event) }

@@ -20,7 +20,9 @@ public protocol EventLog: Sendable {
     /// - Throws: `.conflict` when the key was used with another fingerprint.
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend?
 
-    /// The position up to which everything in `space` is visible. Cheap: callers ask per request.
+    /// A position up to which everything in `space` is visible, and above which nothing of it is yet. It says nothing of what
+    /// others do: it moves with events of the space alone. Of `.gateway`: that of the whole log. Cheap: callers ask per
+    /// request.
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken
 
     /// The position from which reading is complete: kept events at or below it may have been removed by retention.

@@ -80,7 +80,7 @@ extension LiveStreams {
     private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
         let hearing = service.hub.assumeIsolated { $0.hearing(of: feed.selection) }
         return service.chat(for: stream.owner.caller)
-            .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: hubPosition)
+            .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: hubPosition(for: stream))
     }
 
     private func send(_ entry: PageShelf.Entry, to stream: LiveStream) {

@@ -60,7 +60,7 @@ extension LiveStreams {
                 stream.mustBeAsked = true
                 guard !stream.isCatchingUp else { continue }
                 stream.feed.settle()
-                stream.position = hubPosition
+                stream.position = hubPosition(for: stream)
                 if stream.connection.leave() { startCatchUp(stream) }
             }
         }

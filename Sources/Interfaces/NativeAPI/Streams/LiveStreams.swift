@@ -97,7 +97,11 @@ actor LiveStreams {
 
     private static func interval(_ limits: Limits) -> UInt64 { UInt64(max(1, limits.heartbeat.wholeSecondsUp)) }
 
-    var hubPosition: Timetoken { service.hub.assumeIsolated { $0.position } }
+    /// Up to where its app's events have been handed to the stream's feed.
+    func hubPosition(for stream: LiveStream) -> Timetoken {
+        let space = stream.feed.selection.channels.space
+        return service.hub.assumeIsolated { $0.position(of: space) }
+    }
 
     nonisolated func id(of sequence: UInt64) -> String { idPrefix + String(sequence, radix: 36) }
 
@@ -201,7 +205,7 @@ extension LiveStreams {
     /// Goes on from the stream's position: live when there is nothing between, else through the log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
-        if stream.position >= hubPosition, !stream.mustBeAsked {
+        if stream.position >= hubPosition(for: stream), !stream.mustBeAsked {
             stream.feed.settle()
             if stream.connection.join(log, at: log.head) { return }
         }

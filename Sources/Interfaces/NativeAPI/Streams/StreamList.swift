@@ -42,7 +42,7 @@ struct StreamReport: Sendable {
 extension LiveStreams {
     private func report(_ stream: LiveStream) -> StreamReport {
         let lag = stream.connection.lag
-        let cursor = stream.isCatchingUp ? stream.position : lag == 0 ? hubPosition : nil
+        let cursor = stream.isCatchingUp ? stream.position : lag == 0 ? hubPosition(for: stream) : nil
         return StreamReport(
             id: id(of: stream.sequence), selection: stream.feed.selection, user: stream.owner.caller.user,
             credential: stream.owner.caller.credential, format: stream.feed.format,
@@ -118,7 +118,7 @@ extension LiveStreams {
         stream.feed = enterFeed(selection, old.format, isChunked: old.log.isChunked)
         // One turn: the old feed's log holds exactly what is at or below the hub's position.
         old.settle()
-        if !stream.isCatchingUp { stream.position = hubPosition }
+        if !stream.isCatchingUp { stream.position = hubPosition(for: stream) }
         guard stream.connection.leave() else { return leaveFeed(old) }
         let block = ControlBlock.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
         stream.connection.send(old.format.control(block))

@@ -20,8 +20,9 @@ extension LiveStreams {
             position = part.last
             if position != nil { await Task.yield() }
         }
-        let end = hubPosition
-        for stream in catchingUp.values where stream.position < end {
+        for stream in catchingUp.values {
+            let end = hubPosition(for: stream)
+            guard stream.position < end else { continue }
             worst.catchUpTicks = max(worst.catchUpTicks, end.rawValue - stream.position.rawValue)
         }
         return worst

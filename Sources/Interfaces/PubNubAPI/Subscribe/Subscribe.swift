@@ -25,7 +25,7 @@ extension PubNubAPI {
         }
         // A cursor that is older counts as that old, and one beyond the log as the log's end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
-        let position = min(max(wanted.cursor, oldest), try await chat.watermark())
+        let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
         let voice = SubscribeVoice(wanted, print: print, service)
         var order = PollOrder(
             caller: keyset.caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,

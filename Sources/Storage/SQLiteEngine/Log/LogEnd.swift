@@ -29,10 +29,12 @@ final class LogEnd: Sendable {
     private let state: Lock<State>
     private let tail: Tail
     private let passing: PassingEvents
+    private let positions: SpacePositions
 
-    init(tail: Tail, passing: PassingEvents) {
+    init(tail: Tail, passing: PassingEvents, positions: SpacePositions) {
         self.tail = tail
         self.passing = passing
+        self.positions = positions
         let start = tail.watermark.rawValue
         state = Lock(State(mark: Mark(last: start, reserved: start)))
     }
@@ -84,6 +86,8 @@ final class LogEnd: Sendable {
 
     private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
         passing.add(events, now: now)
-        return tail.add(Commit(events: events, watermark: Timetoken(last)))
+        let sleepers = tail.add(Commit(events: events, watermark: Timetoken(last)))
+        positions.note(events)
+        return sleepers
     }
 }

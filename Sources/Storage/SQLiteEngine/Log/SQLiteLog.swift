@@ -36,7 +36,9 @@ struct SQLiteLog: EventLog {
         for draft in drafts { try draft.check() }
     }
 
-    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { memory.tail.watermark }
+    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken {
+        space == .gateway ? memory.tail.watermark : memory.positions.position(of: space)
+    }
 
     func floor(of space: SpaceID) async throws(ChatError) -> Timetoken {
         let cutoff = memory.retention.cutoff(of: space, now: memory.now)
