@@ -96,6 +96,33 @@ import Testing
         }
     }
 
+    @Test("removes every copy of the text for good, of edits and of what was undone, however many there were")
+    func copies() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("secret 0", by: "ana")
+            let ana = chat.of("ana")
+            for number in 1...300 {
+                _ = try await ana.edit(sent, in: "room", to: .text(json("\"secret \(number)\"")), by: nil)
+            }
+            let edit = try #require(try await ana.message(sent, in: "room").record.edit)
+            _ = try await ana.undo(edit.at, to: sent, in: "room", by: nil)
+            #expect(try await chat.kept(on: "room").contains { $0.data.description.contains("secret") })
+            try await ana.delete(sent, in: "room", isHard: true, by: nil)
+            #expect(try await chat.kept(on: "room").map(\.type) == ["message.deleted"])
+        }
+    }
+
+    @Test("says nothing of what it said while it is deleted: its edit cannot be undone then")
+    func undoOfDeleted() async throws {
+        try await withChat { chat in
+            let sent = try await chat.say("one", by: "ana")
+            let ana = chat.of("ana")
+            let edit = try await ana.edit(sent, in: "room", to: .text(json(#""two""#)), by: nil).record.edit
+            try await ana.delete(sent, in: "room", isHard: false, by: nil)
+            try await expect(.gone) { _ = try await ana.undo(try #require(edit).at, to: sent, in: "room", by: nil) }
+        }
+    }
+
     @Test("can be taken back: the deletion, then the edit")
     func undo() async throws {
         try await withChat { chat in

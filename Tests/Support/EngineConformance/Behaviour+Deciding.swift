@@ -1,6 +1,7 @@
 import ChatModel
 import JSON
 import Locking
+import TestSupport
 import Testing
 
 extension Behaviour {
@@ -89,6 +90,27 @@ extension Behaviour {
                 #expect(number % nodes.count != nodes.count - 1 || known.withLock { $0.contains(key) })
             }
             #expect(await unheard.isEmpty)
+        },
+        Behaviour("the removal of an event takes the bodies of its deliveries along") { trial in
+            let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
+            let queue = await trial.queue
+            let items = events.map { trial.item($0.timetoken, "wh") }
+            try await queue.plan(items, cursor: CursorName("planner"), from: .zero, to: events[1].timetoken)
+            trial.clock.advance(by: .seconds(1))
+            // Attempted once, they keep the bytes that were sent.
+            for lease in try await queue.take(9, wait: .seconds(5)) {
+                let again = trial.clock.now.adding(.seconds(1))
+                #expect(try await queue.finish(lease, trial.outcome(.retry(at: again), body: Array("secret".utf8))))
+            }
+            _ = try await trial.directory.decide([]) { _ in
+                var decision = Decision(())
+                decision.removals = [(trial.channel("room"), events[0].timetoken)]
+                return decision
+            }
+            trial.clock.advance(by: .seconds(2))
+            let leases = try await queue.take(9, wait: .seconds(5))
+            #expect(leases.map { $0.delivery.event } == events.timetokens)
+            #expect(leases.map { $0.body == nil } == [true, false])
         },
         Behaviour("a decision removes events from the log with what it changes, or not at all") { trial in
             let events = try await trial.append(

@@ -49,11 +49,12 @@ extension ChatAccess {
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.demand(etag)
         record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: isHard)
-        if isHard { record.edit = nil }
+        let copies = record.copies
+        if isHard { (record.edit, record.copies) = (nil, []) }
         var decision = Decision(
             true, changes: [record.change(in: space)],
             events: [deleted(scene, isHard: isHard, at: situation.next, in: channel)])
-        if isHard { decision.removals = [(scene.event.channel, scene.timetoken)] }
+        if isHard { decision.removals = ([scene.timetoken] + copies).map { (scene.event.channel, $0) } }
         if wasThere, let root, var thread = situation[root].flatMap({ MessageRecord($0) }) {
             thread.thread.remove(by: scene.event.user)
             decision.changes.append(thread.change(in: space))

@@ -34,7 +34,10 @@ extension ChatAccess {
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
             record.edit = edit
             let event = self.updated(scene, saying: content, in: channel)
-            return Decision(record, changes: [record.change(in: self.space)], events: [event])
+            let surplus = record.noteCopy(at: situation.next)
+            var decision = Decision(record, changes: [record.change(in: self.space)], events: [event])
+            decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
+            return decision
         }
         return Message(scene.event, decided)
     }
@@ -65,6 +68,8 @@ extension ChatAccess {
                 thread = root.flatMap { situation[$0] }.flatMap { MessageRecord($0) }
                 let last = thread?.thread.last ?? .zero
                 thread?.thread.add(by: scene.event.user, at: max(last, timetoken))
+            } else if record.deletion != nil {
+                throw ChatError(.gone, "the message is deleted; only its deletion can be undone")
             } else if let edit = record.edit, edit.at == deed {
                 doer = edit.by
                 record.edit = nil
@@ -87,7 +92,9 @@ extension ChatAccess {
                 writer.member("action_timetoken", deed.description)
                 writer.endObject()
             }
+            let surplus = record.noteCopy(at: situation.next)
             var decision = Decision(record, changes: [record.change(in: self.space)], events: [event])
+            decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             if let thread {
                 decision.changes.append(thread.change(in: self.space))
                 decision.events.append(

@@ -36,6 +36,9 @@ public struct MessageRecord: Sendable, Equatable {
     public var timetoken: Timetoken
     public var edit: Edit?
     public var deletion: Deletion?
+    /// Where the log holds events that repeat what the message said, oldest first: of edits, and of what was undone. They go
+    /// when the message is removed.
+    public var copies: [Timetoken] = []
     /// The message this one replies to; zero for one that is no reply.
     public var threadOf: Timetoken = .zero
     public var thread = MessageThread()
@@ -64,6 +67,17 @@ public struct MessageRecord: Sendable, Equatable {
         RecordKey.prefix([channel]) + timetoken.description
     }
 
+    /// How many copies are remembered.
+    private static let copiesMost = 256
+
+    /// Remembers an event that repeats what the message says.
+    ///
+    /// - Returns: the oldest copy where there are too many: it has to go from the log.
+    public mutating func noteCopy(at timetoken: Timetoken) -> Timetoken? {
+        copies.append(timetoken)
+        return copies.count > Self.copiesMost ? copies.removeFirst() : nil
+    }
+
     /// The record as it is to be stored.
     public func change(in space: SpaceID) -> RecordChange {
         let isListed = threadOf != .zero && deletion?.isHard != true
@@ -89,6 +103,7 @@ public struct MessageRecord: Sendable, Equatable {
                 writer.member("hard", deletion.isHard)
                 writer.endObject()
             }
+            if !copies.isEmpty { writer.member("copies", copies.map(\.description)) }
             if threadOf != .zero { writer.member("thread_of", threadOf.description) }
             if thread != MessageThread() { writer.member("thread", thread.body) }
             if !reactions.isEmpty {
@@ -129,6 +144,7 @@ public struct MessageRecord: Sendable, Equatable {
             self.deletion = Deletion(
                 at: deletion.timetoken("timetoken"), by: deletion.text("by"), isHard: deletion.flag("hard"))
         }
+        copies = root["copies"]?.strings?.compactMap { Timetoken(text: $0) } ?? []
         threadOf = root.timetoken("thread_of")
         if let thread = root["thread"] { self.thread = MessageThread(thread) }
         for (value, count) in root["reactions"]?.members ?? [] {

@@ -35,6 +35,9 @@ extension Writer {
         for timetoken in doomed {
             statements.deleteEvent.bind(timetoken, at: 1)
             try statements.deleteEvent.run()
+            // What waits to be delivered again keeps no copy, and dies for want of its event.
+            statements.dropBodies.bind(timetoken, at: 1)
+            try statements.dropBodies.run()
         }
         let gone = Set(doomed)
         effects.append { [memory] in

@@ -16,6 +16,7 @@ struct WriterStatements {
     let insertClaim: Statement
     let findDoomed: Statement
     let deleteEvent: Statement
+    let dropBodies: Statement
     let setRetention: Statement
     let findRecord: Statement
     let findChange: Statement
@@ -47,6 +48,7 @@ struct WriterStatements {
         findDoomed = try database.prepare(
             "SELECT tt, expires FROM event INDEXED BY event_ch WHERE ch=? AND tt > ? AND tt < ? ORDER BY tt LIMIT ?")
         deleteEvent = try database.prepare("DELETE FROM event WHERE tt=?")
+        dropBodies = try database.prepare("UPDATE delivery SET body=NULL WHERE tt=? AND body IS NOT NULL")
         setRetention = try database.prepare("UPDATE space SET retention=? WHERE id=?")
         findRecord = try database.prepare(
             "SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
