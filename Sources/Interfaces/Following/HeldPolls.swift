@@ -69,9 +69,22 @@ public actor HeldPolls {
 }
 
 extension HeldPolls {
-    /// How many changes of who may hear the hub has handed out: to be asked before it is asked what a user may hear.
-    public nonisolated func hearingChanges() async -> UInt64 {
-        await onLoop { $0.service.hub.assumeIsolated { $0.hearingChanges } }
+    /// How many changes of who may hear the hub has handed out, once those are among them that the app has made so far: to be
+    /// asked before it is asked what a user may hear.
+    ///
+    /// - Throws: `.unavailable` while the gateway starts or stops.
+    public nonisolated func hearingChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
+        try await catchUpWithLog(of: chat)
+        return await onLoop { $0.service.hub.assumeIsolated { $0.hearingChanges } }
+    }
+
+    /// Returns once the hub has handed out what the app's log holds now.
+    private nonisolated func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
+        let known = try await chat.watermark()
+        let space = chat.space
+        if await onLoop({ $0.hubPosition(of: space) }) < known, await !service.hub.reach(known) {
+            throw ChatError.notListening
+        }
     }
 
     /// Whether what the poll's user may hear, or the groups that it follows, have changed since that was looked up.
@@ -108,11 +121,7 @@ extension HeldPolls {
         _ order: PollOrder, in chat: ChatAccess, waits: Bool = true
     ) async throws(ChatError) -> PollOutcome {
         // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
-        let known = try await chat.watermark()
-        let space = order.selection.channels.space
-        if await onLoop({ $0.hubPosition(of: space) }) < known, await !service.hub.reach(known) {
-            throw ChatError.notListening
-        }
+        try await catchUpWithLog(of: chat)
         let poll = HeldPoll(self, order)
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
         let (missed, reached): ([Event], Timetoken)

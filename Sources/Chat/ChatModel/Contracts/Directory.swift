@@ -150,7 +150,8 @@ public struct Situation: Sendable {
 public struct Decision<Value: Sendable>: Sendable {
     public var changes: [RecordChange]
     public var events: [EventDraft]
-    /// Kept events that go from the log, each on its channel. Those that are gone already do no harm.
+    /// Kept events that go from the log, each on its channel, with the bodies that deliveries of them have stored. Those that
+    /// are gone already do no harm.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
     /// Commits with the events, so that a repeat of the call finds them (`EventLog.earlier`). A key that was used before
     /// refuses the decision: `.conflict`.

@@ -45,8 +45,7 @@ public protocol EventLog: Sendable {
     /// One event by its place, kept or passing; nil when there is none (any more) in `space`.
     func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event?
 
-    /// Hides the kept events strictly between the bounds at once, for good, and removes the bodies that deliveries of them have
-    /// stored. Returns how many it hid.
+    /// Hides the kept events strictly between the bounds at once, for good. Returns how many it hid.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
 
     /// How long kept events of a space stay readable; nil is for ever. What is older is hidden at once and removed later.

@@ -25,7 +25,7 @@ struct FollowRequest {
     init(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
     ) async throws(ChatError) {
-        hearingChanges = await streams.polls.hearingChanges()
+        hearingChanges = try await streams.polls.hearingChanges(in: chat)
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
         let groups = try await Self.groups(parameters, streams)

@@ -44,7 +44,7 @@ struct SubscribeRequest: Sendable {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
         // As in every interface, a ban holds for whoever is named.
-        hearingChanges = await polls.hearingChanges()
+        hearingChanges = try await polls.hearingChanges(in: chat)
         if let user {
             for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
         }

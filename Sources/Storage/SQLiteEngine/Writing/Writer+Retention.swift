@@ -35,9 +35,6 @@ extension Writer {
         for timetoken in doomed {
             statements.deleteEvent.bind(timetoken, at: 1)
             try statements.deleteEvent.run()
-            // What waits to be delivered again keeps no copy, and dies for want of its event.
-            statements.dropBodies.bind(timetoken, at: 1)
-            try statements.dropBodies.run()
         }
         let gone = Set(doomed)
         effects.append { [memory] in
@@ -48,11 +45,14 @@ extension Writer {
         return stretch
     }
 
-    /// Removes one kept event.
+    /// Removes one kept event, and every copy of it that waits to be delivered again: such a delivery dies for want of its
+    /// event.
     func remove(eventAt timetoken: Timetoken, in channel: ChannelID) throws(SQLiteFailure) {
         guard timetoken > .zero else { return }
         _ = try delete(
             after: Timetoken(timetoken.rawValue - 1), before: Timetoken(timetoken.rawValue + 1), in: channel)
+        statements.dropBodies.bind(Int64(timetoken.rawValue), at: 1)
+        try statements.dropBodies.run()
     }
 
     /// Notes how long a space's events are kept; readers hold to it from the commit on.
