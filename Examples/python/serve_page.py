@@ -10,16 +10,18 @@ import sys
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 URL = os.environ.get("PARLEY_URL", "http://127.0.0.1:8080")
 KEY = os.environ.get("PARLEY_KEY", "dev")
 PAGE = Path(__file__).parents[1] / "browser/page.html"
 
 
-def ticket():
-    """Good for one stream of these channels, for a minute until it is opened."""
+def ticket(cursor=None):
+    """Good for one stream of these channels, from a position on, for a minute until it is opened."""
+    wish = {"channels": ["orders.*"]} | ({"cursor": cursor} if cursor else {})
     request = urllib.request.Request(
-        URL + "/v1/stream-tickets", data=json.dumps({"channels": ["orders.*"]}).encode(),
+        URL + "/v1/stream-tickets", data=json.dumps(wish).encode(),
         headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=20) as answer:
         return json.load(answer)["ticket"]
@@ -28,9 +30,11 @@ def ticket():
 class Site(BaseHTTPRequestHandler):
     def do_GET(self):
         # A real site would ask here who is visiting, and what they may see.
-        if self.path == "/stream":
-            self.answer("application/json", json.dumps({"url": f"{URL}/v1/stream?ticket={ticket()}"}).encode())
-        elif self.path == "/":
+        path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
+        if path == "/stream":
+            text = ticket(query.get("cursor", [None])[0])
+            self.answer("application/json", json.dumps({"url": f"{URL}/v1/stream?ticket={text}"}).encode())
+        elif path == "/":
             self.answer("text/html; charset=utf-8", PAGE.read_bytes())
         else:
             self.send_error(404)

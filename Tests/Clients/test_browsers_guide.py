@@ -28,7 +28,9 @@ def site(gateway):
             self.answer(page)
 
         def do_POST(self):
-            made = gateway.call("POST", "/v1/stream-tickets", {"channels": ["orders.*"]})
+            wish = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            ticket = {"channels": ["orders.*"]} | {name: wish[name] for name in wish if name == "cursor"}
+            made = gateway.call("POST", "/v1/stream-tickets", ticket)
             self.answer(made.json()["ticket"].encode())
 
         def answer(self, body):

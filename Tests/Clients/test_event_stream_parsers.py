@@ -20,7 +20,7 @@ DATA = [
 COLLECT = """
 const [ticket, count, done] = arguments;
 const seen = [], names = ["a.b", "message", "stream.ready"];
-const source = new EventSource("/v1/stream?cursor=earliest&ticket=" + encodeURIComponent(ticket));
+const source = new EventSource("/v1/stream?ticket=" + encodeURIComponent(ticket));
 for (const name of names) source.addEventListener(name, e => {
   seen.push([name, e.lastEventId, e.data]);
   if (seen.length === count) { source.close(); done(seen); }
@@ -62,7 +62,7 @@ def with_sseclient(gateway, count):
 
 
 def with_browser(gateway, browser, count):
-    ticket = gateway.call("POST", "/v1/stream-tickets", {"channels": [CHANNEL]}).json()["ticket"]
+    ticket = gateway.call("POST", "/v1/stream-tickets", {"channels": [CHANNEL], "cursor": "earliest"}).json()["ticket"]
     browser.get(gateway.url + "/livez")
     return browser.execute_async_script(COLLECT, ticket, count)
 

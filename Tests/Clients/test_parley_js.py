@@ -231,7 +231,7 @@ def site(gateway):
 
 
 TICKETS = """{ channels: %s, ticket: async wish => {
-  const body = wish.channels.length ? { channels: wish.channels } : {};
+  const body = { cursor: wish.cursor, ...(wish.channels.length ? { channels: wish.channels } : {}) };
   const answer = await fetch("/ticket", { method: "POST", body: JSON.stringify(body) });
   return (await answer.json()).ticket;
 } }"""

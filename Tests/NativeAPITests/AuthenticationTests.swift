@@ -69,17 +69,36 @@ import Testing
 }
 
 @Suite("API keys") struct KeyRouteTests {
-    @Test("hand on no more channels and types than their maker has")
+    @Test("are no matter of an admin who is narrowed, nor are the app's settings and other apps")
     func narrowing() async throws {
         try await APIFixture.run { api in
             let narrow = try await api.key([.admin], channels: ["a.*"], types: ["order.*"])
-            for body in [
-                #"{"scopes":["read"],"channels":["*"],"types":["order.paid"]}"#,
-                #"{"scopes":["read"],"channels":["a.b"],"types":["*"]}"#,
-            ] { #expect(await api.call(.post, "/v1/keys", body, key: narrow).status == 403) }
-            let made = await api.call(
-                .post, "/v1/keys", #"{"scopes":["read"],"channels":["a.b.*"],"types":["order.paid"]}"#, key: narrow)
-            #expect(made.status == 201)
+            let other = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)
+            let id = try #require(other["id"]?.string)
+            for (method, path, body) in [
+                (HTTPMethod.post, "/v1/keys", #"{"scopes":["read"],"channels":["a.b"],"types":["order.paid"]}"#),
+                (.get, "/v1/keys", ""), (.get, "/v1/keys/\(id)", ""), (.delete, "/v1/keys/\(id)", ""),
+                (.patch, "/v1/keys/\(id)", #"{"requests":{"per_second":1}}"#),
+                (.patch, "/v1/apps/default", #"{"retention_hours":1}"#),
+                (.patch, "/v1/apps/default", #"{"demand_tokens":false}"#),
+                (.post, "/v1/apps/default/rotate-secret", ""), (.get, "/v1/apps", ""),
+                (.post, "/v1/apps", #"{"name":"x"}"#),
+            ] { #expect(await api.call(method, path, body, key: narrow).status == 403, "\(method) \(path)") }
+        }
+    }
+
+    @Test("hand on no more time than they have")
+    func time() async throws {
+        try await APIFixture.run { api in
+            let brief = await api.call(
+                .post, "/v1/keys", #"{"scopes":["admin"],"expires_at":"2100-01-31T12:00:00Z"}"#)
+            let key = try #require(brief["key"]?.string)
+            let same = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#, key: key)
+            #expect(same["expires_at"]?.string == "2100-01-31T12:00:00.000000Z")
+            let longer = #"{"scopes":["read"],"expires_at":"2100-01-31T12:00:01Z"}"#
+            #expect(await api.call(.post, "/v1/keys", longer, key: key).status == 403)
+            // An app's admin key never ends.
+            #expect(await api.call(.post, "/v1/apps", #"{"name":"x"}"#, key: key).status == 403)
         }
     }
 

@@ -150,10 +150,11 @@ import Testing
     @Test("is known again by another gateway on the same data, and by no ticket's place")
     func stateless() async throws {
         let session = BrowserSession(space: SpaceID("a"), key: "key_1", expires: Timetoken(1))
-        let text = session.text(secret: Secret(text: "s"))
-        #expect(BrowserSession(text: text) { _ in Secret(text: "s") }?.key == "key_1")
-        #expect(BrowserSession(text: text) { _ in Secret(text: "other") } == nil)
-        #expect(BrowserSession(text: text) { _ in nil } == nil)
-        #expect(StreamTicket(text: text) { _ in Secret(text: "s") } == nil)
+        let seal = TextSeal(key: Secret(text: "s"), purpose: BrowserSession.sealPurpose)
+        let text = session.text(sealedBy: seal)
+        #expect(BrowserSession(text: text, sealedBy: seal)?.key == "key_1")
+        for (key, purpose) in [("other", BrowserSession.sealPurpose), ("s", StreamTicket.sealPurpose)] {
+            #expect(BrowserSession(text: text, sealedBy: TextSeal(key: Secret(text: key), purpose: purpose)) == nil)
+        }
     }
 }

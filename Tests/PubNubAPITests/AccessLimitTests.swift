@@ -1,6 +1,8 @@
 import ChatCore
 import ChatModel
+import Following
 import JSON
+import TestSupport
 import Testing
 
 @testable import PubNubAPI
@@ -85,19 +87,51 @@ extension AccessTests {
         }
     }
 
+    @Test(
+        "ends a held poll with it: in its time, revoked, or with its user's tokens or the app's secret",
+        arguments: ["time", "token", "user", "secret"])
+    func heldPoll(_ end: String) async throws {
+        try await run { gateway in
+            let query = try await auth("bob", 3, gateway).replacing("?uuid=bob", with: "")
+            let text = query.dropFirst(6).replacing("%2D", with: "-").replacing("%5F", with: "_").replacing(
+                "%3D", with: "")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0", query).cursor
+            try poller.ask("room", start, query)
+            await gateway.untilHeld()
+            let now = gateway.service.clock.now
+            switch end {
+            case "time": gateway.clock.advance(by: .seconds(3600))
+            case "token": try await gateway.chat.revoke(token: String(text).bareToken, until: now.adding(.seconds(60)))
+            case "user": _ = try await gateway.chat.revokeTokens(of: "bob")
+            default: _ = try await gateway.service.keyring.rotateSecret(overlap: .zero, by: gateway.chat.caller)
+            }
+            await gateway.polls.pass()
+            let answer = await poller.answer()
+            #expect(answer.status == 403)
+            #expect(answer.json?["message"]?.string == Self.reasons[end])
+            poller.close()
+        }
+    }
+
+    private static let reasons = [
+        "time": "Token is expired.", "token": "Token is revoked", "user": "Token is revoked", "secret": "Invalid token",
+    ]
+
     @Test("is kept in mind while it is good, and what is none is not")
     func keeping() async throws {
         try await run { gateway in
             let known = KnownTokens()
+            let now = gateway.service.clock.now
             let app = try #require(gateway.service.keyring.app(PubNubHarness.space))
             let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
             let text = room.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
-            for _ in 0..<2 { #expect(known.token(text, of: app)?.allows(.read, .channel, "room") == true) }
+            for _ in 0..<2 { #expect(known.token(text, of: app, at: now)?.allows(.read, .channel, "room") == true) }
             var other = app
             other.secretKey = "another"
-            #expect(known.token(text, of: other) == nil)
-            #expect(known.token(String(text.dropLast()) + "x", of: app) == nil)
-            #expect(known.token("", of: app) == nil)
+            #expect(known.token(text, of: other, at: now) == nil)
+            #expect(known.token(String(text.dropLast()) + "x", of: app, at: now) == nil)
+            #expect(known.token("", of: app, at: now) == nil)
         }
     }
 

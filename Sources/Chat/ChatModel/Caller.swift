@@ -42,7 +42,9 @@ public struct Caller: Sendable, Hashable {
     public var types: [NamePattern]
     private var exactUser: ExactText?
     public var expires: Timetoken?
-    /// An `admin` key of the first app: sees `/apps` and operation (`product.md` 5).
+    /// Set where a token of a user, or a ticket, was shown in place of an API key.
+    public var proof: TokenProof?
+    /// An `admin` key of the first app that reaches everything: sees `/apps` and operation (`product.md` 5).
     public var isOperator: Bool
     /// What holds it to its rates; nil where there are none.
     public var meters: RateMeters?
@@ -103,6 +105,20 @@ extension Caller {
             throw ChatError(.forbidden, "this credential does not reach type '\(type)'")
         }
     }
+
+    /// For what concerns a whole app: its keys and its settings.
+    ///
+    /// - Throws: `.forbidden` without `admin`, and to a credential that is narrowed to channels or types.
+    public func demandWholeApp() throws(ChatError) {
+        try demand(.admin)
+        guard reachesWholeApp else {
+            throw ChatError(
+                .forbidden, "this takes an admin key that reaches every channel and type ('*'); this one is narrowed")
+        }
+    }
+
+    /// Whether no channel and no type is beyond it.
+    public var reachesWholeApp: Bool { channels.contains(.all) && types.contains(.all) }
 
     /// For what shows or holds events of all channels alike: no place in a channel is asked for there.
     ///

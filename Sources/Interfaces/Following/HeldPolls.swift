@@ -45,7 +45,14 @@ public actor HeldPolls {
         }
         self.pulse.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
         service.keyring.observe { [weak self] in self?.recheckLater($0.space) }
-        service.keyring.observeApps { [weak self] in self?.recheckLater($0) }
+        service.keyring.observeApps { [weak self] space in
+            guard let self else { return }
+            if let app = service.keyring.app(space), let (secret, until) = app.previousSecret {
+                self.owners.noteEnd(of: AppRecord.print(ofSecret: secret), in: space, until)
+            }
+            recheckLater(space)
+        }
+        service.observeRevocations { [weak self] in self?.recheckLater($0) }
     }
 
     private nonisolated func recheckLater(_ space: SpaceID) {

@@ -160,6 +160,18 @@ public final class StreamOwners: Sendable {
         }
     }
 
+    /// Notes when a secret ends that has signed tokens.
+    func noteEnd(of secretPrint: String, in space: SpaceID, _ end: Timetoken) {
+        table.withLock { table in
+            for (caller, var entry) in table.entries
+            where caller.space == space && caller.proof?.secretPrint == secretPrint {
+                entry.expires = [entry.expires, end].compactMap(\.self).min()
+                table.entries[caller] = entry
+                Self.note(entry, in: &table)
+            }
+        }
+    }
+
     private static func note(_ entry: Entry, in table: inout Table) {
         guard let expires = entry.expires else { return }
         table.expiries.insert(entry.owner, expires)

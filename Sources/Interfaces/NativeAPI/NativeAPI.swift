@@ -119,6 +119,9 @@ public struct NativeAPI: Sendable {
         router.add(.post, "/v1/apps", body: smallBody, handler: asAdministrator("app.create", postApp))
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
         router.add(.patch, "/v1/apps/{id}", body: smallBody, handler: asAdministrator("app.update", patchApp))
+        router.add(
+            .post, "/v1/apps/{id}/rotate-secret", body: smallBody,
+            handler: asAdministrator("app.rotate_secret", rotateAppSecret))
         router.add(.delete, "/v1/apps/{id}", handler: asAdministrator("app.delete", deleteApp))
         router.add(.get, "/v1/audit", handler: asCaller(getAudit))
     }

@@ -9,8 +9,11 @@ public struct AppRecord: Sendable {
     /// For the PubNub wire, and readable again by the app's admin.
     public var publishKey: String
     public var subscribeKey: String
-    /// Signs tickets, tokens and Sendbird webhooks, so it must be readable again: stored through the vault.
+    /// Signs tokens of users and PubNub's access tokens, also in programs of the app's own, so it must be readable again:
+    /// stored through the vault.
     public var secretKey: String
+    /// The one before the last exchange, which counts beside the present one for a while.
+    public var previousSecret: (key: String, until: Timetoken)?
     /// The first app: its admins are the operators (`product.md` 5).
     public var isFirst: Bool
     /// How long kept events stay; nil is for ever.
@@ -41,6 +44,15 @@ public struct AppRecord: Sendable {
 }
 
 extension AppRecord {
+    /// What may have signed something that holds now, the present one first, and when it ends.
+    public func secrets(at now: Timetoken) -> [(key: String, until: Timetoken?)] {
+        let previous = previousSecret.flatMap { now < $0.until ? $0 : nil }
+        return [(secretKey, nil)] + (previous.map { [($0.key, $0.until)] } ?? [])
+    }
+
+    /// Tells secrets apart, and tells nothing of them.
+    public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
+
     var recordKey: RecordKey { RecordKey(.app, space.name, in: .gateway) }
 
     func body(sealedBy vault: Vault) -> JSONText {
@@ -50,6 +62,10 @@ extension AppRecord {
             writer.member("publish_key", publishKey)
             writer.member("subscribe_key", subscribeKey)
             writer.member("secret_key", vault.seal(secretKey, context: recordKey.vaultContext))
+            if let previousSecret {
+                writer.member("previous_secret_key", vault.seal(previousSecret.key, context: recordKey.vaultContext))
+                writer.member("previous_secret_until", previousSecret.until.description)
+            }
             if isFirst { writer.member("first", true) }
             if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
             if requiresDeclaredTypes { writer.member("require_declared_types", true) }
@@ -72,6 +88,13 @@ extension AppRecord {
             secretKey: secret, isFirst: root["first"]?.boolean ?? false,
             retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
+        // A previous one that cannot be opened is no reason to have no app.
+        if let sealed = root["previous_secret_key"]?.string,
+            let key = try? vault.openText(sealed, context: record.key.vaultContext),
+            let until = root["previous_secret_until"]?.string.flatMap({ Timetoken(text: $0) })
+        {
+            previousSecret = (key, until)
+        }
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
         demandsTokens = root["demand_tokens"]?.boolean ?? false
         rates = RatePolicies(root)

@@ -6,7 +6,7 @@ extension ChatService {
     ///
     /// - Parameter age: nil is for ever; what was hidden stays so.
     public func setRetention(_ age: Duration?, of space: SpaceID, by caller: Caller) async throws(ChatError) {
-        try caller.demand(.admin)
+        try caller.demandWholeApp()
         guard space == caller.space || caller.isOperator else { throw ChatError(.notFound, "no such app") }
         // What the log does is what counts; the record says it, and has it done again at the next start.
         try await keyring.setRetention(age, of: space)

@@ -15,20 +15,24 @@ public struct IssuedApp: Sendable {
 }
 
 extension Keyring {
-    /// Stores a key of an app, whatever its holders show. A credential can hand on only what it has.
+    /// Stores a key of an app, whatever its holders show. A key hands on no more time than it has.
     ///
-    /// - Throws: `.forbidden` without `admin`, and for channels or types beyond the caller's own.
+    /// - Parameter expires: nil: as long as the caller's own key holds.
+    /// - Throws: `.forbidden` to whoever does not reach the whole app, and for a key that would outlive the caller's own.
     public func addKey(
         name: String, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
         expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
     ) async throws(ChatError) -> APIKey {
-        try caller.demand(.admin)
+        try caller.demandWholeApp()
         guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
-        let channels = try Selection.narrow(channels, to: caller.channels, what: "channel")
-        let types = try Selection.narrow(types, to: caller.types, what: "type")
+        let end = key(caller.credential, in: caller.space)?.expires
+        if let end, let expires, expires > end {
+            throw ChatError(
+                .forbidden, "expires_at lies after the end of the key that was shown, \(end.timestamp); ask for less")
+        }
         var key = Self.newKey(
             name: name, in: caller.space, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
-            types: types.isEmpty ? [.all] : types, expires: expires, now: clock.now)
+            types: types.isEmpty ? [.all] : types, expires: expires ?? end, now: clock.now)
         key.rates = rates
         try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
         return key
@@ -36,7 +40,7 @@ extension Keyring {
 
     /// The app's keys, oldest first.
     public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
-        try caller.demand(.admin)
+        try caller.demandWholeApp()
         return contents.withLock { contents in
             contents.keys.values.filter { $0.space == caller.space }.sorted { $0.created < $1.created }
         }
@@ -63,20 +67,24 @@ extension Keyring {
 
     /// Removes a key; what it opened is closed.
     public func removeKey(_ id: String, by caller: Caller) async throws(ChatError) {
-        try caller.demand(.admin)
+        try caller.demandWholeApp()
         guard id != caller.credential else {
             throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
         }
         try await remove(RecordKey(.key, id, in: caller.space), "no such key")
     }
 
-    /// Makes an app with an admin key; for operators.
+    /// Makes an app with an admin key, which never expires; for operators whose own key never does.
     public func issueApp(
         name: String, retention: Duration? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedApp {
         try Self.demandOperator(caller)
         guard (1...200).contains(name.utf8.count) else {
             throw ChatError(.malformed, "name must be 1 to 200 bytes long")
+        }
+        guard key(caller.credential, in: caller.space)?.expires == nil else {
+            throw ChatError(
+                .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")
         }
         let space = SpaceID(SystemRandomSource().identifier(prefix: "app_"))
         return try await establish(newApp(space, name: name, retention: retention), keyText: nil)
@@ -118,21 +126,44 @@ extension Keyring {
 
     /// Changes whether PubNub's clients need access tokens. For the app's admins.
     public func setDemandsTokens(_ isDemanded: Bool, by caller: Caller) async throws(ChatError) {
-        try caller.demand(.admin)
+        try caller.demandWholeApp()
         try await change(caller.space) { $0.demandsTokens = isDemanded }
     }
 
+    /// The longest that a secret may count beside its successor.
+    public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
+
+    /// Exchanges the secret of the caller's app for a new one. What the present one has signed, and signs in programs that do
+    /// not have the new one yet, holds for `overlap`; what the one before it has signed ends at once.
+    ///
+    /// - Parameter overlap: zero to ``longestOverlap``.
+    /// - Throws: `.forbidden` to whoever does not reach the whole app; `.malformed` for another overlap.
+    public func rotateSecret(overlap: Duration, by caller: Caller) async throws(ChatError) -> AppRecord {
+        try caller.demandWholeApp()
+        guard overlap >= .zero, overlap <= Self.longestOverlap else {
+            throw ChatError(.malformed, "the overlap must be between 0 and 604800 seconds")
+        }
+        let (made, until) = (SystemRandomSource().token(prefix: "sec-c-"), clock.now.adding(overlap))
+        return try await change(caller.space) { app in
+            app.previousSecret = overlap > .zero ? (app.secretKey, until) : nil
+            app.secretKey = made
+        }
+    }
+
     /// Changes an app as the store has it, so that of two changes at once neither takes the other back.
-    private func change(_ space: SpaceID, _ edit: (inout AppRecord) -> Void) async throws(ChatError) {
+    @discardableResult private func change(
+        _ space: SpaceID, _ edit: (inout AppRecord) -> Void
+    ) async throws(ChatError) -> AppRecord {
         while true {
             guard let known = app(space), let record = try await directory.read(known.recordKey),
                 var app = AppRecord(record, vault)
             else { throw ChatError(.notFound, "no such app") }
             edit(&app)
             do throws(ChatError) {
-                return try await write([
+                try await write([
                     RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
                 ])
+                return app
             } catch  where error.code == .stale {
                 // Somebody else's change came between; there is one less of those each time.
                 continue
@@ -158,7 +189,8 @@ extension Keyring {
 
     static func demandOperator(_ caller: Caller) throws(ChatError) {
         guard caller.isOperator else {
-            throw ChatError(.forbidden, "apps are managed with an admin key of the first app")
+            throw ChatError(
+                .forbidden, "apps are managed with an admin key of the first app that reaches every channel and type")
         }
     }
 

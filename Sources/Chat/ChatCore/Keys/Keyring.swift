@@ -47,10 +47,15 @@ public final class Keyring: Sendable {
         func caller(of key: APIKey) -> Caller {
             var caller = Caller(
                 space: key.space, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
-                expires: key.expires, isOperator: key.scopes.contains(.admin) && apps[key.space]?.isFirst == true)
+                expires: key.expires, isOperator: isOperator(key))
             // Looking into an empty table costs nothing.
             caller.meters = meters[key.recordKey]
             return caller
+        }
+
+        private func isOperator(_ key: APIKey) -> Bool {
+            apps[key.space]?.isFirst == true && key.scopes.contains(.admin) && key.channels.contains(.all)
+                && key.types.contains(.all)
         }
 
         mutating func put(_ app: AppRecord?, for space: SpaceID) {
@@ -78,10 +83,9 @@ public final class Keyring: Sendable {
         /// app's: whoever floods an app must not keep out the one who can stop it.
         mutating func meter(_ key: APIKey) {
             let app = apps[key.space]
-            let isOperator = app?.isFirst == true && key.scopes.contains(.admin)
             meters[key.recordKey] = RateMeters(
                 key.rates.completed(by: keyDefaults), name: "key",
-                next: isOperator ? app?.meters?.ofEvents : app?.meters, former: meters[key.recordKey])
+                next: isOperator(key) ? app?.meters?.ofEvents : app?.meters, former: meters[key.recordKey])
         }
 
         /// Puts a key, or takes it away. Returns what was there.
@@ -109,6 +113,9 @@ public final class Keyring: Sendable {
     let clock: WallClock
     let vault: Vault
     let contents: Lock<Contents>
+    static let gatewayKeyBytes = 32
+    /// A random one until `load` has read the stored one.
+    let gatewayKey = Lock(Secret(SystemRandomSource().bytes(gatewayKeyBytes)))
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
     private let appObservers = Lock<[@Sendable (SpaceID) -> Void]>([])
 
@@ -132,8 +139,8 @@ public final class Keyring: Sendable {
         return contents.withLock { $0.caller(digest: digest) }.flatMap { $0.isExpired(at: now) ? nil : $0 }
     }
 
-    /// The credential of what an app's `secret_key` has signed: all an admin may but for apps, and for as long as the app
-    /// is there.
+    /// The credential of users' tokens that an app's `secret_key` has signed: what such a token can allow, for as long as the
+    /// app is there.
     public static let secretCredential = "secret_key"
 
     /// The caller a key's id stands for, for credentials derived from it; the app's own secret counts as one.
@@ -142,7 +149,7 @@ public final class Keyring: Sendable {
         return contents.withLock { contents in
             if id == Self.secretCredential {
                 return contents.apps[space].map { app in
-                    var caller = Caller(space: app.space, credential: id, scopes: [.admin])
+                    var caller = Caller(space: app.space, credential: id, scopes: [.read, .emit])
                     caller.meters = app.meters
                     return caller
                 }
@@ -206,6 +213,7 @@ extension Keyring {
     ///
     /// - Returns: the revision from which `follow` goes on.
     func load() async throws(ChatError) -> Revision {
+        try await loadGatewayKey()
         let revision = try await directory.revision()
         try await mirror.load(.app, in: .gateway, apply)
         for app in apps { try await mirror.load(.key, in: app.space, apply) }

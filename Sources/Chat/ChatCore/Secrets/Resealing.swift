@@ -108,7 +108,8 @@ private struct SecretPlace {
         switch (kind, member) {
         case (.app, "secret_key"), (.source, "secrets"): (members, wasClear) = (nil, true)
         case (.webhook, "secrets"): (members, wasClear) = (["key"], true)
-        case (.webhook, "headers"), (.webhook, "app_key"), (.webhook, "previous_app_key"), (.source, "verify_token"),
+        case (.app, "previous_secret_key"), (.webhook, "headers"), (.webhook, "app_key"),
+            (.webhook, "previous_app_key"), (.source, "verify_token"),
             (.setting, "key"), (.setting, "previous_key"):
             (members, wasClear) = (nil, false)
         case (.webhook, "auth"): (members, wasClear) = (["password", "token", "client_secret"], false)

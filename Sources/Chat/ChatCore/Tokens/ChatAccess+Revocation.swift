@@ -27,6 +27,38 @@ extension ChatAccess {
             over.map { RecordChange($0.key, body: nil) } + [RecordChange(revocation(of: token), body: body)])
     }
 
+    /// Takes back every token that a user has: of the native API, stream tickets, and PubNub's access tokens of that user. What
+    /// was opened with them is closed. Other users, and tokens that are made later, are not concerned.
+    ///
+    /// - Parameter before: tokens made before it hold no more; nil: all that there are. A moment that was given before is
+    ///   never taken back.
+    /// - Returns: the moment that counts.
+    /// - Throws: `.malformed` for a moment in the future, `.forbidden` without `manage` and to a user's credential.
+    public func revokeTokens(of user: String, before: Timetoken? = nil) async throws(ChatError) -> Timetoken {
+        try caller.demand(.manage)
+        try caller.demandNoUser()
+        try Names.check(user: user)
+        if let before, before > service.clock.now {
+            throw ChatError(.malformed, "before lies in the future; leave it out for now")
+        }
+        let key = UserRevocation.key(UserID(user, in: space))
+        let decided = try await decide([key]) { situation throws(ChatError) in
+            let (moment, change) = revocation(of: user, before: before ?? situation.now, in: situation)
+            return Decision(moment, changes: [change])
+        }
+        try await service.revokedTokens.refresh(key)
+        return decided.value
+    }
+
+    /// The change that takes back the tokens a user has, beside others in one decision.
+    func revocation(
+        of user: String, before: Timetoken, in situation: Situation
+    ) -> (moment: Timetoken, change: RecordChange) {
+        let key = UserRevocation.key(UserID(user, in: space))
+        let moment = max(before, situation[key].flatMap(UserRevocation.init)?.before ?? .zero)
+        return (moment, RecordChange(key, body: UserRevocation(before: moment).body))
+    }
+
     /// Costs nothing while no token is taken back.
     public func isRevoked(token: String) -> Bool {
         !service.revokedTokens.isEmpty && service.revokedTokens.contains(revocation(of: token))

@@ -36,21 +36,30 @@ extension ChatAccess {
 
     /// Deletes a user's record. Memberships and events stay: both name users by their ids alone.
     ///
+    /// - Parameter revokesTokens: takes back every token the user has, also where there is no record.
     /// - Returns: whether there was one.
     @discardableResult public func delete(
-        user id: String, demand: RecordChange.Demand = .none, by named: String? = nil
+        user id: String, demand: RecordChange.Demand = .none, by named: String? = nil, revokesTokens: Bool = false
     ) async throws(ChatError) -> Bool {
         let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: space)
-        return try await decide([key]) { situation throws(ChatError) in
-            guard let user = situation[key].flatMap(UserRecord.init) else { return Decision(false) }
+        let revocationKey = UserRevocation.key(UserID(id, in: space))
+        let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { situation throws(ChatError) in
+            let revocations =
+                revokesTokens ? [revocation(of: id, before: situation.now, in: situation).change] : []
+            guard let user = situation[key].flatMap(UserRecord.init) else {
+                return Decision(false, changes: revocations)
+            }
             let event = draft("user.deleted", on: id, by: actor.user) { writer in
                 writer.key("user")
                 user.printWhole(to: &writer)
                 writer.member("deleted_at", situation.now.milliseconds)
             }
-            return Decision(true, changes: [RecordChange(key, body: nil, demand: demand)], events: [event])
+            return Decision(
+                true, changes: [RecordChange(key, body: nil, demand: demand)] + revocations, events: [event])
         }.value
+        if revokesTokens { try await service.revokedTokens.refresh(revocationKey) }
+        return wasThere
     }
 
     /// - Parameter base: what the edit applies to, given what there is and the time.

@@ -79,6 +79,8 @@ export class Hub {
   #rewind(cursor) {
     this.post({ to: "all", say: "rewind" });
     this.#cursor = this.#origin = cursor;
+    // A ticket begins where it was made for.
+    this.#ticket = null;
     this.#reading?.abort();
   }
 
@@ -293,7 +295,7 @@ export class Hub {
         pause(PATIENCE),
         new Promise((done) => {
           this.#questions.set(question, done);
-          this.post({ to: tab, say: "ask", question, wish: this.#followed });
+          this.post({ to: tab, say: "ask", question, wish: this.#followed, cursor: this.#cursor });
         }),
       ]);
       this.#questions.delete(question);

@@ -185,11 +185,11 @@ export class Parley extends EventTarget {
     this.dispatchEvent(new CustomEvent("event", { detail: event }));
   }
 
-  async #answer({ question, wish }) {
+  async #answer({ question, wish, cursor }) {
     const { ticket, token } = this.#options;
     try {
       const give = ticket ?? token;
-      const value = typeof give === "function" ? await give(wish) : give;
+      const value = typeof give === "function" ? await give(ticket && cursor ? { ...wish, cursor } : wish) : give;
       this.#send({ say: "answer", question, value });
     } catch (error) {
       this.#send({ say: "answer", question, error: String(error?.message ?? error) });

@@ -55,7 +55,7 @@ extension NativeAPI {
             writer.beginObject()
             app.printMembers(to: &writer)
             // With the secret one signs for every channel: who reaches some of them alone is not shown it.
-            if isOwn, caller.channels.contains(.all), caller.types.contains(.all) { app.printSecrets(to: &writer) }
+            if isOwn, caller.reachesWholeApp { app.printSecrets(to: &writer) }
             writer.endObject()
         }
         return .json(body.bytes, headers: [Self.noStore])
@@ -69,7 +69,7 @@ extension NativeAPI {
         guard space == caller.space || caller.isOperator, let former = service.keyring.app(space) else {
             throw ChatError(.notFound, "no such app, or not the credential's own")
         }
-        try caller.demand(.admin)
+        try caller.demandWholeApp()
         let fields = try Fields(
             request.body.bytes, limits: limits,
             known: ["require_declared_types", "demand_tokens", "retention_hours"] + RatePolicies.memberNames)
@@ -106,6 +106,25 @@ extension NativeAPI {
         if let isDemanded { try await service.keyring.setDemandsTokens(isDemanded, by: caller) }
     }
 
+    /// `POST /v1/apps/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …}`.
+    func rotateAppSecret(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        guard SpaceID(request.name("id")) == caller.space else {
+            throw ChatError(.notFound, "no such app, or not the credential's own")
+        }
+        let fields = try optionalFields(request, known: ["overlap_seconds"])
+        let most = Int(Keyring.longestOverlap.components.seconds)
+        let seconds = try fields?.integer("overlap_seconds", in: 0...most) ?? 86_400
+        let app = try await service.keyring.rotateSecret(overlap: .seconds(seconds), by: caller)
+        let body = JSONText { writer in
+            writer.beginObject()
+            app.printMembers(to: &writer)
+            app.printSecrets(to: &writer)
+            writer.endObject()
+        }
+        return .json(body.bytes, headers: [Self.noStore])
+    }
+
     /// `DELETE /v1/apps/{id}`
     func deleteApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
@@ -116,7 +135,7 @@ extension NativeAPI {
 
     func demandOperator(_ caller: Caller) throws(ChatError) {
         guard caller.isOperator else {
-            throw ChatError(.forbidden, "this needs an admin key of the first app")
+            throw ChatError(.forbidden, "this needs an admin key of the first app that reaches every channel and type")
         }
     }
 }
@@ -140,5 +159,6 @@ extension AppRecord {
         writer.member("publish_key", publishKey)
         writer.member("subscribe_key", subscribeKey)
         writer.member("secret_key", secretKey)
+        if let until = previousSecret?.until { writer.member("previous_secret_until", until.timestamp) }
     }
 }

@@ -58,7 +58,7 @@ extension NativeAPI {
 
 extension AuditDeed {
     init(_ action: String, _ request: Request, _ caller: Caller?) {
-        let names = ["id", "type", "channel", "job"]
+        let names = ["id", "type", "channel", "job", "user"]
         self.init(
             action: action, actor: caller?.credential, user: caller?.user,
             address: request.remoteAddress.description, request: request.id,

@@ -68,9 +68,9 @@ extension NativeAPI {
             }
             return key
         }
+        let former = try key().rates
         let fields = try Fields(request.body.bytes, limits: limits, known: RatePolicies.memberNames)
-        try await service.keyring.setRates(
-            try RatePolicies(fields, former: try key().rates), ofKey: id, by: caller)
+        try await service.keyring.setRates(try RatePolicies(fields, former: former), ofKey: id, by: caller)
         return .json(JSONText { [key = try key()] in key.print(to: &$0) }.bytes)
     }
 

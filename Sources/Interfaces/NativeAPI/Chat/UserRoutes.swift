@@ -11,6 +11,9 @@ extension NativeAPI {
         router.add(.put, "/v1/users/{user}", body: body, handler: asCaller(putUser))
         router.add(.patch, "/v1/users/{user}", body: body, handler: asCaller(patchUser))
         router.add(.delete, "/v1/users/{user}", handler: asCaller(deleteUser))
+        router.add(
+            .post, "/v1/users/{user}/revoke-tokens", body: body,
+            handler: asAdministrator("user.revoke_tokens", revokeUserTokens))
         router.add(.get, "/v1/users/{user}/memberships", handler: asCaller(getMemberships))
         router.add(.get, "/v1/users/{user}/blocks", handler: asCaller(getBlocks))
         router.add(.put, "/v1/users/{user}/blocks/{other}", body: body, handler: asCaller(putBlock))
@@ -68,8 +71,30 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         try await chat.delete(
             user: request.name("user"), demand: try await userDemand(request, chat),
-            by: try ActorName(parameters).name)
+            by: try ActorName(parameters).name, revokesTokens: true)
         return .empty()
+    }
+
+    /// `POST /v1/users/{user}/revoke-tokens`: an empty body, or `{"before": "<RFC 3339>"}`.
+    func revokeUserTokens(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try optionalFields(request, known: ["before"])
+        var before: Timetoken?
+        if let text = try fields?.string("before") {
+            guard let moment = Timestamp.read(text) else {
+                throw ChatError(.malformed, "before must be an RFC 3339 timestamp like 2030-01-31T12:00:00Z")
+            }
+            before = moment
+        }
+        let user = request.name("user")
+        let moment = try await chat(for: caller, request).revokeTokens(of: user, before: before)
+        return .json(
+            JSONText { writer in
+                writer.beginObject()
+                writer.member("user", user)
+                writer.member("tokens_revoked_before", moment.timestamp)
+                writer.endObject()
+            }.bytes)
     }
 
     /// `GET /v1/users/{user}/memberships`

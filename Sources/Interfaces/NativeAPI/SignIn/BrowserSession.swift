@@ -6,7 +6,7 @@ import Signing
 
 /// What a page shows after it has signed in with an API key, in place of that key: a cookie no script can read.
 ///
-/// Everything is in its text, signed with the app's secret key: nothing is stored, a restart ends no session. Its key is
+/// Everything is in its text, sealed with the gateway's own key: nothing is stored, a restart ends no session. Its API key is
 /// looked up with every request, so that a session ends with it.
 struct BrowserSession: Sendable {
     /// A working day; an old cookie that was stolen is worth nothing on the next.
@@ -21,9 +21,10 @@ struct BrowserSession: Sendable {
 // MARK: - Text
 
 extension BrowserSession {
-    private static let text = SignedText(purpose: "parley browser session 1\n", bytesMost: 1024)
+    static let sealPurpose = "browser session"
+    private static let textBytes = 1024
 
-    func text(secret: Secret) -> String {
+    func text(sealedBy seal: TextSeal) -> String {
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("app", space.name)
@@ -31,15 +32,13 @@ extension BrowserSession {
             writer.member("exp", expires.description)
             writer.endObject()
         }
-        return Self.text.seal(body.bytes, secret: secret)
+        return seal.seal(body.bytes)
     }
 
     /// Reads a session; nil for anything but one of ours. Says nothing about time.
-    init?(text: String, secret: (SpaceID) -> Secret?) {
-        guard let session = Self.text.open(text, read: Self.init(json:), secret: { secret($0.space) }) else {
-            return nil
-        }
-        self = session
+    init?(text: String, sealedBy seal: TextSeal) {
+        guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
+        self.init(json: json)
     }
 
     private init?(json: [UInt8]) {

@@ -18,7 +18,7 @@ extension NativeAPI {
         try refuseForeign(request)
         let fields = try Fields(request.body.bytes, limits: limits, known: ["key"])
         let digest = Keyring.digest(of: try fields.required("key", try fields.string("key")))
-        guard let caller = service.keyring.caller(digest: digest), let app = service.keyring.app(caller.space) else {
+        guard let caller = service.keyring.caller(digest: digest) else {
             let refusal = ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
             await noteFailedSignIn(request, refusal)
             throw refusal
@@ -28,7 +28,7 @@ extension NativeAPI {
         let session = BrowserSession(
             space: caller.space, key: caller.credential, expires: min(latest, caller.expires ?? latest))
         await service.audit.write(AuditDeed("session.create", request, caller), in: caller.space)
-        let text = session.text(secret: Secret(text: app.secretKey))
+        let text = session.text(sealedBy: service.keyring.seal(for: BrowserSession.sealPurpose))
         let cookie = BrowserSession.setCookie(text, isSecure: isSeenEncrypted(request))
         return .json(print(caller, until: session.expires), headers: [Self.noStore, cookie])
     }
@@ -124,10 +124,10 @@ extension NativeAPI {
         case .nobody where request.isSafe: break
         case .nobody, .foreign: throw Self.foreignOrigin
         }
-        let session = BrowserSession(text: text) { [service] space in
-            service.keyring.app(space).map { Secret(text: $0.secretKey) }
-        }
-        guard let session, service.clock.now < session.expires,
+        let session = BrowserSession(
+            text: text, sealedBy: service.keyring.seal(for: BrowserSession.sealPurpose))
+        let now = service.clock.now
+        guard let session, now < session.expires, session.expires <= now.adding(BrowserSession.lifetime),
             var caller = service.keyring.caller(key: session.key, in: session.space)
         else { throw ChatError(.unauthorized, "the session has ended; sign in again", slug: "session_ended") }
         // What it has opened ends with it.

@@ -8,6 +8,7 @@ extension LiveStreams {
     func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.space) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
+        if service.isRevoked(caller) { return false }
         return selection.isPermitted(to: now)
     }
 

@@ -90,6 +90,14 @@ actor LiveStreams {
             guard let self else { return }
             loop.post { self.assumeIsolated { $0.recheck(after: 0) { $0.owner.key.space == space } } }
         }
+        service.observeRevocations { [weak self] space in
+            guard let self else { return }
+            loop.post {
+                self.assumeIsolated { streams in
+                    streams.recheck(after: 0) { $0.owner.key.space == space && $0.owner.caller.proof != nil }
+                }
+            }
+        }
     }
 
     /// A stream is never silent for longer, in whole seconds.
@@ -179,7 +187,9 @@ extension LiveStreams {
 
     private func begin(_ stream: LiveStream, _ order: StreamOrder) {
         let resumption = order.resumption
-        if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence), let old = roll[old] {
+        if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence, at: resumption.from),
+            let old = roll[old]
+        {
             close(old, .replaced)
         }
         deviceCame(stream, hasGap: resumption.hasGap)
@@ -310,7 +320,7 @@ extension LiveStreams {
             userStreams[user] = nil
         }
         leaveFeed(stream.feed)
-        if let nonce = stream.ticket { tickets.broke(nonce, sequence) }
+        if let nonce = stream.ticket { tickets.broke(nonce, sequence, sent: stream.feed.newestIDs) }
         owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }
 

@@ -21,6 +21,7 @@ actor StreamFeed: StreamCounting {
     private(set) var appended: UInt64 = 0
     /// The newest event it has appended.
     private var newest = Timetoken.zero
+    private var recent = RecentIDs()
     private var damper = CountDamper()
     /// Hears when it begins to hold something back.
     private let onHold: @Sendable (StreamFeed) -> Void
@@ -46,6 +47,7 @@ actor StreamFeed: StreamCounting {
         for event in events where selection.viewer == nil || !isHeldBack(event) {
             log.append(press.assumeIsolated { $0.frame(event) })
             newest = event.timetoken
+            recent.note(newest)
             appended += 1
         }
         lastAppend = beats.now
@@ -74,6 +76,7 @@ actor StreamFeed: StreamCounting {
     private func tell(_ events: [Event]) {
         for event in events {
             log.append(format.frame(event, hasID: event.timetoken > newest))
+            if event.timetoken > newest { recent.note(event.timetoken) }
             newest = max(newest, event.timetoken)
             appended += 1
             lastAppend = beats.now
@@ -90,10 +93,30 @@ actor StreamFeed: StreamCounting {
         return beats.now + interval
     }
 
+    /// The newest ids it has said, in no order. On the loop.
+    nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
+
     /// Streams that follow it, those that are catching up included.
     nonisolated var streamCount: Int { streams.load(ordering: .relaxed) }
     nonisolated func enter() { streams.add(1, ordering: .relaxed) }
 
     /// True when it was the last one.
     nonisolated func leave() -> Bool { streams.subtract(1, ordering: .relaxed).newValue == 0 }
+}
+
+/// The newest few ids of a feed. A ticket's client may come back with one of an event that the log does not have: it was never
+/// kept, or is gone since.
+private struct RecentIDs {
+    private static let count = 16
+    private(set) var ids: [Timetoken] = []
+    private var next = 0
+
+    mutating func note(_ id: Timetoken) {
+        if ids.count < Self.count {
+            ids.append(id)
+        } else {
+            ids[next] = id
+            next = (next + 1) % Self.count
+        }
+    }
 }

@@ -41,8 +41,14 @@ extension NativeAPI {
         let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
-        let resumption = try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
+        if let ticket { try await demandPlace(request, parameters, ticket, chat) }
+        let place = wanted.cursor ?? ticket?.start.description ?? "latest"
+        var resumption = try await wanted.resumption(in: chat, at: place)
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
+        if let start = ticket?.start, place == start.description, !resumption.hasGap {
+            // Not where the log ends, which others may know.
+            resumption.from = max(resumption.from, start)
+        }
         let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
@@ -80,6 +86,49 @@ extension NativeAPI {
         }
         try caller.meters?.admitRequest(at: service.clock.now)
         return (caller, ticket)
+    }
+
+    /// A ticket's stream begins where the ticket says, or later; one that comes back, at an id that it was sent.
+    private func demandPlace(
+        _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
+    ) async throws {
+        if let cursor = try parameters.text("cursor"), cursor != "latest" {
+            let position = Timetoken(position: cursor)
+            guard cursor != "earliest", position.map({ $0 >= ticket.start }) ?? true else {
+                throw ChatError(
+                    .malformed,
+                    "cursor lies before the start of the ticket; give the position to POST /v1/stream-tickets as 'cursor'",
+                    slug: "bad_cursor")
+            }
+        }
+        guard let id = request.lastEventID else { return }
+        try await streams.tickets.demandSent(id, to: ticket) { position in
+            if await streams.hasSent(position, by: ticket.nonce) { return true }
+            return try await hears(position, ticket, chat)
+        }
+    }
+
+    /// Whether the log has an event at the position that the ticket's stream is sent.
+    private func hears(
+        _ position: Timetoken, _ ticket: StreamTicket, _ chat: ChatAccess
+    ) async throws(ChatError) -> Bool {
+        do throws(ChatError) {
+            _ = try await chat.event(position)
+            return true
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        // A user's own channel is heard whatever the ticket names.
+        guard let user = ticket.user else { return false }
+        var own = chat.caller
+        own.channels = [.exact(user)]
+        do throws(ChatError) {
+            _ = try await service.chat(for: own).event(position)
+            return true
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return false
+        }
     }
 
     private static let notAcceptable = Problem(
@@ -159,6 +208,11 @@ extension HolderID {
 
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
+
+    /// Whether an id is among the newest of the stream that a ticket has open.
+    func hasSent(_ id: Timetoken, by ticket: StreamTicket.Nonce) -> Bool {
+        tickets.stream(of: ticket).flatMap { roll[$0] }?.feed.newestIDs.contains(id) ?? false
+    }
 }
 
 // MARK: - POST /v1/stream-tickets
@@ -167,11 +221,12 @@ extension NativeAPI {
     /// `POST /v1/stream-tickets`
     func postStreamTicket(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types", "user"])
-        let selection = try service.chat(for: caller).selection(
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types", "user", "cursor"])
+        let chat = service.chat(for: caller)
+        let selection = try chat.selection(
             channels: try fields.patterns("channels") ?? [], types: try fields.patterns("types") ?? [])
         let (text, expires) = try streams.tickets.issue(
-            selection, user: try ticketUser(fields, caller), by: caller)
+            selection, user: try ticketUser(fields, caller), start: try await ticketStart(fields, chat), by: caller)
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("ticket", text)
@@ -179,6 +234,25 @@ extension NativeAPI {
             writer.endObject()
         }
         return .json(body.bytes, status: 201, headers: [("Cache-Control", "no-store")])
+    }
+
+    /// Nil for a moment ago.
+    private func ticketStart(_ fields: Fields, _ chat: ChatAccess) async throws -> Timetoken? {
+        guard let cursor = try fields.string("cursor"), cursor != "latest" else { return nil }
+        let position = cursor == "earliest" ? .zero : Timetoken(position: cursor)
+        guard let position else {
+            throw fields.fault(
+                "cursor", "format",
+                "must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time")
+        }
+        guard position > .zero else {
+            let oldest = try await chat.resume(at: "earliest").from
+            return oldest > .zero ? oldest : StreamTickets.beforeAll()
+        }
+        guard position <= max(service.clock.now, try await chat.watermark()) else {
+            throw fields.fault("cursor", "range", "lies in the future; leave it out for now")
+        }
+        return position
     }
 
     /// A credential of a user makes tickets for that user only.

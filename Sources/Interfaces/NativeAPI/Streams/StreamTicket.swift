@@ -6,8 +6,9 @@ import Signing
 /// What a page in a browser may do in place of an `Authorization` header, which `EventSource` cannot send: open one
 /// stream, once, within 60 s (`conventions.md` 9).
 ///
-/// Everything is in the ticket's own text, signed with the app's secret key, so that nothing is stored to make one, and
-/// one can still be read after a restart. What it allows is the least of what it says and of what its key may now.
+/// Everything is in the ticket's own text, sealed with the gateway's own key, so that nothing is stored to make one, one can
+/// still be read after a restart, and nobody else can tell where its stream starts. What it allows is the least of what it says
+/// and of what its key may now.
 struct StreamTicket: Sendable, Equatable {
     /// Tells tickets apart; 128 random bits.
     struct Nonce: Hashable, Sendable {
@@ -16,6 +17,8 @@ struct StreamTicket: Sendable, Equatable {
     }
 
     static let lifetime: Duration = .seconds(60)
+    /// For how long its stream can be resumed, from its making on.
+    static let resumeLife: Duration = .seconds(3600)
     /// A ticket travels in a request line; a page that needs more channels asks for patterns.
     static let textBytes = 16 * 1024
 
@@ -27,6 +30,10 @@ struct StreamTicket: Sendable, Equatable {
     var user: String?
     /// When what asked for it ends, if that was no key but a token.
     var until: Timetoken?
+    /// Of what asked for it, if that was a token or a ticket.
+    var proof: TokenProof?
+    /// Where its stream starts, and before which nothing of it is ever shown.
+    var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken
 
@@ -40,6 +47,8 @@ struct StreamTicket: Sendable, Equatable {
         var caller = Caller(
             space: space, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
             types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
+        // A ticket of an API key is taken back with its user's tokens of that time.
+        caller.proof = proof ?? TokenProof(issued: issued)
         caller.meters = key.meters
         return caller
     }
@@ -48,17 +57,14 @@ struct StreamTicket: Sendable, Equatable {
 // MARK: - Text
 
 extension StreamTicket {
-    private static let text = SignedText(purpose: "parley stream ticket 1\n", bytesMost: textBytes)
+    static let sealPurpose = "stream ticket"
 
-    func text(secret: Secret) -> String { Self.text.seal(json.bytes, secret: secret) }
+    func text(sealedBy seal: TextSeal) -> String { seal.seal(json.bytes) }
 
     /// Reads a ticket; nil for anything but one of ours. Says nothing about time and use.
-    ///
-    /// - Parameter secret: of the app the ticket names, if there is such an app.
-    init?(text: String, secret: (SpaceID) -> Secret?) {
-        guard let ticket = Self.text.open(text, read: { StreamTicket(json: $0) }, secret: { secret($0.space) })
-        else { return nil }
-        self = ticket
+    init?(text: String, sealedBy seal: TextSeal) {
+        guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
+        self.init(json: json)
     }
 
     private var json: JSONText {
@@ -70,6 +76,12 @@ extension StreamTicket {
             writer.member("types", types.map(\.description))
             if let user { writer.member("user", user) }
             if let until { writer.member("until", until.description) }
+            if let proof {
+                if let issued = proof.issued { writer.member("token_issued", issued.description) }
+                if let print = proof.secretPrint { writer.member("token_secret", print) }
+                writer.member("by_token", true)
+            }
+            writer.member("start", start.description)
             writer.member("nonce", Hex.encode(nonce.bytes))
             writer.member("exp", expires.description)
             writer.endObject()
@@ -81,12 +93,20 @@ extension StreamTicket {
         guard let root = try? JSONDocument(json).root, let space = root["app"]?.string, let key = root["key"]?.string,
             let channels = root["channels"]?.strings, let types = root["types"]?.strings,
             let nonce = root["nonce"]?.string.flatMap(Hex.decode).flatMap(Nonce.init),
+            let start = root["start"]?.string.flatMap({ Timetoken(text: $0) }),
             let expires = root["exp"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
+        let proof =
+            root["by_token"] == nil
+            ? nil
+            : TokenProof(
+                issued: root["token_issued"]?.string.flatMap { Timetoken(text: $0) },
+                secretPrint: root["token_secret"]?.string)
         self.init(
             space: SpaceID(space), key: key, channels: channels.compactMap { NamePattern($0) },
             types: types.compactMap { NamePattern($0) }, user: root["user"]?.string,
-            until: root["until"]?.string.flatMap { Timetoken(text: $0) }, nonce: nonce, expires: expires)
+            until: root["until"]?.string.flatMap { Timetoken(text: $0) }, proof: proof, start: start, nonce: nonce,
+            expires: expires)
     }
 }
 

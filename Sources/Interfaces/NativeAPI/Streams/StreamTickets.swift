@@ -9,24 +9,37 @@ import Signing
 /// - A ticket opens one stream, within 60 s of its making. A second use is refused. Where no stream came of showing it,
 ///   because there was no room for one or its client went, it was not used.
 /// - With `Last-Event-ID` it resumes the stream it has opened, while that is open (a client whose network went away
-///   without a word) and until 120 s after it broke: the browser's own reconnect.
+///   without a word) and until 120 s after it broke: the browser's own reconnect. An hour after its making it resumes
+///   nothing more; a stream that is open then stays open.
+/// - The id must be one that the stream was sent: whoever saw the URL alone does not know any. The ticket's start is one, and
+///   cannot be read from it. Five wrong ones void the ticket.
 /// - What was used is remembered in memory. After a restart a ticket from before opens nothing afresh, but with
-///   `Last-Event-ID` one of the last 24 h is taken up within 120 s of the start, because its stream broke with the
-///   restart. That it had opened one is then taken on trust; its key's present rights hold in any case.
+///   `Last-Event-ID` it is taken up within 120 s of the start, because its stream broke with the restart. That it had
+///   opened one is then taken on trust; its key's present rights hold in any case.
 /// - At most `capacity` uses are remembered; past that tickets are refused, never forgotten early.
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
-    /// How old a ticket may be to be taken up again after a restart.
-    static let restartAge: Duration = .seconds(24 * 3600)
+    static let mostWrongIDs = 5
+    /// A stream without a given start begins so long before its ticket was made, and up to a second more, by chance. Commits
+    /// that were under way then lie behind it.
+    static let lead: Duration = .seconds(2)
 
     private struct Use {
         /// The stream it has open now.
         var stream: UInt64?
         /// When the last stream of it broke, or when it was shown, if no stream came of it.
         var broke: Timetoken
+        /// It was shown to open its stream.
+        var isShown = false
         var hasOpened = false
         /// Its stream was ended for good.
         var isFinished = false
+        /// What the last stream of it began with.
+        var began: Timetoken?
+        /// The newest ids the last stream of it was sent before it broke.
+        var sent: [Timetoken] = []
+        /// Ids it was shown with that are being looked up, or were wrong.
+        var doubts = 0
     }
 
     private struct State {
@@ -52,35 +65,75 @@ final class StreamTickets: Sendable {
     /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too long
     ///   for a URL.
     func issue(
-        _ selection: Selection, user: String?, by caller: Caller
+        _ selection: Selection, user: String?, start: Timetoken?, by caller: Caller
     ) throws(ChatError) -> (
         text: String, expires: Timetoken
     ) {
-        guard service.keyring.caller(key: caller.credential, in: caller.space) != nil,
-            let app = service.keyring.app(caller.space)
-        else { throw ChatError(.forbidden, "tickets are made with an API key or a token") }
+        guard service.keyring.caller(key: caller.credential, in: caller.space) != nil else {
+            throw ChatError(.forbidden, "tickets are made with an API key or a token")
+        }
+        let random = SystemRandomSource()
         let ticket = StreamTicket(
             space: caller.space, key: caller.credential, channels: selection.channelPatterns, types: selection.types,
-            user: user, until: caller.expires, nonce: StreamTicket.Nonce(SystemRandomSource()),
-            expires: service.clock.now.adding(StreamTicket.lifetime))
-        let text = ticket.text(secret: Secret(text: app.secretKey))
+            user: user, until: caller.expires, proof: caller.proof,
+            start: start ?? Self.recent(service.clock.now, random),
+            nonce: StreamTicket.Nonce(random), expires: service.clock.now.adding(StreamTicket.lifetime))
+        let text = ticket.text(sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard text.utf8.count <= StreamTicket.textBytes else {
             throw ChatError(.malformed, "too many or too long channels for a ticket; use patterns")
         }
         return (text, ticket.expires)
     }
 
+    private static func recent(_ now: Timetoken, _ random: SystemRandomSource) -> Timetoken {
+        now.adding(.zero - lead - .nanoseconds(100) * Int(StreamTicket.Nonce(random).low % Timetoken.ticksPerSecond))
+    }
+
+    /// A position before every event, which nobody can guess: in 2001 or so.
+    static func beforeAll() -> Timetoken {
+        Timetoken(10_000_000_000_000_000 + StreamTicket.Nonce(SystemRandomSource()).low % 100_000_000_000_000)
+    }
+
     /// What a ticket shows its holder to be. Does not use it up.
     ///
     /// - Throws: `.unauthorized` in the same words for every reason.
     func caller(of text: String) throws(ChatError) -> (caller: Caller, ticket: StreamTicket) {
-        let ticket = StreamTicket(text: text) { [service] space in
-            service.keyring.app(space).map { Secret(text: $0.secretKey) }
-        }
+        let ticket = StreamTicket(text: text, sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard let ticket, let key = service.keyring.caller(key: ticket.key, in: ticket.space),
-            let caller = ticket.caller(of: key)
+            let caller = ticket.caller(of: key), !service.isRevoked(caller)
         else { throw Self.refusal }
         return (caller, ticket)
+    }
+
+    // MARK: - Ids
+
+    /// Looks whether an id was sent to the ticket's stream. Each look counts as a wrong one until it has shown otherwise, so
+    /// that many at once are no more tries than many in a row.
+    ///
+    /// - Parameter isSent: whether the stream was sent the id; asked where the ticket alone does not know.
+    /// - Throws: `.unauthorized` for a wrong id, and for a ticket that five of them have voided.
+    func demandSent(
+        _ id: String, to ticket: StreamTicket, _ isSent: (Timetoken) async throws -> Bool
+    ) async throws {
+        let now = service.clock.now
+        try state.withLock { state throws(ChatError) in
+            // Of one that is too old nothing needs to be remembered.
+            guard now <= ticket.issued.adding(StreamTicket.resumeLife), state.uses.count < capacity else {
+                throw Self.refusal
+            }
+            guard (state.uses[ticket.nonce]?.doubts ?? 0) < Self.mostWrongIDs else { throw Self.refusal }
+            state.uses[ticket.nonce, default: Use(broke: now)].doubts += 1
+        }
+        guard let position = Timetoken(exactly: id) else { throw Self.refusal }
+        let isKnown = state.withLock { state in
+            let use = state.uses[ticket.nonce]
+            return position == ticket.start || use?.began == position || use?.sent.contains(position) == true
+        }
+        if !isKnown {
+            let isSent = position > ticket.start ? try await isSent(position) : false
+            guard isSent else { throw Self.refusal }
+        }
+        state.withLock { $0.uses[ticket.nonce]?.doubts -= 1 }
     }
 
     /// What comes of showing a ticket.
@@ -96,8 +149,11 @@ final class StreamTickets: Sendable {
     func use(_ ticket: StreamTicket, isResuming: Bool) throws(ChatError) -> Admission {
         let now = service.clock.now
         return try state.withLock { state throws(ChatError) in
-            if let use = state.uses[ticket.nonce] {
-                guard isResuming, use.stream != nil || now <= use.broke.adding(Self.resumeWindow) else {
+            guard isResuming ? now <= ticket.issued.adding(StreamTicket.resumeLife) : true else { throw Self.refusal }
+            if let use = state.uses[ticket.nonce], use.isShown {
+                guard use.doubts < Self.mostWrongIDs, isResuming,
+                    use.stream != nil || now <= use.broke.adding(Self.resumeWindow)
+                else {
                     throw Self.refusal
                 }
                 guard !use.isFinished else { return .finished }
@@ -105,10 +161,14 @@ final class StreamTickets: Sendable {
                 return .admitted
             }
             guard isResuming && isOfBeforeTheStart(ticket, now) || isFresh(ticket, now) else { throw Self.refusal }
-            guard state.uses.count < capacity else {
+            let known = state.uses[ticket.nonce]
+            guard known != nil || state.uses.count < capacity else {
                 throw ChatError(.overloaded, "too many tickets are in use", retryAfter: .seconds(10))
             }
-            state.uses[ticket.nonce] = Use(broke: now)
+            var use = known ?? Use(broke: now)
+            guard use.doubts < Self.mostWrongIDs else { throw Self.refusal }
+            (use.broke, use.isShown) = (now, true)
+            state.uses[ticket.nonce] = use
             return .admitted
         }
     }
@@ -119,8 +179,7 @@ final class StreamTickets: Sendable {
     }
 
     private func isOfBeforeTheStart(_ ticket: StreamTicket, _ now: Timetoken) -> Bool {
-        ticket.issued < started && ticket.issued.adding(Self.restartAge) >= started
-            && now <= started.adding(Self.resumeWindow)
+        ticket.issued < started && now <= started.adding(Self.resumeWindow)
     }
 
     private static let refusal = ChatError(
@@ -131,14 +190,14 @@ final class StreamTickets: Sendable {
     /// The stream a ticket has open now.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
 
-    /// Notes which stream a ticket has opened. Returns the one it had open until now.
-    func opened(_ nonce: StreamTicket.Nonce, by stream: UInt64) -> UInt64? {
+    /// Notes which stream a ticket has opened, and what it begins with. Returns the one it had open until now.
+    func opened(_ nonce: StreamTicket.Nonce, by stream: UInt64, at start: Timetoken) -> UInt64? {
         let now = service.clock.now
         return state.withLock { state in
             // Not there when it was shown twice at the same time and the other one was given back.
             var use = state.uses[nonce] ?? Use(broke: now)
             let old = use.stream
-            (use.stream, use.hasOpened) = (stream, true)
+            (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
             state.uses[nonce] = use
             return old
         }
@@ -147,17 +206,22 @@ final class StreamTickets: Sendable {
     /// No stream came of a ticket that was shown: unless it had opened one before, it is as if it had not been.
     func giveBack(_ nonce: StreamTicket.Nonce) {
         state.withLock { state in
-            if state.uses[nonce]?.hasOpened == false { state.uses[nonce] = nil }
+            guard let use = state.uses[nonce], !use.hasOpened else { return }
+            // What was tried with it is not forgotten.
+            if use.doubts > 0 { state.uses[nonce]?.isShown = false } else { state.uses[nonce] = nil }
         }
     }
 
     /// The stream has ended: from now on the ticket can resume it for a while.
-    func broke(_ nonce: StreamTicket.Nonce, _ stream: UInt64) {
+    ///
+    /// - Parameter sent: the newest ids it was sent.
+    func broke(_ nonce: StreamTicket.Nonce, _ stream: UInt64, sent: [Timetoken]) {
         let now = service.clock.now
         state.withLock { state in
             guard state.uses[nonce]?.stream == stream else { return }
             state.uses[nonce]?.stream = nil
             state.uses[nonce]?.broke = now
+            state.uses[nonce]?.sent = sent
         }
     }
 

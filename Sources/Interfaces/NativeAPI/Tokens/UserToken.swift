@@ -15,6 +15,7 @@ struct UserToken: Sendable, Equatable {
     var types: [NamePattern]?
     var audience: [String] = []
     var notBefore: Timetoken?
+    var issued: Timetoken?
     var expires: Timetoken
 
     /// What manages an app is nobody's by name and holds beyond a token's end: it takes an API key.
@@ -61,7 +62,8 @@ extension UserToken {
         self.init(
             user: user, key: root["key"]?.string, scopes: try Self.scopes(root),
             channels: try Self.patterns("channels", root), types: try Self.patterns("types", root),
-            audience: try Self.audience(root), notBefore: try Self.moment("nbf", root), expires: expires)
+            audience: try Self.audience(root), notBefore: try Self.moment("nbf", root),
+            issued: try Self.moment("iat", root), expires: expires)
     }
 
     /// Seconds since 1970, with or without a fraction (RFC 7519, 2: NumericDate).

@@ -15,8 +15,8 @@ final class UserTokens: Sendable {
         let token: UserToken
         let space: SpaceID
         let credential: String
-        /// What signed it; a secret that was changed since signs no longer.
-        let secret: Secret?
+        /// Which of the app's secrets signed it; one that was exchanged signs for a while only. Nil: a registered key did.
+        let secretPrint: String?
     }
 
     private static let remembered = 10_000
@@ -41,17 +41,12 @@ final class UserTokens: Sendable {
     ///   reason, then with the reason.
     func caller(of text: String, digest: String) throws(ChatError) -> Caller? {
         guard text.utf8.count <= UserToken.textBytes else { return nil }
-        if let found = known.withLock({ $0.value(of: digest) }), isStillSigned(found) { return try caller(found) }
+        if let found = known.withLock({ $0.value(of: digest) }) { return try caller(found) }
         guard let token = WebToken(text) else { return nil }
         let found = try check(token)
         // Many long ones would take much memory; they are rare, and checked each time.
         if text.utf8.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
         return try caller(found)
-    }
-
-    private func isStillSigned(_ known: Known) -> Bool {
-        guard let secret = known.secret else { return true }
-        return service.keyring.app(known.space).map { Secret(text: $0.secretKey) == secret } ?? false
     }
 
     private func caller(_ known: Known) throws(ChatError) -> Caller {
@@ -65,8 +60,19 @@ final class UserTokens: Sendable {
         }
         // Registered and removed again, or expired: as if it had never been.
         guard let key = service.keyring.caller(key: known.credential, in: known.space) else { throw Self.unknown }
-        guard let caller = token.caller(of: key) else {
+        guard var caller = token.caller(of: key) else {
             throw Self.refusal("it says more than the key it comes from may do")
+        }
+        caller.proof = TokenProof(issued: token.issued, secretPrint: known.secretPrint)
+        if let print = known.secretPrint {
+            let secrets = service.keyring.app(known.space)?.secrets(at: now) ?? []
+            guard let secret = secrets.first(where: { AppRecord.print(ofSecret: $0.key) == print }) else {
+                throw Self.unknown
+            }
+            caller.expires = [caller.expires, secret.until].compactMap(\.self).min()
+        }
+        guard !service.isRevoked(caller) else {
+            throw Self.refusal("the tokens of its user were taken back; get a new one")
         }
         return caller
     }
@@ -75,36 +81,40 @@ final class UserTokens: Sendable {
 
     private func check(_ token: WebToken) throws(ChatError) -> Known {
         guard let header = try? JSONDocument(token.header).root, header["crit"] == nil,
-            let signer = signer(header, token), header["alg"]?.string == signer.key.algorithm.rawValue,
-            signer.key.signs(token)
+            let signer = signers(header, token).first(where: {
+                header["alg"]?.string == $0.key.algorithm.rawValue && $0.key.signs(token)
+            })
         else { throw Self.unknown }
         let claims: UserToken
         do { claims = try UserToken(claims: token.claims) } catch { throw Self.refusal(error.text) }
         try check(audience: claims.audience)
         // Only what the app's own secret has signed may say which key it comes from.
-        let credential = signer.secret == nil ? signer.id : claims.key ?? signer.id
-        return Known(token: claims, space: signer.space, credential: credential, secret: signer.secret)
+        let credential = signer.secretPrint == nil ? signer.id : claims.key ?? signer.id
+        return Known(token: claims, space: signer.space, credential: credential, secretPrint: signer.secretPrint)
     }
 
     private struct Signer {
         let key: WebTokenKey
         let space: SpaceID
         let id: String
-        var secret: Secret?
+        var secretPrint: String?
     }
 
-    private func signer(_ header: JSONValue, _ token: WebToken) -> Signer? {
+    /// What may have signed it, by what it says itself.
+    private func signers(_ header: JSONValue, _ token: WebToken) -> [Signer] {
         if let id = header["kid"]?.string, let found = service.keyring.signingKey(id) {
-            return Signer(key: found.key, space: found.space, id: id)
+            return [Signer(key: found.key, space: found.space, id: id)]
         }
         guard
             let app = (try? JSONDocument(token.claims))?.root["iss"]?.string.flatMap({ issuer in
                 service.keyring.app(SpaceID(issuer))
             })
-        else { return nil }
-        let secret = Secret(text: app.secretKey)
-        return Signer(
-            key: WebTokenKey(secret: secret), space: app.space, id: Keyring.secretCredential, secret: secret)
+        else { return [] }
+        return app.secrets(at: service.clock.now).map { secret in
+            Signer(
+                key: WebTokenKey(secret: Secret(text: secret.key)), space: app.space, id: Keyring.secretCredential,
+                secretPrint: AppRecord.print(ofSecret: secret.key))
+        }
     }
 
     /// Who is meant for another service is not let in here; once the world knows our address, tokens name it.
@@ -136,7 +146,8 @@ final class UserTokens: Sendable {
         token.key = caller.credential
         if !publicURL.isEmpty { token.audience = [publicURL] }
         let claims = token.claims(
-            issuer: app.space, issued: service.clock.now, id: SystemRandomSource().identifier(prefix: "tok_"))
+            issuer: app.space, issued: service.nextIssue(for: UserID(token.user, in: app.space)),
+            id: SystemRandomSource().identifier(prefix: "tok_"))
         let text = WebToken.text(claims: claims.bytes, secret: Secret(text: app.secretKey))
         guard text.utf8.count <= UserToken.textBytes else {
             throw ChatError(.malformed, "too many or too long channels for a token; use patterns")

@@ -30,24 +30,63 @@ extension PubNubAPI {
         }
         let needs = try rule.needs(request)
         guard !rule.isSigned, let text = request["auth"] else { throw WireError.denied(needs) }
-        guard let token = tokens.token(text, of: app) else { throw WireError.badToken }
-        guard token.expires > service.clock.now else { throw WireError.expiredToken }
+        let shown = ShownToken(text: text, tokens: tokens)
+        let token = try shown.token(of: app, service)
         if let user = token.user {
             let claims = [request["uuid"], rule.actorAt.flatMap { request.segment($0) }].compactMap { $0 }
             guard claims.allSatisfy({ ExactText($0) == ExactText(user) }) else { throw WireError.denied(needs) }
         }
         let missing = token.missing(needs)
         guard missing.isEmpty else { throw WireError.denied(missing) }
-        let keyset = try Keyset(app.subscribeKey, service)
-        guard !chat(keyset, for: request).isRevoked(token: text.bareToken) else {
-            throw WireError.revokedToken
-        }
+        if let fault = shown.revocation(of: token, in: app, service) { throw fault }
         return token
     }
 
     /// - Throws: `denied` unless the request is signed with the app's secret key, whatever the app demands of others.
     func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
         guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else { throw .denied }
+    }
+}
+
+/// A token as a request has shown it: whether it holds can be asked again while the request waits.
+struct ShownToken: Sendable {
+    let text: String
+    let tokens: KnownTokens
+
+    /// - Throws: what the wire answers for a token that an app's secret has not signed, or that has ended.
+    func token(of app: AppRecord, _ service: ChatService) throws(WireError) -> AccessToken {
+        let now = service.clock.now
+        guard let token = tokens.token(text, of: app, at: now) else { throw WireError.badToken }
+        guard token.expires > now else { throw WireError.expiredToken }
+        return token
+    }
+
+    func revocation(of token: AccessToken, in app: AppRecord, _ service: ChatService) -> WireError? {
+        let isRevoked = service.chat(for: .gateway(in: app.space)).isRevoked(token: text.bareToken)
+        return isRevoked || service.isRevoked(token, in: app.space) ? .revokedToken : nil
+    }
+
+    /// Why it holds no more; nil while it does.
+    func fault(in app: AppRecord, _ service: ChatService) -> WireError? {
+        do throws(WireError) {
+            return revocation(of: try token(of: app, service), in: app, service)
+        } catch {
+            return error
+        }
+    }
+}
+
+extension WireRequest {
+    /// The token that has let it in, if one was needed.
+    func shownToken(_ tokens: KnownTokens) -> ShownToken? {
+        token == nil ? nil : self["auth"].map { ShownToken(text: $0, tokens: tokens) }
+    }
+}
+
+extension ChatService {
+    /// Whether the tokens of the token's user were taken back after it was made.
+    func isRevoked(_ token: AccessToken, in space: SpaceID) -> Bool {
+        token.user.map { isRevoked(user: UserID($0, in: space), issued: token.issued) } ?? false
     }
 }
 

@@ -31,6 +31,7 @@ struct AccessToken: Sendable {
     private static let signatureLength = 32
 
     let value: CBOR
+    let issued: Timetoken
     let expires: Timetoken
     /// Read when the first name comes that is not granted by itself: many tokens are never asked for theirs.
     private let patterns = Lock<[Pattern]?>(nil)
@@ -53,6 +54,7 @@ struct AccessToken: Sendable {
             let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
         else { return nil }
         self.value = value
+        self.issued = Timetoken(issued * Timetoken.ticksPerSecond)
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 

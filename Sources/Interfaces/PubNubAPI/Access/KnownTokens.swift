@@ -8,7 +8,7 @@ import Signing
 final class KnownTokens: Sendable {
     private struct Key: Hashable {
         let space: SpaceID
-        /// A token that an app's former secret signed is none.
+        /// A token that an app's former secret signed is none once that has ended.
         let secret: String
         let text: ExactText
     }
@@ -19,11 +19,15 @@ final class KnownTokens: Sendable {
     private let known = Lock(GenerationCache<Key, AccessToken>(capacity: 8192))
 
     /// Nil for what is no token of the app.
-    func token(_ text: String, of app: AppRecord) -> AccessToken? {
-        let key = Key(space: app.space, secret: app.secretKey, text: ExactText(text))
-        if let token = known.withLock({ $0.value(of: key) }) { return token }
-        guard let token = AccessToken(text, secret: Secret(text: app.secretKey)) else { return nil }
-        if text.utf8.count <= Self.longest { known.withLock { $0.insert(token, for: key) } }
-        return token
+    func token(_ text: String, of app: AppRecord, at now: Timetoken) -> AccessToken? {
+        let bare = ExactText(text)
+        for secret in app.secrets(at: now) {
+            let key = Key(space: app.space, secret: secret.key, text: bare)
+            if let token = known.withLock({ $0.value(of: key) }) { return token }
+            guard let token = AccessToken(text, secret: Secret(text: secret.key)) else { continue }
+            if text.utf8.count <= Self.longest { known.withLock { $0.insert(token, for: key) } }
+            return token
+        }
+        return nil
     }
 }

@@ -21,12 +21,14 @@ enum RequestSignature {
         guard isNew || request.request.method == .post && request.request.path.hasPrefix("/publish/") else {
             return false
         }
-        let expected = text(request, app, isNew: isNew)
-        return constantTimeEqual(
-            Array(signature.replacing("=", with: "").utf8), Array(expected.replacing("=", with: "").utf8))
+        let given = Array(signature.replacing("=", with: "").utf8)
+        return app.secrets(at: now).contains { secret in
+            let expected = text(request, app, Secret(text: secret.key), isNew: isNew)
+            return constantTimeEqual(given, Array(expected.replacing("=", with: "").utf8))
+        }
     }
 
-    private static func text(_ request: WireRequest, _ app: AppRecord, isNew: Bool) -> String {
+    private static func text(_ request: WireRequest, _ app: AppRecord, _ secret: Secret, isNew: Bool) -> String {
         let query = canonicalQuery(request)
         let input: [UInt8]
         if isNew {
@@ -35,7 +37,7 @@ enum RequestSignature {
         } else {
             input = Array("\(app.subscribeKey)\n\(app.publishKey)\n\(request.request.path)\n\(query)".utf8)
         }
-        let code = MessageAuthentication.code(.sha256, of: input, key: Secret(text: app.secretKey))
+        let code = MessageAuthentication.code(.sha256, of: input, key: secret)
         return (isNew ? prefix : "") + Base64.encodeURL(code)
     }
 

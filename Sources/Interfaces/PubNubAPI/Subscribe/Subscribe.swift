@@ -26,9 +26,11 @@ extension PubNubAPI {
         // A cursor that is older counts as that old, and one beyond the log as the log's end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
-        let voice = SubscribeVoice(wanted, print: print, service)
+        let voice = SubscribeVoice(wanted, print: print, service, shown: request.shownToken(tokens))
+        var caller = keyset.caller
+        caller.expires = request.token?.expires
         var order = PollOrder(
-            caller: keyset.caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
+            caller: caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
             hold: limits.pubnubPollHold, voice: voice)
         order.groups = wanted.groups
         if wanted.user != nil { order.hearingChanges = wanted.hearingChanges }
@@ -61,7 +63,11 @@ private final class SubscribeVoice: PollVoice {
     /// Holds the user while the poll waits; nil where nobody is present by it. Short enough to need no memory of its own.
     let holder: HolderID?
 
-    init(_ wanted: SubscribeRequest, print: SubscribePrint, _ service: ChatService) {
+    /// The token that let it in; nil where none was needed.
+    private let shown: ShownToken?
+
+    init(_ wanted: SubscribeRequest, print: SubscribePrint, _ service: ChatService, shown: ShownToken?) {
+        self.shown = shown
         reader = wanted.subscriber
         self.print = print
         self.service = service
@@ -81,15 +87,21 @@ private final class SubscribeVoice: PollVoice {
         return event.data.rawMember("user_id") == JSONText(string: user)
     }
 
-    /// As long as the app has the key that was shown.
-    func isInForce(_ order: PollOrder) -> Bool {
-        service.keyring.app(subscribeKey: reader.subscribeKey)?.space == reader.space
+    /// As long as the app has the key that was shown, and the token holds.
+    func isInForce(_ order: PollOrder) -> Bool { app != nil && tokenFault == nil }
+
+    private var app: AppRecord? {
+        service.keyring.app(subscribeKey: reader.subscribeKey).flatMap { $0.space == reader.space ? $0 : nil }
     }
+
+    private var tokenFault: WireError? { app.flatMap { shown?.fault(in: $0, service) } }
 
     func answer(_ batch: PollBatch, to reply: LateReply) { reply.complete(print.answer(batch, to: reader)) }
 
     func refuse(_ error: ChatError, to reply: LateReply) {
-        reply.complete(WireError(error).response(in: .subscribe, at: .zero))
+        // A token's end is told in the words that the next call would get.
+        let reason = error.code == .unauthorized ? tokenFault : nil
+        reply.complete((reason ?? WireError(error)).response(in: .subscribe, at: .zero))
     }
 
     func ended() {

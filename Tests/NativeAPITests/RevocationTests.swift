@@ -1,0 +1,117 @@
+import ChatCore
+import ChatModel
+import ChatSupport
+import JSON
+import Signing
+import TestSupport
+import Testing
+
+@testable import NativeAPI
+
+@Suite("What was handed out is taken back", .timeLimit(.minutes(1))) struct RevocationTests {
+    private func token(_ gateway: StreamHarness, for user: String = "eve") async throws -> String {
+        let made = try await gateway.call("POST", "/v1/tokens", "{\"user\":\"\(user)\"}")
+        return try #require(made.json?["token"]?.string)
+    }
+
+    private func signed(_ claims: String, by secret: String) -> String {
+        WebToken.text(claims: Array(claims.utf8), secret: Secret(text: secret))
+    }
+
+    private func reads(_ token: String, _ gateway: StreamHarness) async throws -> Int {
+        try await gateway.call("GET", "/v1/channels/a/events", as: token).status
+    }
+
+    @Test(
+        "a user's tokens and tickets, by deleting the user or by saying so, and no other user's",
+        arguments: ["DELETE /v1/users/eve", "POST /v1/users/eve/revoke-tokens"])
+    func ofUser(_ request: String) async throws {
+        try await StreamHarness.run { gateway in
+            let old = try await token(gateway)
+            let other = try await token(gateway, for: "ana")
+            let made = try await gateway.call("POST", "/v1/stream-tickets", "{}", as: old)
+            let ticket = try #require(made.json?["ticket"]?.string)
+            let end = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond + 600
+            let ageless = signed("{\"iss\":\"demo\",\"sub\":\"eve\",\"exp\":\(end)}", by: "demo-secret")
+            let (reader, _, _) = try await gateway.openReady("channel=a", as: old)
+            #expect(try await reads(ageless, gateway) == 200)
+            let parts = request.split(separator: " ").map(String.init)
+            let done = try await gateway.call(parts[0], parts[1])
+            #expect(done.status < 300)
+            #expect(await reader.rest().last?["reason"] == "unauthorized")
+            for token in [old, ageless] {
+                let refused = try await gateway.call("GET", "/v1/channels/a/events", as: token)
+                #expect(refused.status == 401 && refused.json?["code"]?.string == "token_invalid")
+            }
+            #expect(try await gateway.open("ticket=\(ticket)", as: nil).status == 401)
+            #expect(try await reads(other, gateway) == 200)
+            // Also when it is made in the same second.
+            #expect(try await reads(token(gateway), gateway) == 200)
+        }
+    }
+
+    @Test("a user's tokens of before a moment, which is never set back")
+    func moment() async throws {
+        try await StreamHarness.run { gateway in
+            let old = try await token(gateway)
+            gateway.clock.advance(by: .seconds(10))
+            let moment = gateway.service.clock.now
+            gateway.clock.advance(by: .seconds(10))
+            let new = try await token(gateway)
+            for before in [moment, Timetoken(1)] {
+                let body = "{\"before\":\"\(before.timestamp)\"}"
+                let done = try await gateway.call("POST", "/v1/users/eve/revoke-tokens", body)
+                #expect(done.json?["tokens_revoked_before"]?.string == moment.timestamp)
+            }
+            #expect(try await reads(old, gateway) == 401)
+            #expect(try await reads(new, gateway) == 200)
+            let future = "{\"before\":\"2100-01-01T00:00:00Z\"}"
+            #expect(try await gateway.call("POST", "/v1/users/eve/revoke-tokens", future).status == 400)
+            #expect(try await gateway.call("POST", "/v1/users/eve/revoke-tokens", "", as: new).status == 403)
+        }
+    }
+
+    @Test("an app's secret, which counts for a while beside the new one")
+    func secret() async throws {
+        try await StreamHarness.run { gateway in
+            let old = try await token(gateway)
+            let (reader, _, _) = try await gateway.openReady("channel=a", as: old)
+            let path = "/v1/apps/demo/rotate-secret"
+            let first = try await gateway.call("POST", path, #"{"overlap_seconds":60}"#)
+            #expect(first.status == 200 && first.header("Cache-Control") == "no-store")
+            let secret = try #require(first.json?["secret_key"]?.string)
+            #expect(secret != "demo-secret")
+            let end = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond + 600
+            let claims = "{\"iss\":\"demo\",\"sub\":\"ana\",\"exp\":\(end)}"
+            for token in [old, signed(claims, by: "demo-secret"), signed(claims, by: secret)] {
+                #expect(try await reads(token, gateway) == 200)
+            }
+            gateway.clock.advance(by: .seconds(60))
+            await gateway.beat()
+            #expect(await reader.rest().last?["reason"] == "unauthorized")
+            for token in [old, signed(claims, by: "demo-secret")] { #expect(try await reads(token, gateway) == 401) }
+            let new = signed(claims, by: secret)
+            #expect(try await reads(new, gateway) == 200)
+            let (second, _, _) = try await gateway.openReady("channel=a", as: new)
+            _ = try await gateway.call("POST", path, #"{"overlap_seconds":0}"#)
+            #expect(await second.rest().last?["reason"] == "unauthorized")
+            #expect(try await reads(new, gateway) == 401)
+        }
+    }
+
+    @Test("an app's secret makes no admin: what it signs reads and emits as a user")
+    func noAdmin() async throws {
+        try await StreamHarness.run { gateway in
+            let keyring = gateway.service.keyring
+            let caller = try #require(keyring.caller(key: Keyring.secretCredential, in: StreamHarness.space))
+            #expect(caller.scopes == [.read, .emit] && !caller.isOperator)
+            let seal = TextSeal(key: Secret(text: "demo-secret"), purpose: BrowserSession.sealPurpose)
+            let session = BrowserSession(
+                space: StreamHarness.space, key: Keyring.secretCredential,
+                expires: gateway.service.clock.now.adding(.seconds(60)))
+            let answer = try await HTTPExchange.send(
+                "GET", "/v1/keys", port: gateway.port, headers: [("Cookie", "parley=" + session.text(sealedBy: seal))])
+            #expect(answer.status == 401)
+        }
+    }
+}
