@@ -248,7 +248,7 @@ import Testing
             let now = gateway.service.clock.now
             let ticket = StreamTicket(
                 space: StreamHarness.space, key: key.credential, channels: [.all], types: [.all], user: nil,
-                start: now, nonce: StreamTicket.Nonce(SystemRandomSource()),
+                position: now, start: now, nonce: StreamTicket.Nonce(SystemRandomSource()),
                 expires: now.adding(StreamTicket.lifetime))
             let tickets = gateway.streams.tickets
             _ = try tickets.caller(of: ticket.text(sealedBy: keyring.seal(for: StreamTicket.sealPurpose)))

@@ -9,6 +9,8 @@ struct StreamOrder: Sendable {
     var selection: Selection
     var format: StreamFormat
     var resumption: Resumption
+    /// Where the client is told that it starts: there too, or later with nothing between.
+    var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
     /// How many changes of who may hear there had been before its user was asked for.
     var hearingChanges: UInt64

@@ -92,7 +92,8 @@ extension LiveStreams {
             guard stream.connection.lag == 0 || piece.isEnd else { return }
         }
         stream.position = max(stream.position, page.position)
-        if page.isLast { goLive(stream, at: entry.mark) }
+        // What was said since the mark may already be what the user may not hear any more.
+        if page.isLast, !stream.mustBeAsked { goLive(stream, at: entry.mark) }
     }
 
     private func goLive(_ stream: LiveStream, at mark: UInt64) {

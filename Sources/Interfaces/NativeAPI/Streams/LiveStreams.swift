@@ -187,7 +187,7 @@ extension LiveStreams {
 
     private func begin(_ stream: LiveStream, _ order: StreamOrder) {
         let resumption = order.resumption
-        if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence, at: resumption.from),
+        if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence, at: order.shownStart),
             let old = roll[old]
         {
             close(old, .replaced)
@@ -196,7 +196,7 @@ extension LiveStreams {
         let format = stream.feed.format
         var first = format.control(
             .ready(
-                id(of: stream.sequence), cursor: resumption.from, heartbeat: Int(heartbeatSeconds),
+                id(of: stream.sequence), cursor: order.shownStart, heartbeat: Int(heartbeatSeconds),
                 session: session(of: stream), isFollowedByGap: resumption.hasGap))
         if resumption.hasGap {
             first += format.control(.gap(resumption))

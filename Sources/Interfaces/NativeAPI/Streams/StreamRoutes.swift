@@ -42,14 +42,17 @@ extension NativeAPI {
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
         if let ticket { try await demandPlace(request, parameters, ticket, chat) }
-        let place = wanted.cursor ?? ticket?.start.description ?? "latest"
-        var resumption = try await wanted.resumption(in: chat, at: place)
+        let opening = ticket.flatMap { [nil, $0.start.description].contains(wanted.cursor) ? $0 : nil }
+        let resumption =
+            if let opening {
+                try await chat.resume(at: opening.position.description)
+            } else {
+                try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
+            }
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
-        if let start = ticket?.start, place == start.description, !resumption.hasGap {
-            // Not where the log ends, which others may know.
-            resumption.from = max(resumption.from, start)
-        }
-        let headers = format.headers + [("Gateway-Cursor", resumption.from.description)]
+        // Of a ticket not where the log ends, which others may know.
+        let shownStart = resumption.hasGap ? resumption.from : opening?.start ?? resumption.from
+        let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
         try await streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
@@ -59,7 +62,7 @@ extension NativeAPI {
         }
         var order = StreamOrder(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
-            ticket: ticket?.nonce, hearingChanges: wanted.hearingChanges)
+            shownStart: shownStart, ticket: ticket?.nonce, hearingChanges: wanted.hearingChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
         return .stream(
             StreamOpening(headers: headers) { [streams, order] connection in
@@ -225,8 +228,9 @@ extension NativeAPI {
         let chat = service.chat(for: caller)
         let selection = try chat.selection(
             channels: try fields.patterns("channels") ?? [], types: try fields.patterns("types") ?? [])
+        let (position, isLatest) = try await ticketPosition(fields, chat)
         let (text, expires) = try streams.tickets.issue(
-            selection, user: try ticketUser(fields, caller), start: try await ticketStart(fields, chat), by: caller)
+            selection, user: try ticketUser(fields, caller), position: position, isLatest: isLatest, by: caller)
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("ticket", text)
@@ -236,9 +240,12 @@ extension NativeAPI {
         return .json(body.bytes, status: 201, headers: [("Cache-Control", "no-store")])
     }
 
-    /// Nil for a moment ago.
-    private func ticketStart(_ fields: Fields, _ chat: ChatAccess) async throws -> Timetoken? {
-        guard let cursor = try fields.string("cursor"), cursor != "latest" else { return nil }
+    private func ticketPosition(
+        _ fields: Fields, _ chat: ChatAccess
+    ) async throws -> (position: Timetoken, isLatest: Bool) {
+        guard let cursor = try fields.string("cursor"), cursor != "latest" else {
+            return (try await chat.watermark(), true)
+        }
         let position = cursor == "earliest" ? .zero : Timetoken(position: cursor)
         guard let position else {
             throw fields.fault(
@@ -247,12 +254,12 @@ extension NativeAPI {
         }
         guard position > .zero else {
             let oldest = try await chat.resume(at: "earliest").from
-            return oldest > .zero ? oldest : StreamTickets.beforeAll()
+            return (oldest > .zero ? oldest : StreamTickets.beforeAll(), false)
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
             throw fields.fault("cursor", "range", "lies in the future; leave it out for now")
         }
-        return position
+        return (position, false)
     }
 
     /// A credential of a user makes tickets for that user only.

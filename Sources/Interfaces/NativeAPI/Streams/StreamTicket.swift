@@ -33,6 +33,9 @@ struct StreamTicket: Sendable, Equatable {
     /// Of what asked for it, if that was a token or a ticket.
     var proof: TokenProof?
     /// Where its stream starts, and before which nothing of it is ever shown.
+    var position: Timetoken
+    /// What the client is told in place of `position`: the same if that was asked for, else a moment before the ticket was made,
+    /// by chance. Whoever comes back with it has had nothing.
     var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken
@@ -81,6 +84,7 @@ extension StreamTicket {
                 if let print = proof.secretPrint { writer.member("token_secret", print) }
                 writer.member("by_token", true)
             }
+            writer.member("position", position.description)
             writer.member("start", start.description)
             writer.member("nonce", Hex.encode(nonce.bytes))
             writer.member("exp", expires.description)
@@ -93,6 +97,7 @@ extension StreamTicket {
         guard let root = try? JSONDocument(json).root, let space = root["app"]?.string, let key = root["key"]?.string,
             let channels = root["channels"]?.strings, let types = root["types"]?.strings,
             let nonce = root["nonce"]?.string.flatMap(Hex.decode).flatMap(Nonce.init),
+            let position = root["position"]?.string.flatMap({ Timetoken(text: $0) }),
             let start = root["start"]?.string.flatMap({ Timetoken(text: $0) }),
             let expires = root["exp"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
@@ -105,7 +110,9 @@ extension StreamTicket {
         self.init(
             space: SpaceID(space), key: key, channels: channels.compactMap { NamePattern($0) },
             types: types.compactMap { NamePattern($0) }, user: root["user"]?.string,
-            until: root["until"]?.string.flatMap { Timetoken(text: $0) }, proof: proof, start: start, nonce: nonce,
+            until: root["until"]?.string.flatMap { Timetoken(text: $0) }, proof: proof, position: position,
+            start: start,
+            nonce: nonce,
             expires: expires)
     }
 }

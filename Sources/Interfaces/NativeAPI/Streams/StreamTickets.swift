@@ -20,8 +20,8 @@ import Signing
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
     static let mostWrongIDs = 5
-    /// A stream without a given start begins so long before its ticket was made, and up to a second more, by chance. Commits
-    /// that were under way then lie behind it.
+    /// What a stream without a given start is said to start at lies so long before the ticket's making, and up to a second more,
+    /// by chance. Commits that were under way then lie behind it.
     static let lead: Duration = .seconds(2)
 
     private struct Use {
@@ -65,7 +65,7 @@ final class StreamTickets: Sendable {
     /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too long
     ///   for a URL.
     func issue(
-        _ selection: Selection, user: String?, start: Timetoken?, by caller: Caller
+        _ selection: Selection, user: String?, position: Timetoken, isLatest: Bool, by caller: Caller
     ) throws(ChatError) -> (
         text: String, expires: Timetoken
     ) {
@@ -76,7 +76,8 @@ final class StreamTickets: Sendable {
         let ticket = StreamTicket(
             space: caller.space, key: caller.credential, channels: selection.channelPatterns, types: selection.types,
             user: user, until: caller.expires, proof: caller.proof,
-            start: start ?? Self.recent(service.clock.now, random),
+            position: position,
+            start: isLatest ? Self.recent(service.clock.now, random) : position,
             nonce: StreamTicket.Nonce(random), expires: service.clock.now.adding(StreamTicket.lifetime))
         let text = ticket.text(sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard text.utf8.count <= StreamTicket.textBytes else {
