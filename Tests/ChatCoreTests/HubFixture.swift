@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import ChatSupport
 import JSON
 import Locking
 import TestSupport
@@ -106,21 +107,20 @@ extension ChatError {
     static let unscripted = ChatError(.unavailable, "this test's engine does not do that")
 }
 
-/// An engine of a scripted log, with an empty directory.
+/// An engine of a scripted log, with a directory that forgets.
 struct ScriptedEngine: Engine {
     let scripted: ScriptedLog
     var log: any EventLog { scripted }
-    let directory: any Directory = EmptyDirectory()
+    let directory: any Directory = ForgetfulDirectory()
     let deliveries: any DeliveryQueue = NoDeliveries()
     func health() async -> EngineHealth { .ready }
     func close() async { scripted.end() }
 }
 
-struct EmptyDirectory: Directory {
+/// A directory that has nothing, and keeps nothing of what is written.
+struct ForgetfulDirectory: Directory {
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] { keys.map { _ in nil } }
-    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
-        throw .unscripted
-    }
+    func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] { [] }
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
@@ -180,9 +180,7 @@ func withScriptedService(
         engine: ScriptedEngine(scripted: log), limits: limits,
         executor: ThreadExecutor(name: "test-hub")!)
     try await withThrowingTaskGroup { group in
-        let (ready, signal) = AsyncStream.makeStream(of: Never.self)
-        group.addTask { try await service.run(whenReady: { signal.finish() }) }
-        for await _ in ready {}
+        try await ChatFixture.start({ try await service.run(whenReady: $0) }, in: &group)
         try await body(service, log)
         log.end()
         try await group.waitForAll()
