@@ -8,8 +8,9 @@ import Testing
 @testable import NativeAPI
 
 @Suite("A channel that becomes private", .timeLimit(.minutes(2))) struct HearingChangeTests {
-    private func ticket(_ gateway: StreamHarness) async throws -> String {
-        let answer = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"}"#)
+    private func ticket(_ gateway: StreamHarness, from cursor: String? = nil) async throws -> String {
+        let start = cursor.map { #","cursor":"\#($0)""# } ?? ""
+        let answer = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"\#(start)}"#)
         return try #require(answer.json?["ticket"]?.string)
     }
 
@@ -42,6 +43,23 @@ import Testing
         try await StreamHarness.run { gateway in
             for round in 0..<50 {
                 let (reader, _, _) = try await gateway.openReady("channel=c\(round)&ticket=\(ticket(gateway))", as: nil)
+                try await close("c\(round)", gateway)
+                let heard = await reader.rest()
+                #expect(!heard.contains { $0.type == "secret.told" })
+                #expect(heard.last?.type == "stream.closing" && heard.last?["reason"] == "unauthorized")
+            }
+        }
+    }
+
+    @Test("ends the stream of a stranger that has just caught up, before what is said next")
+    func caughtUp() async throws {
+        try await StreamHarness.run { gateway in
+            for round in 0..<50 {
+                try await gateway.emit("c\(round)", 1)
+                let query = try await "channel=c\(round)&ticket=\(ticket(gateway, from: "earliest"))"
+                let (reader, _, _) = try await gateway.openReady(query, as: nil)
+                let first = try #require(await reader.next())
+                #expect(first.json?["data"]?["n"]?.integer == 1)
                 try await close("c\(round)", gateway)
                 let heard = await reader.rest()
                 #expect(!heard.contains { $0.type == "secret.told" })

@@ -34,16 +34,19 @@ extension LiveStreams {
             guard await hasTaken(stream) else { return }
             guard await mayHear(stream) else { return }
             await turns.enter()
-            await advance(stream, &pageLimit)
+            let isLive = await advance(stream, &pageLimit)
             turns.leave()
+            // Once it is live, another catch-up may begin at any time. This one must not run on beside it: each would take
+            // the other's question who may hear for its own.
+            guard !isLive else { return }
             // Nothing above need have waited: pages may be at hand, and the client may be as fast as we are.
             await Task.yield()
-        } while stream.connection.isOpen && stream.isCatchingUp
+        } while stream.connection.isOpen
     }
 
-    /// Sends what a page holds for the stream, or as much of it as its socket takes.
-    private func advance(_ stream: LiveStream, _ limit: inout Int) async {
-        guard stream.connection.isOpen, stream.isCatchingUp, !stream.mustBeAsked else { return }
+    /// Sends what a page holds for the stream, or as much of it as its socket takes; true when the stream is live from there.
+    private func advance(_ stream: LiveStream, _ limit: inout Int) async -> Bool {
+        guard stream.connection.isOpen, !stream.mustBeAsked else { return false }
         let feed = stream.feed
         if let entry = shelf.entry(
             of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)
@@ -54,12 +57,14 @@ extension LiveStreams {
             let entry = try await read(feed, for: stream, limit: limit)
             limit = entry.page.nextLimit(upTo: Bounds.pageMost, for: Bounds.pageBytes)
             // Changed meanwhile: what the new selection wants is read from the position again.
-            guard stream.feed === feed else { return }
-            send(entry, to: stream)
+            guard stream.feed === feed else { return false }
+            let isLive = send(entry, to: stream)
             let isWantedAgain = feed.streamCount > 1 || stream.position < entry.page.position
             if isWantedAgain { shelf.keep(entry, of: feed, beat: beats.now) }
+            return isLive
         } catch {
             close(stream, .storeUnavailable)
+            return false
         }
     }
 
@@ -83,28 +88,30 @@ extension LiveStreams {
             .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: hubPosition(for: stream))
     }
 
-    private func send(_ entry: PageShelf.Entry, to stream: LiveStream) {
+    private func send(_ entry: PageShelf.Entry, to stream: LiveStream) -> Bool {
         let page = entry.page
         while let piece = page.piece(after: stream.position, of: Bounds.pieceBytes) {
-            guard stream.connection.send(piece.bytes) else { return }
+            guard stream.connection.send(piece.bytes) else { return false }
             stream.position = piece.last
             stream.lastSend = beats.now
-            guard stream.connection.lag == 0 || piece.isEnd else { return }
+            guard stream.connection.lag == 0 || piece.isEnd else { return false }
         }
         stream.position = max(stream.position, page.position)
         // What was said since the mark may already be what the user may not hear any more.
-        if page.isLast, !stream.mustBeAsked { goLive(stream, at: entry.mark) }
+        return page.isLast && !stream.mustBeAsked && goLive(stream, at: entry.mark)
     }
 
-    private func goLive(_ stream: LiveStream, at mark: UInt64) {
+    private func goLive(_ stream: LiveStream, at mark: UInt64) -> Bool {
         let log = stream.feed.log
         guard stream.connection.join(log, at: mark) else {
             // The log has moved past the mark meanwhile: the next page reads what it held, and a larger log holds it
             // longer, so that this comes to an end however much is written.
-            return log.reserve(4 * log.allocatedBytes)
+            log.reserve(4 * log.allocatedBytes)
+            return false
         }
         stream.catchUp = nil
         catchingUp[stream.sequence] = nil
+        return true
     }
 
     /// Returns when the client has read what it was sent; false when the stream is over.
