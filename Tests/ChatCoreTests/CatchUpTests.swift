@@ -59,31 +59,46 @@ import Testing
     @Test(
         "starts where a cursor says",
         arguments: [
-            ("earliest", 3, false), ("latest", 9, false), ("17324123456789005", 5, false),
-            ("17324123456789003", 3, false), ("17324123456789009", 9, false), ("17324123456789010", 9, false),
-            ("0", 3, false),
-            ("2024-11-24T01:39:05.6789005Z", 5, false), ("2024-11-24T02:39:05.6789005+01:00", 5, false),
+            ("latest", 9), ("17324123456789005", 5), ("17324123456789003", 3), ("17324123456789009", 9),
+            ("17324123456789010", 9), ("2024-11-24T01:39:05.6789005Z", 5), ("2024-11-24T02:39:05.6789005+01:00", 5),
         ])
-    func cursors(_ cursor: String, _ number: Int, _ hasGap: Bool) async throws {
-        let stored = (1...9).map { event(Self.long($0)) }
-        try await withScriptedService(stored: stored) { service, log in
-            log.setFloor(Timetoken(Self.long(3)))
-            let resumption = try await service.demoChat().resume(at: cursor)
-            #expect(
-                resumption == Resumption(requested: cursor, from: Timetoken(Self.long(number)), hasGap: hasGap))
+    func cursors(_ cursor: String, _ number: Int) async throws {
+        try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, log in
+            log.lose(upTo: Timetoken(Self.long(3)))
+            let resumption = try await service.demoChat().resume(selection(["*"]), at: cursor)
+            #expect(resumption == Resumption(requested: cursor, from: Timetoken(Self.long(number))))
+        }
+    }
+
+    @Test("starts with everything there is, which is never a gap", arguments: ["earliest", "0"])
+    func everything(_ cursor: String) async throws {
+        try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, log in
+            log.lose(upTo: Timetoken(Self.long(3)))
+            let resumption = try await service.demoChat().resume(selection(["*"]), at: cursor)
+            #expect(resumption == Resumption(requested: cursor, from: .zero))
         }
     }
 
     @Test(
-        "says a gap for a position that is gone, and for one that has not come yet",
-        arguments: [("17324123456789002", 3), ("99999999999999999", 9), ("2024-01-01T00:00:00Z", 3)])
-    func gaps(_ cursor: String, _ number: Int) async throws {
-        let stored = (1...9).map { event(Self.long($0)) }
-        try await withScriptedService(stored: stored) { service, log in
-            log.setFloor(Timetoken(Self.long(3)))
-            let resumption = try await service.demoChat().resume(at: cursor)
+        "says a gap for a position after which something is lost, and goes on before the oldest that is kept",
+        arguments: [
+            ("17324123456789002", Loss.Cause.retention, 3), ("2024-01-01T00:00:00Z", .retention, 3),
+            ("17324123456789002", .restore, 2), ("2024-01-01T00:00:00Z", .restore, 0),
+        ])
+    func gaps(_ cursor: String, _ cause: Loss.Cause, _ number: Int) async throws {
+        try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, log in
+            log.lose(upTo: Timetoken(Self.long(3)), by: cause)
+            let resumption = try await service.demoChat().resume(selection(["*"]), at: cursor)
             #expect(resumption.from == Timetoken(Self.long(number)))
-            #expect(resumption.hasGap)
+            #expect(resumption.gap == (cause == .restore ? .restore : .retention))
+        }
+    }
+
+    @Test("says a gap for a position that has not come yet, and goes on from now")
+    func future() async throws {
+        try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, _ in
+            let resumption = try await service.demoChat().resume(selection(["*"]), at: "99999999999999999")
+            #expect(resumption.from == Timetoken(Self.long(9)) && resumption.gap == .future)
         }
     }
 
@@ -92,8 +107,8 @@ import Testing
         arguments: ["5", "1732412345678900", "earliest", "2024-11-24T01:39:05Z", "abc", ""])
     func foreignIDs(_ cursor: String) async throws {
         try await withScriptedService(stored: (1...9).map { event($0) }) { service, _ in
-            let resumption = try await service.demoChat().resume(at: cursor, orFromNow: true)
-            #expect(resumption.from == 9 && resumption.hasGap)
+            let resumption = try await service.demoChat().resume(selection(["*"]), at: cursor, orFromNow: true)
+            #expect(resumption.from == 9 && resumption.gap == .unknown)
         }
     }
 
@@ -104,7 +119,9 @@ import Testing
         ])
     func badCursors(_ cursor: String) async throws {
         try await withScriptedService { service, _ in
-            let error = await #expect(throws: ChatError.self) { try await service.demoChat().resume(at: cursor) }
+            let error = await #expect(throws: ChatError.self) {
+                try await service.demoChat().resume(selection(["*"]), at: cursor)
+            }
             #expect(error?.slug == "bad_cursor")
         }
     }

@@ -29,7 +29,7 @@ final class ScriptedLog: EventLog {
     private struct State {
         var events: [Event] = []
         var watermark = Timetoken.zero
-        var floor = Timetoken.zero
+        var loss: Loss?
         var limits: [Int] = []
         var failure: ChatError?
     }
@@ -58,13 +58,22 @@ final class ScriptedLog: EventLog {
     }
 
     func end() { for follower in followers.withLock({ $0 }) { follower.finish() } }
-    func setFloor(_ floor: Timetoken) { state.withLock { $0.floor = floor } }
+    func lose(upTo timetoken: Timetoken, by cause: Loss.Cause = .retention) {
+        state.withLock { state in
+            state.loss = Loss(upTo: timetoken, cause: cause)
+            if cause == .retention { state.events.removeAll { $0.timetoken <= timetoken } }
+        }
+    }
     func fail(with error: ChatError) { state.withLock { $0.failure = error } }
     /// The page sizes readers asked for.
     var limitsAsked: [Int] { state.withLock { $0.limits } }
 
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { state.withLock { $0.watermark } }
-    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { state.withLock { $0.floor } }
+    func loss(
+        in channels: ChannelSet, types: [NamePattern], after position: Timetoken
+    ) async throws(ChatError) -> Loss? {
+        state.withLock { $0.loss.flatMap { position < $0.upTo ? $0 : nil } }
+    }
 
     func events(
         in channels: ChannelSet, after position: Timetoken, limit: Int

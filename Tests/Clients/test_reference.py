@@ -44,7 +44,7 @@ def test_the_reference_is_searched_and_linked_to(reference):
     opened = reference.find("#getStream")
     assert opened.get_attribute("open") and "Last-Event-ID" in opened.text and "curl" in opened.text
     box = reference.find("#find")
-    box.send_keys("rotate secret")
+    box.send_keys("rotate secret webhook")
 
     def shown(page):
         operations = page.find_elements(By.CSS_SELECTOR, ".operation")

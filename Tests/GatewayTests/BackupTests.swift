@@ -69,6 +69,14 @@ import Testing
                 HistoryRequest(channel: ChannelID("room", in: SpaceID("app")), limit: 1000)
             ])[0]
             #expect(page.items.map(\.timetoken) == events)
+            // What came between the backup and now is lost, and nothing new comes in between.
+            let room = ChannelSet(space: SpaceID("app"), names: ["room"])
+            let loss = try #require(await engine.log.loss(in: room, types: [.all], after: events[50]))
+            #expect(loss.cause == .restore && loss.upTo > events[99])
+            #expect(try await engine.log.loss(in: room, types: [.all], after: loss.upTo) == nil)
+            let draft = EventDraft(channel: ChannelID("room", in: SpaceID("app")), type: "t", data: .null)
+            let next = try await engine.log.append([draft], claim: nil).events[0].event.timetoken
+            #expect(next > loss.upTo)
             await engine.close()
         }
     }

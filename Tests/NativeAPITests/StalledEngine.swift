@@ -24,7 +24,11 @@ private struct StalledLog: EventLog {
 
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
-    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.floor(of: space) }
+    func loss(
+        in channels: ChannelSet, types: [NamePattern], after position: Timetoken
+    ) async throws(ChatError) -> Loss? {
+        try await real.loss(in: channels, types: types, after: position)
+    }
 
     func events(
         in channels: ChannelSet, after position: Timetoken, limit: Int

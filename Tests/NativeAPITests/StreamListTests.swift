@@ -247,7 +247,7 @@ import Testing
             _ = try gateway.streams.tickets.use(ticket, isResuming: false)
             let order = StreamOrder(
                 caller: caller, selection: Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true)),
-                format: .eventStream, resumption: Resumption(requested: "latest", from: .zero, hasGap: false),
+                format: .eventStream, resumption: Resumption(requested: "latest", from: .zero),
                 shownStart: .zero, ticket: ticket.nonce, hearingChanges: 0)
             accepted.withLock { $0 = order }
             try await meanwhile(gateway, order)

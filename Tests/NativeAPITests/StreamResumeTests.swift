@@ -76,7 +76,9 @@ import Testing
             let gap = try #require(await reader.next())
             #expect(gap.type == "stream.gap")
             #expect(gap.lastEventID == "\(last)")
-            #expect(gap.data == #"{"requested":"\#(future)","resumed_from":"\#(last)","missed":"unknown"}"#)
+            #expect(
+                gap.data
+                    == #"{"requested":"\#(future)","resumed_from":"\#(last)","reason":"future","missed":"unknown"}"#)
             try await gateway.emit("a", 2)
             #expect(await reader.numbers(1) == [2])
             #expect(await gateway.streams.metrics.gaps == 1)

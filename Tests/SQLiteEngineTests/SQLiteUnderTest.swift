@@ -3,7 +3,7 @@ import EngineConformance
 import Locking
 import Logging
 import SQLite
-import SQLiteEngine
+@testable import SQLiteEngine
 import TestSupport
 
 /// Where a test keeps its engine.
@@ -57,6 +57,8 @@ actor SQLiteUnderTest: EngineUnderTest {
     }
 
     func unblock() { blocker = nil }
+
+    func removeOutlived() async throws { try await engine.removeOutlived() }
 
     func end() async { await engine.close() }
 }

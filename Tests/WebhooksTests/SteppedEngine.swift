@@ -47,7 +47,11 @@ final class StepLog: EventLog {
 
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
-    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.floor(of: space) }
+    func loss(
+        in channels: ChannelSet, types: [NamePattern], after position: Timetoken
+    ) async throws(ChatError) -> Loss? {
+        try await real.loss(in: channels, types: types, after: position)
+    }
 
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
         try await real.history(requests)

@@ -89,14 +89,14 @@ actor HubReader {
         }
         guard let asked = position else {
             // What is done already is not what happens from now on, although the hub may have yet to hand it out.
-            let now = max(joined, try await chat.resume(at: "latest").from)
+            let now = max(joined, try await chat.watermark())
             position = now
             return .connected(at: now, hasGap: false)
         }
-        let resumption = try await chat.resume(at: asked.description)
+        let resumption = try await chat.resume(selection, at: asked.description)
         position = resumption.from
         stored = chat.catchUp(selection, hearing: hearing, after: resumption.from, upTo: joined)
-        return .connected(at: resumption.from, hasGap: resumption.hasGap)
+        return .connected(at: resumption.from, hasGap: resumption.gap != nil)
     }
 
     private func fromStore() async throws(ChatError) -> LiveNews? {

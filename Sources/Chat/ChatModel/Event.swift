@@ -46,6 +46,9 @@ public struct EventDraft: Sendable {
     public var wire: JSONText?
     /// Not readable from this moment on.
     public var expires: Timetoken?
+    /// Whether it is the retention of its type that ends it, an hour after its place at the earliest, and not what its sender
+    /// asked for. Its end is a loss to who was not there (``EventLog/loss(in:types:after:)``).
+    public var isEndedByType = false
     /// The same (channel, key) within the window returns the first event. 1..255 bytes.
     public var deduplicationKey: String?
     /// The trace it came of, so that every attempt to deliver it belongs to that; nil for an event that is not traced.

@@ -44,14 +44,15 @@ struct Heads: Sendable {
 
 extension RetentionTable {
     convenience init(reading database: Database) throws(SQLiteFailure) {
-        self.init()
+        self.init(
+            restored: Timetoken(UInt64(try database.integer("SELECT ifnull(max(upto), 0) FROM restore") ?? 0)))
         let spaces = try database.prepare("SELECT name, retention, floor, swept FROM space")
         try spaces.forEachRow { row in
             let age = row.optionalInteger(1).map { Duration(ticks: $0) }
-            let floor = Timetoken(UInt64(row.integer(2)))
+            let loss = Timetoken(UInt64(row.integer(2)))
             let swept = Timetoken(UInt64(row.integer(3)))
             // What was hidden when it was removed stays hidden, whatever the clock says now.
-            update(SpaceID(row.text(0))) { $0 = Entry(age: age, floor: floor, swept: swept, cutoff: swept) }
+            update(SpaceID(row.text(0))) { $0 = Entry(age: age, newestLoss: loss, swept: swept, cutoff: swept) }
             return true
         }
         let cursors = try database.prepare("SELECT name, tt FROM cursor")

@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1, version2, version3, version4, version5, version6]
+    static let migrations = [version1, version2, version3, version4, version5, version6, version7]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -129,4 +129,21 @@ enum Schema {
         DROP INDEX event_ch;
         CREATE INDEX event_ch ON event(ch, tt, kind);
         """
+
+    private static let version7 = """
+        -- 1 where `expires` is the end that its type's retention gives it.
+        ALTER TABLE event ADD COLUMN by_type INTEGER;
+        -- The newest event that retention has removed, by channel and type; space.floor is the newest of them all.
+        CREATE TABLE loss(
+            ch INTEGER NOT NULL, type INTEGER NOT NULL, space INTEGER NOT NULL, tt INTEGER NOT NULL,
+            PRIMARY KEY(ch, type)) WITHOUT ROWID;
+        CREATE INDEX loss_tt ON loss(space, tt);
+        INSERT INTO loss SELECT ch.id, ty.id, s.id, s.floor FROM space s JOIN channel ch ON ch.space = s.id JOIN type ty
+            WHERE s.floor > 0;
+        \(restores)
+        """
+
+    /// What a restore has lost: events above `after` and up to `upto`. Made by a restore as well, whose backup may be of a
+    /// version without it.
+    static let restores = "CREATE TABLE IF NOT EXISTS restore(after INTEGER NOT NULL, upto INTEGER NOT NULL);"
 }

@@ -95,6 +95,14 @@ struct Trial: Sendable {
         }
     }
 
+    /// What a reader of some channels and types has lost since a position.
+    func loss(
+        in channels: [String] = ["room"], types: [String] = ["*"], after position: Timetoken
+    ) async throws -> Loss? {
+        try await log.loss(
+            in: ChannelSet(space: space, names: channels), types: types.compactMap { NamePattern($0) }, after: position)
+    }
+
     func names(_ names: String...) -> ChannelSet { ChannelSet(space: space, names: names) }
     var everything: ChannelSet { ChannelSet(space: space, isAll: true) }
 

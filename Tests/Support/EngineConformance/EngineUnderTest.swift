@@ -12,6 +12,8 @@ public protocol EngineUnderTest: Sendable {
     /// Makes the store unable to commit until ``unblock()``; false where that cannot be arranged.
     func block() async throws -> Bool
     func unblock() async throws
+    /// Removes at once what is too old.
+    func removeOutlived() async throws
     /// Closes the nodes and takes away what they left.
     func end() async
 }

@@ -1,3 +1,4 @@
+public import ChatModel
 import Glibc
 import SQLiteEngine
 
@@ -5,10 +6,12 @@ import SQLiteEngine
 public struct Restoring {
     private let backup: Folder
     private let data: Folder
+    private let clock: WallClock
 
-    public init(_ backup: String, into dataDirectory: String) {
+    public init(_ backup: String, into dataDirectory: String, clock: WallClock = .system) {
         self.backup = Folder(backup)
         data = Folder(dataDirectory)
+        self.clock = clock
     }
 
     /// - Throws: for a directory that is not empty, a backup that is damaged or of a newer program, or one that cannot be
@@ -28,6 +31,9 @@ public struct Restoring {
         let unfinished = data.file(DataDirectory.unfinishedName)
         do throws(BackupFailure) {
             try copy(file, to: unfinished, manifest, progress)
+            try BackupFailure.translating { () throws(SQLiteEngineFailure) in
+                try StoreFile(at: unfinished.path).noteRestore(at: clock.now)
+            }
             try giveToOwner(unfinished)
             let database = data.file(DataDirectory.databaseName)
             guard rename(unfinished.path, database.path) == 0 else { throw .system("make", database.path) }

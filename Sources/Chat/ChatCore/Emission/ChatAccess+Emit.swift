@@ -146,6 +146,7 @@ extension ChatAccess {
         draft.schema = judged.schema
         if let life = [emission.timeToLive, judged.retention].compactMap(\.self).min() {
             draft.expires = service.clock.now.adding(life)
+            draft.isEndedByType = life != emission.timeToLive
         }
         return draft
     }

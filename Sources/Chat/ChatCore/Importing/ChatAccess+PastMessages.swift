@@ -54,7 +54,10 @@ extension ChatAccess {
             throw ChatError(.invalid, "the timetoken \(message.at) does not lie in the past", slug: "not_past")
         }
         let ofType = try service.eventTypes.admit(moved: emission, in: space)
-        if let ofType { draft.expires = message.at.adding(ofType) }
+        if let ofType {
+            draft.expires = message.at.adding(ofType)
+            draft.isEndedByType = true
+        }
         for life in [ofType, service.keyring.app(space)?.retention].compactMap(\.self)
         where message.at.adding(life) <= now {
             throw ChatError(

@@ -44,17 +44,29 @@ public struct CatchUp: Sendable {
     }
 }
 
-/// Where a resuming reader really starts, and whether events may be missing before that.
+/// Where a resuming reader really starts, and whether it has lost something.
 public struct Resumption: Sendable, Equatable {
+    /// Why a reader has a gap.
+    public enum Gap: String, Sendable {
+        /// Retention of the app or of a type has ended events that it could have heard.
+        case retention
+        /// The gateway was restored from a backup, and what came after that is lost.
+        case restore
+        /// The position lies in the future: it is another gateway's, or of this one before a restore.
+        case future
+        /// What it sent is no position of a gateway's.
+        case unknown
+    }
+
     public var requested: String
     public var from: Timetoken
-    /// True when the position lies before what is still kept, or in the future: the reader has a gap.
-    public var hasGap: Bool
+    /// Nil: everything after the position follows.
+    public var gap: Gap?
 
-    public init(requested: String, from: Timetoken, hasGap: Bool) {
+    public init(requested: String, from: Timetoken, gap: Gap? = nil) {
         self.requested = requested
         self.from = from
-        self.hasGap = hasGap
+        self.gap = gap
     }
 }
 
@@ -71,19 +83,18 @@ extension ChatAccess {
 
     /// Reads a cursor as clients send it: a timetoken, an RFC 3339 time, `earliest` or `latest`.
     ///
-    /// A cursor below what retention has left resumes at the oldest position there is; one in the future (of
-    /// another installation) resumes now. Both are gaps, and are said; `earliest` and `0`, which ask
-    /// for what there is, are none.
+    /// `earliest` and `0`, which ask for what there is, are never a gap. A position after which something is lost that the
+    /// selection could have heard resumes before the oldest event still kept; one in the future resumes now. Both are
+    /// gaps, and are said.
+    ///
     /// - Parameter toleratesUnknown: for an id that a stream gave out: anything but a timetoken is a gap and resumes now.
     /// - Throws: `.malformed` for anything else otherwise.
     public func resume(
-        at cursor: String, orFromNow toleratesUnknown: Bool = false
+        _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
     ) async throws(ChatError) -> Resumption {
-        if !toleratesUnknown, cursor == "earliest" {
-            return Resumption(requested: cursor, from: try await log.floor(of: space), hasGap: false)
-        }
+        if !toleratesUnknown, cursor == "earliest" { return Resumption(requested: cursor, from: .zero) }
         if !toleratesUnknown, cursor == "latest" {
-            return Resumption(requested: cursor, from: try await log.watermark(of: space), hasGap: false)
+            return Resumption(requested: cursor, from: try await log.watermark(of: space))
         }
         guard let asked = toleratesUnknown ? Timetoken(exactly: cursor) : Timetoken(position: cursor) else {
             guard toleratesUnknown else {
@@ -94,14 +105,21 @@ extension ChatAccess {
             }
             // What is said again of it is bounded, whatever was sent.
             return Resumption(
-                requested: String(cursor.prefix(64)), from: try await log.watermark(of: space), hasGap: true)
+                requested: String(cursor.prefix(64)), from: try await log.watermark(of: space), gap: .unknown)
         }
-        // The floor first: it is never above a watermark that is read later.
-        let floor = try await log.floor(of: space)
+        guard asked > .zero else { return Resumption(requested: cursor, from: .zero) }
+        // The loss first: it is never above a watermark that is read later.
+        let hearing = selection.viewer == nil ? nil : await service.hub.hearing(of: selection)
+        let channels = hearing?.channels ?? selection.channels
+        let loss = try await log.loss(in: channels, types: selection.types, after: asked)
         let watermark = try await log.watermark(of: space)
-        let isFuture = asked > max(watermark, service.clock.now)
+        guard asked <= max(watermark, service.clock.now) else {
+            return Resumption(requested: cursor, from: watermark, gap: .future)
+        }
+        guard let loss else { return Resumption(requested: cursor, from: min(asked, watermark)) }
+        let oldest = try await log.events(in: channels, after: asked, limit: 1).items.first?.timetoken
+        let from = min(oldest.map { Timetoken($0.rawValue - 1) } ?? .distantFuture, loss.upTo, watermark)
         return Resumption(
-            requested: cursor, from: min(max(asked, floor), watermark),
-            hasGap: isFuture || asked < floor && asked != .zero)
+            requested: cursor, from: from, gap: loss.cause == .restore ? .restore : .retention)
     }
 }

@@ -25,9 +25,15 @@ public protocol EventLog: Sendable {
     /// request.
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken
 
-    /// The position from which reading is complete: kept events at or below it may have been removed by retention.
-    /// Zero while nothing was removed. A reader that resumes below it has a gap.
-    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken
+    /// What a reader of these channels and types, who has everything up to `position`, can have lost since: kept events that
+    /// retention has ended, and what was stored after the backup that the log was restored from. Not what its sender gave an
+    /// end, what somebody deleted, or what is never kept. Nil when nothing is lost.
+    ///
+    /// It tells nobody of a loss on other channels or of other types. Where that cannot be found out within bounds, it tells of
+    /// one that there may have been.
+    func loss(
+        in channels: ChannelSet, types: [NamePattern], after position: Timetoken
+    ) async throws(ChatError) -> Loss?
 
     /// Kept and passing events after `position`, oldest first, never above the watermark.
     ///
@@ -55,6 +61,20 @@ public protocol EventLog: Sendable {
     ///
     /// Complete: a consumer that falls behind is fed from the store. Ends only on `close()`.
     func committed() async -> CommitSequence
+}
+
+/// What a reader who resumes can have lost.
+public struct Loss: Sendable, Equatable {
+    public enum Cause: String, Sendable { case retention, restore }
+
+    /// Nothing above this place is lost.
+    public var upTo: Timetoken
+    public var cause: Cause
+
+    public init(upTo: Timetoken, cause: Cause) {
+        self.upTo = upTo
+        self.cause = cause
+    }
 }
 
 extension EventLog {

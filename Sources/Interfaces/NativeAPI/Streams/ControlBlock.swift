@@ -53,6 +53,7 @@ struct ControlBlock {
     static func printGap(_ resumption: Resumption, to writer: inout JSONWriter) {
         writer.member("requested", resumption.requested)
         writer.member("resumed_from", resumption.from.description)
+        if let gap = resumption.gap { writer.member("reason", gap.rawValue) }
         writer.member("missed", "unknown")
     }
 

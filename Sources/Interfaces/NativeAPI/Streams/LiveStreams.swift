@@ -192,13 +192,13 @@ extension LiveStreams {
         {
             close(old, .replaced)
         }
-        deviceCame(stream, hasGap: resumption.hasGap)
+        deviceCame(stream, hasGap: resumption.gap != nil)
         let format = stream.feed.format
         var first = format.control(
             .ready(
                 id(of: stream.sequence), cursor: order.shownStart, heartbeat: Int(heartbeatSeconds),
-                session: session(of: stream), isFollowedByGap: resumption.hasGap))
-        if resumption.hasGap {
+                session: session(of: stream), isFollowedByGap: resumption.gap != nil))
+        if resumption.gap != nil {
             first += format.control(.gap(resumption))
             counters.gaps += 1
         }

@@ -45,13 +45,13 @@ extension NativeAPI {
         let opening = ticket.flatMap { [nil, $0.start.description].contains(wanted.cursor) ? $0 : nil }
         let resumption =
             if let opening {
-                try await chat.resume(at: opening.position.description)
+                try await chat.resume(wanted.selection, at: opening.position.description)
             } else {
                 try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
             }
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
         // Of a ticket not where the log ends, which others may know.
-        let shownStart = resumption.hasGap ? resumption.from : opening?.start ?? resumption.from
+        let shownStart = resumption.gap != nil ? resumption.from : opening?.start ?? resumption.from
         let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
@@ -160,11 +160,11 @@ extension NativeAPI {
         await voice.begin(order.selection)
         // A gap is said at once: the client may want to read history before it goes on.
         do {
-            switch try await streams.polls.follow(order, in: chat, waits: !resumption.hasGap) {
+            switch try await streams.polls.follow(order, in: chat, waits: resumption.gap == nil) {
             case .later(let opening): return .late(opening)
             case .now(let batch):
-                if resumption.hasGap { await streams.countGap() }
-                return PollPrint.answer(batch, gap: resumption.hasGap ? resumption : nil)
+                if resumption.gap != nil { await streams.countGap() }
+                return PollPrint.answer(batch, gap: resumption.gap == nil ? nil : resumption)
             }
         } catch {
             voice.ended()
@@ -251,10 +251,6 @@ extension NativeAPI {
             throw fields.fault(
                 "cursor", "format",
                 "must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time")
-        }
-        guard position > .zero else {
-            let oldest = try await chat.resume(at: "earliest").from
-            return (oldest > .zero ? oldest : StreamTickets.beforeAll(), false)
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
             throw fields.fault("cursor", "range", "lies in the future; leave it out for now")

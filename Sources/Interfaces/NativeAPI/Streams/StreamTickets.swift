@@ -77,7 +77,8 @@ final class StreamTickets: Sendable {
             space: caller.space, key: caller.credential, channels: selection.channelPatterns, types: selection.types,
             user: user, until: caller.expires, proof: caller.proof,
             position: position,
-            start: isLatest ? Self.recent(service.clock.now, random) : position,
+            start: isLatest
+                ? Self.recent(service.clock.now, random) : position > .zero ? position : Self.beforeAll(random),
             nonce: StreamTicket.Nonce(random), expires: service.clock.now.adding(StreamTicket.lifetime))
         let text = ticket.text(sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard text.utf8.count <= StreamTicket.textBytes else {
@@ -91,8 +92,8 @@ final class StreamTickets: Sendable {
     }
 
     /// A position before every event, which nobody can guess: in 2001 or so.
-    static func beforeAll() -> Timetoken {
-        Timetoken(10_000_000_000_000_000 + StreamTicket.Nonce(SystemRandomSource()).low % 100_000_000_000_000)
+    private static func beforeAll(_ random: SystemRandomSource) -> Timetoken {
+        Timetoken(10_000_000_000_000_000 + StreamTicket.Nonce(random).low % 100_000_000_000_000)
     }
 
     /// What a ticket shows its holder to be. Does not use it up.

@@ -7,8 +7,8 @@ final class RetentionTable: Sendable {
     struct Entry: Sendable {
         /// Nil: for ever.
         var age: Duration?
-        /// The newest event that retention has removed from the file.
-        var floor: Timetoken = .zero
+        /// The newest event that retention has removed from the file, and whose end is a loss.
+        var newestLoss: Timetoken = .zero
         /// Removal has looked at everything up to here.
         var swept: Timetoken = .zero
         /// The furthest bound given to a reader. It never goes back, whatever the clock does: what was hidden once
@@ -24,7 +24,12 @@ final class RetentionTable: Sendable {
         var cursors: [CursorName: Timetoken] = [:]
     }
 
+    /// Where the last of the intervals ends that restores have lost; zero without any.
+    let restored: Timetoken
+
     private let state = Lock(State())
+
+    init(restored: Timetoken = .zero) { self.restored = restored }
 
     /// Events at or below this position are hidden.
     func cutoff(of space: SpaceID, now: Timetoken) -> Timetoken {

@@ -40,13 +40,25 @@ struct SQLiteLog: EventLog {
         space == .gateway ? memory.tail.watermark : memory.positions.position(of: space)
     }
 
-    func floor(of space: SpaceID) async throws(ChatError) -> Timetoken {
-        let cutoff = memory.retention.cutoff(of: space, now: memory.now)
-        let entry = memory.retention.entry(of: space)
-        guard cutoff > entry.swept else { return entry.floor }
-        // Hidden already, not yet removed: what lies between tells whether anything was lost to a reader.
+    /// No type keeps its events for less than this.
+    private static let leastRetention: Duration = .seconds(3600)
+
+    func loss(
+        in channels: ChannelSet, types: [NamePattern], after position: Timetoken
+    ) async throws(ChatError) -> Loss? {
+        guard position >= memory.retention.restored else {
+            return Loss(upTo: memory.retention.restored, cause: .restore)
+        }
+        let now = memory.now
+        let cutoff = memory.retention.cutoff(of: channels.space, now: now)
+        let entry = memory.retention.entry(of: channels.space)
+        // Those who come back soon cost nothing.
+        guard position < max(entry.newestLoss, cutoff, now.adding(.zero - Self.leastRetention)) else { return nil }
+        let question = LossQuestion(
+            channels: channels, types: types, after: position, swept: entry.swept, hidden: cutoff, now: now)
         return try await readers.run { (reader) throws(SQLiteFailure) in
-            try reader.newest(of: space, after: entry.swept, upTo: cutoff) ?? entry.floor
+            try reader.inSnapshot { () throws(SQLiteFailure) in try reader.newestLoss(question) }
+                .map { Loss(upTo: $0, cause: .retention) }
         }
     }
 

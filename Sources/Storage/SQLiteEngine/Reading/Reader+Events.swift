@@ -130,12 +130,4 @@ extension Reader {
         return try EventRow.read(statements.event, names)
     }
 
-    /// The newest kept event of a space between the bounds, the upper one included.
-    func newest(of space: SpaceID, after position: Timetoken, upTo end: Timetoken) throws(SQLiteFailure) -> Timetoken? {
-        guard let id = try names.id(of: space) else { return nil }
-        statements.newestOfSpace.bind(Int64(position.rawValue), at: 1)
-        statements.newestOfSpace.bind(Int64(end.rawValue), at: 2)
-        statements.newestOfSpace.bind(id, at: 3)
-        return try statements.newestOfSpace.firstInteger().map { Timetoken(UInt64($0)) }
-    }
 }

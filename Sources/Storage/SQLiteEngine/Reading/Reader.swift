@@ -51,7 +51,7 @@ struct ReaderStatements {
     let historyDown: Statement
     let count: Statement
     let countExpired: Statement
-    let newestOfSpace: Statement
+    let losses: LossStatements
     let channelsBelow: Statement
     let record: Statement
     let changes: Statement
@@ -81,11 +81,7 @@ struct ReaderStatements {
             SELECT count(*) FROM event INDEXED BY event_expires
             WHERE expires IS NOT NULL AND expires <= ?5 AND ch=?1 AND tt > ?2 AND tt < ?3 AND (1 << kind) & ?4
             """)
-        newestOfSpace = try prepare(
-            """
-            SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2
-            AND (SELECT space FROM channel WHERE id = ch) = ?3 ORDER BY tt DESC LIMIT 1
-            """)
+        losses = try LossStatements(database)
         record = try prepare("SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
         changes = try prepare(
             """

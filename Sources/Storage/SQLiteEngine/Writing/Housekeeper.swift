@@ -74,9 +74,10 @@ final class Housekeeper {
 /// The statements of removal, each bounded to one turn's rows.
 struct HousekeepingStatements {
     private let strideEnd: Statement
-    private let newestOutlived: Statement
     private let removeOutlived: Statement
     private let noteSwept: Statement
+    private let noteLoss: Statement
+    private let noteNewestLoss: Statement
     private let removeExpired: Statement
     private let forgetting: [Statement]
     private let removeTombstones: Statement
@@ -89,13 +90,20 @@ struct HousekeepingStatements {
         let ofSpace = "tt > ?1 AND tt <= ?2 AND (SELECT space FROM channel WHERE id = event.ch) = ?3"
         strideEnd = try prepare(
             "SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt LIMIT 1 OFFSET \(rows - 1)")
-        newestOutlived = try prepare("SELECT tt FROM event WHERE \(ofSpace) ORDER BY tt DESC LIMIT 1")
-        removeOutlived = try prepare("DELETE FROM event WHERE \(ofSpace)")
-        noteSwept = try prepare("UPDATE space SET swept=?1, floor=?2 WHERE id=?3")
+        let removed = "RETURNING tt, ch, type, origin IS NOT ''"
+        removeOutlived = try prepare("DELETE FROM event WHERE \(ofSpace) \(removed)")
+        noteSwept = try prepare("UPDATE space SET swept=?1 WHERE id=?2")
+        noteLoss = try prepare(
+            """
+            INSERT INTO loss(ch, type, space, tt) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT(ch, type) DO UPDATE SET tt = max(tt, excluded.tt)
+            """)
+        noteNewestLoss = try prepare("UPDATE space SET floor = max(floor, ?1) WHERE id=?2")
         removeExpired = try prepare(
             """
             DELETE FROM event WHERE tt IN (SELECT tt FROM event INDEXED BY event_expires
             WHERE expires IS NOT NULL AND expires <= ?1 LIMIT \(rows))
+            \(removed) AND by_type IS NOT NULL
             """)
         removeTombstones = try prepare(
             """
@@ -156,22 +164,15 @@ struct HousekeepingStatements {
             strideEnd.bind(from, at: 1)
             strideEnd.bind(Int64(cutoff.rawValue), at: 2)
             let end = try strideEnd.firstInteger() ?? Int64(cutoff.rawValue)
-            for statement in [newestOutlived, removeOutlived] {
-                statement.bind(from, at: 1)
-                statement.bind(end, at: 2)
-                statement.bind(id, at: 3)
-            }
-            let floor = try newestOutlived.firstInteger() ?? Int64(entry.floor.rawValue)
-            try removeOutlived.run()
+            removeOutlived.bind(from, at: 1)
+            removeOutlived.bind(end, at: 2)
+            removeOutlived.bind(id, at: 3)
+            _ = try remove(removeOutlived, writer)
             noteSwept.bind(end, at: 1)
-            noteSwept.bind(floor, at: 2)
-            noteSwept.bind(id, at: 3)
+            noteSwept.bind(id, at: 2)
             try noteSwept.run()
             writer.effects.append { [retention = writer.memory.retention] in
-                retention.update(space) { entry in
-                    entry.swept = Timetoken(UInt64(end))
-                    entry.floor = Timetoken(UInt64(floor))
-                }
+                retention.update(space) { $0.swept = Timetoken(UInt64(end)) }
             }
             return true
         }
@@ -181,8 +182,42 @@ struct HousekeepingStatements {
     /// Events past their own `expires`.
     func removeExpired(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         removeExpired.bind(Int64(writer.now.rawValue), at: 1)
-        try removeExpired.run()
-        return writer.database.changes == Writer.turnRows
+        return try remove(removeExpired, writer) == Writer.turnRows
+    }
+
+    /// Runs a removal, and notes of each channel and type the newest event whose end is a loss.
+    ///
+    /// - Returns: how many events it removed.
+    private func remove(_ statement: Statement, _ writer: Writer) throws(SQLiteFailure) -> Int {
+        struct Kind: Hashable { let channel, type: Int64 }
+        var newest: [Kind: Int64] = [:]
+        var count = 0
+        try statement.forEachRow { row in
+            count += 1
+            let kind = Kind(channel: row.integer(1), type: row.integer(2))
+            if row.integer(3) != 0 { newest[kind] = max(newest[kind] ?? 0, row.integer(0)) }
+            return true
+        }
+        var newestOfSpace: [SpaceID: Int64] = [:]
+        for (kind, timetoken) in newest {
+            let space = try writer.names.channel(kind.channel).space
+            noteLoss.bind(kind.channel, at: 1)
+            noteLoss.bind(kind.type, at: 2)
+            noteLoss.bind(try writer.names.id(of: space), at: 3)
+            noteLoss.bind(timetoken, at: 4)
+            try noteLoss.run()
+            newestOfSpace[space] = max(newestOfSpace[space] ?? 0, timetoken)
+        }
+        for (space, timetoken) in newestOfSpace {
+            noteNewestLoss.bind(timetoken, at: 1)
+            noteNewestLoss.bind(try writer.names.id(of: space), at: 2)
+            try noteNewestLoss.run()
+            let loss = Timetoken(UInt64(timetoken))
+            writer.effects.append { [retention = writer.memory.retention] in
+                retention.update(space) { $0.newestLoss = max($0.newestLoss, loss) }
+            }
+        }
+        return count
     }
 
     /// Repeats whose window is over.
