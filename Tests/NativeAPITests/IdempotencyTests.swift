@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -133,6 +134,118 @@ import Testing
         #expect(first.status == 204)
         // Over, so the next one runs.
         #expect(try await claims.run(key, .anyChannel, request, caller) { _ in .empty() }.status == 204)
+    }
+
+    /// Requests that make something, or count, and what to look at to see how often they did.
+    static let makings: [(HTTPMethod, String, String, look: String)] = [
+        (.post, "/v1/channels", #"{"kind":"group","name":"new"}"#, "/v1/channels"),
+        (.post, "/v1/channels/room/invites", #"{"users":["ben"]}"#, "/v1/channels/room/members"),
+        (.post, "/v1/channels/room/metadata", #"{"metadata":{"color":"red"}}"#, "/v1/channels/room/metadata"),
+        (.post, "/v1/channels/room/metacounters", #"{"metacounters":{"n":1}}"#, "/v1/channels/room/metacounters"),
+        (
+            .patch, "/v1/channels/room/metacounters", #"{"metacounters":{"votes":3},"mode":"inc"}"#,
+            "/v1/channels/room/metacounters"
+        ),
+        (.post, "/v1/subscriptions", #"{"channels":["room"]}"#, "/v1/subscriptions"),
+        (.post, "/v1/event-types/a.b/versions", #"{"schema":{"type":"object"}}"#, "/v1/event-types/a.b/versions"),
+        (.post, "/v1/channels/room/messages/{message}/forward", #"{"channel":"hall"}"#, "/v1/channels/hall/messages"),
+        (
+            .post, "/v1/channels/room/messages/{message}/actions", #"{"type":"reaction","value":"+1","user":"ben"}"#,
+            "/v1/channels/room/messages/{message}/actions"
+        ),
+        (
+            .post, "/v1/channels/room/messages/{message}/report", #"{"reason":"rude","by":"ben"}"#,
+            "/v1/channels/room/reports"
+        ),
+    ]
+
+    private func prepare(_ api: APIFixture) async throws -> String {
+        #expect(await api.call(.put, "/v1/channels/room", #"{"kind":"group"}"#).status == 201)
+        #expect(await api.call(.put, "/v1/channels/hall", #"{"kind":"group"}"#).status == 201)
+        for user in ["ana", "ben"] { #expect(await api.call(.put, "/v1/users/\(user)", "{}").status == 201) }
+        #expect(await api.call(.put, "/v1/event-types/a.b", "{}").status == 201)
+        #expect(
+            await api.call(.post, "/v1/channels/room/metacounters", #"{"metacounters":{"votes":1}}"#).status == 201)
+        let message = await api.call(.post, "/v1/channels/room/messages", #"{"text":"hi","user":"ana"}"#)
+        return try #require(message["timetoken"]?.string)
+    }
+
+    @Test("is honored by everything that makes something, or counts", arguments: makings)
+    func everywhere(_ method: HTTPMethod, _ path: String, _ body: String, look: String) async throws {
+        try await APIFixture.run { api in
+            let message = try await prepare(api)
+            func named(_ path: String) -> String { path.replacing("{message}", with: message) }
+            let first = await api.call(method, named(path), body, headers: Self.key("k"))
+            #expect((200...299).contains(first.status), "\(first.text)")
+            let made = await api.call(.get, named(look)).text
+            for _ in 0..<2 {
+                let repeated = await api.call(method, named(path), body, headers: Self.key("k"))
+                #expect(repeated.status == first.status && repeated.bytes == first.bytes, "\(repeated.text)")
+                #expect(repeated.header("Location") == first.header("Location"))
+                #expect(repeated.header("Idempotency-Replayed") == "true")
+            }
+            #expect(await api.call(.get, named(look)).text == made)
+            let other = await api.call(method, named(path), body + " ", headers: Self.key("k"))
+            #expect(other.status == 422 && other.code == "idempotency_key_reused")
+        }
+    }
+
+    @Test(
+        "is refused where a credential is returned",
+        arguments: [
+            ("/v1/keys", #"{"name":"k","scopes":["read"]}"#), ("/v1/tokens", #"{"user":"ana"}"#),
+            ("/v1/apps", #"{"id":"shop","name":"Shop"}"#), ("/v1/stream-tickets", "{}"),
+            ("/v1/webhooks", #"{"url":"https://example.com/hook"}"#), ("/v1/apps/default/rotate-secret", "{}"),
+            ("/v1/session", "{}"),
+        ])
+    func credentials(_ path: String, _ body: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.post, path, body, headers: Self.key("k"))
+            #expect(answer.status == 400 && answer.code == "bad_idempotency_key", "\(answer.text)")
+        }
+    }
+
+    @Test("whose answer was lost makes nothing a second time, and says so")
+    func lostAnswer() async throws {
+        try await APIFixture.run { api in
+            let body = #"{"channels":["room"]}"#
+            let request = Request(
+                .post, "/v1/subscriptions",
+                headers: Headers([
+                    ("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k"),
+                ]), body: Array(body.utf8))
+            let caller = try api.api.caller(of: request)
+            let key = try #require(try IdempotencyKey(request.headers))
+            // As if the gateway had ended behind the commit of the subscription.
+            struct End: Error {}
+            await #expect(throws: End.self) {
+                try await api.api.claims.once(key, request, caller, api.service.answers) {
+                    _ = try await api.api.postSubscription(request, caller)
+                    throw End()
+                }
+            }
+            let early = await api.call(.post, "/v1/subscriptions", body, headers: Self.key("k"))
+            #expect(early.status == 409 && early.code == "idempotency_key_running")
+            api.clock.advance(by: .seconds(61))
+            let late = await api.call(.post, "/v1/subscriptions", body, headers: Self.key("k"))
+            #expect(late.status == 409 && late.code == "idempotency_answer_lost")
+            #expect(await api.call(.get, "/v1/subscriptions")["data"]?.count == 1)
+            // And after the window it is a new request.
+            api.clock.advance(by: .seconds(24 * 3600))
+            #expect(await api.call(.post, "/v1/subscriptions", body, headers: Self.key("k")).status == 201)
+        }
+    }
+
+    @Test("that was refused is spent by nothing, of records too")
+    func refusedRecord() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/channels/room", #"{"kind":"group"}"#)
+            let (path, body) = ("/v1/channels/room/metadata", #"{"metadata":{"color":"red"}}"#)
+            #expect(await api.call(.post, path, body).status == 201)
+            #expect(await api.call(.post, path, body, headers: Self.key("k")).status == 409)
+            #expect(await api.call(.delete, path + "/color").status == 204)
+            #expect(await api.call(.post, path, body, headers: Self.key("k")).status == 201)
+        }
     }
 
     @Test("has the published fingerprint")

@@ -75,17 +75,6 @@ import Testing
         }
     }
 
-    @Test("refuses an Idempotency-Key instead of ignoring it")
-    func idempotency() async throws {
-        try await APIFixture.run { api in
-            let answer = await api.call(
-                .post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#, headers: [("Idempotency-Key", "k1")])
-            #expect(answer.status == 400)
-            #expect(answer["code"]?.string == "bad_idempotency_key")
-            #expect(await api.call(.get, "/v1/webhooks")["data"]?.count == 0)
-        }
-    }
-
     @Test("that signs with the app's key has it in the public key set, which needs no credential")
     func keySet() async throws {
         try await APIFixture.run { api in

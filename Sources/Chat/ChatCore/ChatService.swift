@@ -28,6 +28,8 @@ public final class ChatService: Sendable {
     public let presence: PresenceTracker
     /// What was changed by administration.
     public let audit: AuditLog
+    /// What repeatable requests were answered.
+    public let answers: RememberedAnswers
     let restrictionEnds: RestrictionEnds
     let revokedTokens: RevokedTokens
     let unread: UnreadBoard
@@ -59,6 +61,7 @@ public final class ChatService: Sendable {
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
         standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
+        answers = RememberedAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
             engine: engine, board: board ?? MemoryPresenceBoard(limits: limits), standings: standings, limits: limits,
             clock: clock)
@@ -109,7 +112,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.sweeps.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
-            group.addTask { await self.keepAudit() }
+            group.addTask { await self.keepLogsSmall() }
             try await standings.load()
             group.addTask { await self.presence.run() }
             group.addTask { await self.unread.run() }
@@ -130,14 +133,34 @@ public final class ChatService: Sendable {
         let decided =
             if let tracer {
                 try await tracer.traced("store commit") { () async throws(ChatError) in
-                    try await engine.directory.decide(keys, body)
+                    try await decideNoted(keys, body)
                 }
-            } else { try await engine.directory.decide(keys, body) }
+            } else { try await decideNoted(keys, body) }
         sweeps.note(decided.changes)
         let keys = decided.changes.map(\.key)
         if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
         if keys.contains(where: { $0.kind == .group }) { await groupsChanged() }
         return decided
+    }
+
+    /// Writes the note that the request under way was carried out beside what it changes, if there is one.
+    private func decideNoted<Value: Sendable>(
+        _ keys: [RecordKey],
+        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+    ) async throws(ChatError) -> Decided<Value> {
+        guard let note = AnswerNote.change() else { return try await engine.directory.decide(keys, body) }
+        do throws(ChatError) {
+            let decided = try await engine.directory.decide(keys) { situation throws(ChatError) in
+                var decision = try body(situation)
+                if !decision.changes.isEmpty || !decision.events.isEmpty { decision.changes.append(note) }
+                return decision
+            }
+            if decided.changes.isEmpty { AnswerNote.takeBack() }
+            return decided
+        } catch {
+            AnswerNote.takeBack()
+            throw error
+        }
     }
 
     /// Calls `body` after a change of channel groups with a revision that covers it, and waits for it before the change is

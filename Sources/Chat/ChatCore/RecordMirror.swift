@@ -94,17 +94,18 @@ public final class RecordMirror: Sendable {
         return records
     }
 
-    /// Writes the entry of the deed under way beside its changes, if there is one.
+    /// Writes the entry of the deed under way beside its changes, and the note that its request was carried out, if there are any.
     private func writeNoted(
         _ changes: [RecordChange], _ events: [EventDraft]
     ) async throws(ChatError) -> [Record] {
-        guard let entry = AuditNote.change(beside: changes) else {
-            return try await directory.write(changes, events: events)
-        }
+        let entry = AuditNote.change(beside: changes)
+        let note = AnswerNote.change()
+        let beside = [entry, note].compactMap(\.self)
         do throws(ChatError) {
-            return Array(try await directory.write(changes + [entry], events: events).prefix(changes.count))
+            return Array(try await directory.write(changes + beside, events: events).prefix(changes.count))
         } catch {
-            AuditNote.takeBack()
+            if entry != nil { AuditNote.takeBack() }
+            if note != nil { AnswerNote.takeBack() }
             throw error
         }
     }

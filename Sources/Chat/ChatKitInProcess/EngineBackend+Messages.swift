@@ -80,7 +80,7 @@ extension EngineBackend {
     public func forward(
         _ timetoken: Timetoken, in channel: String, to target: String
     ) async throws(ChatError) -> Timetoken {
-        try await access.forward(timetoken, in: channel, to: target, by: user).timetoken
+        try await access.forward(timetoken, in: channel, to: target, by: user).events[0].event.timetoken
     }
 
     public func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError) {

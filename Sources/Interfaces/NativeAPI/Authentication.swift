@@ -13,19 +13,43 @@ extension Request {
     fileprivate var isLarge: Bool { body.bytes.count > 64 * 1024 }
 }
 
+/// What a route does with an `Idempotency-Key`.
+enum Repeating {
+    /// What it stores and what it answers is remembered; PUT, DELETE and GET can be repeated as they are.
+    case remembered
+    /// The route sees to it itself, in the commit of its events.
+    case byRoute
+    /// It returns a credential, which is not stored.
+    case refused
+}
+
 extension NativeAPI {
     /// A handler that runs `action` for the holder of an API key, and says what fails as a problem.
-    func asCaller(_ action: @escaping CallerAction) -> Router.Handler {
+    func asCaller(_ action: @escaping CallerAction, repeating: Repeating = .remembered) -> Router.Handler {
         { request in
             do {
                 let caller = try caller(of: request)
                 request.notes?.credential = caller.credential
+                let action = try once(repeating, request, action)
                 guard let meters = caller.meters else { return try await act(request, caller, action) }
                 return try await held(to: meters) { try await act(request, caller, action) }
             } catch {
                 await noteFailedSignIn(request, error)
                 throw Self.translated(error)
             }
+        }
+    }
+
+    /// The action, carried out once for a request with an `Idempotency-Key`.
+    private func once(
+        _ repeating: Repeating, _ request: Request, _ action: @escaping CallerAction
+    ) throws(ChatError) -> CallerAction {
+        guard request.method == .post || request.method == .patch, repeating != .byRoute,
+            let key = try IdempotencyKey(request.headers)
+        else { return action }
+        guard repeating != .refused else { throw IdempotencyKey.refusal }
+        return { request, caller in
+            try await claims.once(key, request, caller, service.answers) { try await action(request, caller) }
         }
     }
 

@@ -89,12 +89,16 @@ public struct NativeAPI: Sendable {
 
     private func addEmitRoutes(to router: inout Router) {
         let batchBody = BodyPolicy.collected(limit: limits.batchBodyBytes)
-        router.add(.post, EmitRoute.messages.pattern, body: smallBody, handler: asCaller(postMessage))
-        router.add(.post, EmitRoute.events.pattern, body: smallBody, handler: asCaller(postEvent))
-        router.add(.post, EmitRoute.signals.pattern, body: smallBody, handler: asCaller(postSignal))
-        router.add(.post, EmitRoute.fire.pattern, body: smallBody, handler: asCaller(postFire))
-        router.add(.post, EmitRoute.anyChannel.pattern, body: batchBody, handler: asCaller(postAnyChannel))
-        router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch))
+        router.add(
+            .post, EmitRoute.messages.pattern, body: smallBody, handler: asCaller(postMessage, repeating: .byRoute))
+        router.add(.post, EmitRoute.events.pattern, body: smallBody, handler: asCaller(postEvent, repeating: .byRoute))
+        router.add(
+            .post, EmitRoute.signals.pattern, body: smallBody, handler: asCaller(postSignal, repeating: .byRoute))
+        router.add(.post, EmitRoute.fire.pattern, body: smallBody, handler: asCaller(postFire, repeating: .byRoute))
+        router.add(
+            .post, EmitRoute.anyChannel.pattern, body: batchBody, handler: asCaller(postAnyChannel, repeating: .byRoute)
+        )
+        router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch, repeating: .byRoute))
         router.add(.post, "/v1/import", body: batchBody, handler: asAdministrator("history.import", postImport))
         router.add(.post, "/v1/events/validate", body: smallBody, handler: asCaller(postValidation))
     }
@@ -110,25 +114,31 @@ public struct NativeAPI: Sendable {
 
     private func addAdministrationRoutes(to router: inout Router) {
         router.add(.get, "/v1/keys", handler: asCaller(getKeys))
-        router.add(.post, "/v1/keys", body: smallBody, handler: asAdministrator("key.create", postKey))
+        router.add(
+            .post, "/v1/keys", body: smallBody, handler: asAdministrator("key.create", postKey, repeating: .refused))
         router.add(.get, "/v1/keys/{id}", handler: asCaller(getKey))
         router.add(.patch, "/v1/keys/{id}", body: smallBody, handler: asAdministrator("key.update", patchKey))
         router.add(.delete, "/v1/keys/{id}", handler: asAdministrator("key.delete", deleteKey))
-        router.add(.post, "/v1/tokens", body: smallBody, handler: asAdministrator("token.create", postToken))
+        router.add(
+            .post, "/v1/tokens", body: smallBody,
+            handler: asAdministrator("token.create", postToken, repeating: .refused))
         router.add(.get, "/v1/apps", handler: asCaller(getApps))
-        router.add(.post, "/v1/apps", body: smallBody, handler: asAdministrator("app.create", postApp))
+        router.add(
+            .post, "/v1/apps", body: smallBody, handler: asAdministrator("app.create", postApp, repeating: .refused))
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
         router.add(.patch, "/v1/apps/{id}", body: smallBody, handler: asAdministrator("app.update", patchApp))
         router.add(
             .post, "/v1/apps/{id}/rotate-secret", body: smallBody,
-            handler: asAdministrator("app.rotate_secret", rotateAppSecret))
+            handler: asAdministrator("app.rotate_secret", rotateAppSecret, repeating: .refused))
         router.add(.delete, "/v1/apps/{id}", handler: asAdministrator("app.delete", deleteApp))
         router.add(.get, "/v1/audit", handler: asCaller(getAudit))
     }
 
     private func addWebhookRoutes(to router: inout Router) {
         router.add(.get, "/v1/webhooks", handler: asCaller(getWebhooks))
-        router.add(.post, "/v1/webhooks", body: smallBody, handler: asAdministrator("webhook.create", postWebhook))
+        router.add(
+            .post, "/v1/webhooks", body: smallBody,
+            handler: asAdministrator("webhook.create", postWebhook, repeating: .refused))
         router.add(.get, "/v1/webhooks/{id}", handler: asCaller(getWebhook))
         router.add(
             .patch, "/v1/webhooks/{id}", body: smallBody, handler: asAdministrator("webhook.update", patchWebhook))
@@ -144,7 +154,7 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("signing_key.rotate", rotateSigningKey))
         router.add(
             .post, "/v1/webhooks/{id}/rotate-secret", body: smallBody,
-            handler: asAdministrator("webhook.rotate_secret", rotateSecret))
+            handler: asAdministrator("webhook.rotate_secret", rotateSecret, repeating: .refused))
         router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))
         router.add(.post, "/v1/webhooks/{id}/preview", body: smallBody, handler: asCaller(previewWebhook))
         router.add(

@@ -67,7 +67,7 @@ enum ProblemCatalogue {
                 + "?channel=."),
         Entry(
             code: "bad_idempotency_key", status: 400, title: "The Idempotency-Key cannot be used",
-            meaning: "It is one value of 1 to 255 visible ASCII characters."),
+            meaning: "It is one value of 1 to 255 visible ASCII characters. Routes that return a credential take none."),
         Entry(
             code: "bad_form", status: 400, title: "The body is no form",
             meaning: "Its Content-Type says application/x-www-form-urlencoded, and its bytes are something else."),
@@ -163,6 +163,11 @@ enum ProblemCatalogue {
         Entry(
             code: "idempotency_key_running", status: 409, title: "The same request is still running",
             meaning: "Ask again after the time Retry-After says."),
+        Entry(
+            code: "idempotency_answer_lost", status: 409, title: "The request was carried out, and its answer is lost",
+            meaning:
+                "The gateway ended between the change and its answer, or the answer was too large to be kept. Look what "
+                + "there is, and send what is missing with another key."),
         Entry(
             code: "incompatible_schema", status: 409, title: "The schema breaks an earlier version",
             meaning:

@@ -166,7 +166,7 @@ import Testing
             try await chat.make("room", .group, operators: ["mod"])
             try await chat.join("ana", "ben")
             let sent = try await chat.say("look", by: "ana")
-            let forward = try await chat.of("ben").forward(sent, in: "room", to: "elsewhere", by: nil)
+            let forward = try await chat.of("ben").forward(sent, in: "room", to: "elsewhere", by: nil).events[0].event
             #expect(forward.channel.name == "elsewhere" && forward.user == "ben")
             #expect(
                 forward.meta?.description == #"{"originalPublisher":"ana","originalChannelId":"room"}"#)

@@ -159,11 +159,15 @@ extension AuditLog.Query {
 }
 
 extension ChatService {
-    /// Keeps every app's audit log within its bounds until cancelled: once an hour, and within a minute of many entries.
-    func keepAudit() async {
+    /// Keeps every app's audit log and remembered answers within their bounds until cancelled: once an hour, and within a minute
+    /// of many entries.
+    func keepLogsSmall() async {
         while !Task.isCancelled {
             // What cannot be reached now is left for the next time.
-            for app in keyring.apps { try? await audit.sweep(app.space) }
+            for app in keyring.apps {
+                try? await audit.sweep(app.space)
+                try? await answers.sweep(app.space)
+            }
             var minutes = 0
             repeat {
                 try? await Task.sleep(for: .seconds(60))

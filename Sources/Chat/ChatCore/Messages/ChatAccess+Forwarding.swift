@@ -4,16 +4,17 @@ import JSON
 extension ChatAccess {
     /// Sends what a message says to another channel, with where it comes from in `meta`.
     ///
+    /// - Parameter claim: makes it repeatable; see `emit(_:claim:)`.
     /// - Throws: as `message` and `emit`; `.gone` when the message is deleted.
     public func forward(
-        _ timetoken: Timetoken, in channel: String, to target: String, by named: String?
-    ) async throws(ChatError) -> Event {
+        _ timetoken: Timetoken, in channel: String, to target: String, by named: String?, claim: Claim? = nil
+    ) async throws(ChatError) -> AppendOutcome {
         let message = try await message(timetoken, in: channel)
         guard !message.isDeleted else { throw ChatError(.gone, "the message is deleted") }
         var emission = Emission.message(
             channel: target, data: message.data, user: named, meta: Self.origin(of: message))
         emission.customType = message.event.customType
-        return try await emit(emission).event
+        return try await emit([emission], claim: claim)
     }
 
     /// What the message itself quoted, mentioned or answered stays behind.

@@ -6,8 +6,10 @@ import JSON
 extension NativeAPI {
     /// As `asCaller`, for what changes the administration of an app: leaves an entry in its audit log, in the commit of the
     /// change where that is one of records. Of failures those are noted that a right was missing for.
-    func asAdministrator(_ action: String, _ act: @escaping CallerAction) -> Router.Handler {
-        asCaller { request, caller in
+    func asAdministrator(
+        _ action: String, _ act: @escaping CallerAction, repeating: Repeating = .remembered
+    ) -> Router.Handler {
+        let audited: CallerAction = { request, caller in
             let note = service.audit.begin(AuditDeed(action, request, caller), in: caller.space)
             do {
                 let response = try await AuditNote.$current.withValue(note) { try await act(request, caller) }
@@ -18,6 +20,7 @@ extension NativeAPI {
                 throw error
             }
         }
+        return asCaller(audited, repeating: repeating)
     }
 
     /// Notes that somebody came with a credential that does not hold. Among the operator's entries: it belongs to no app.

@@ -15,17 +15,10 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
-    /// `POST /v1/webhooks`. An `Idempotency-Key` is refused: only emits are remembered, and to ignore it would make the
-    /// second webhook its sender wants to avoid.
+    /// `POST /v1/webhooks`
     func postWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
-        guard request.headers["Idempotency-Key"] == nil else {
-            throw ChatError(
-                .malformed,
-                "Idempotency-Key is for emits; list the webhooks to see whether an earlier request made one",
-                slug: "bad_idempotency_key")
-        }
         let settings = try WebhookSettings(try Fields.parse(request.body.bytes, limits: limits), limits: limits)
         let issued = try await webhooks.registry.create(settings, by: caller)
         return Self.shown(

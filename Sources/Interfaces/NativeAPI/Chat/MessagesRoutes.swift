@@ -15,7 +15,8 @@ extension NativeAPI {
         router.add(.get, RoutePattern(one + "/thread"), handler: asCaller(getThread))
         router.add(.put, RoutePattern(one + "/pin"), body: body, handler: asCaller(pinMessage))
         router.add(.delete, RoutePattern(one + "/pin"), handler: asCaller(unpinMessage))
-        router.add(.post, RoutePattern(one + "/forward"), body: body, handler: asCaller(forwardMessage))
+        router.add(
+            .post, RoutePattern(one + "/forward"), body: body, handler: asCaller(forwardMessage, repeating: .byRoute))
         router.add(.post, RoutePattern(one + "/report"), body: body, handler: asCaller(reportMessage))
         router.add(.get, "/v1/channels/{channel}/reports", handler: asCaller(getReports))
     }
@@ -90,10 +91,16 @@ extension NativeAPI {
     func forwardMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["channel", "by"])
-        let event = try await chat(for: caller, request).forward(
-            request.messageTimetoken(), in: request.name("channel"),
-            to: try fields.required("channel", try fields.string("channel")), by: try fields.string("by"))
-        return Self.placed(event)
+        let chat = try chat(for: caller, request)
+        let target = try fields.required("channel", try fields.string("channel"))
+        let user = try fields.string("by")
+        func forwarded(_ claim: Claim?) async throws -> Response {
+            let outcome = try await chat.forward(
+                request.messageTimetoken(), in: request.name("channel"), to: target, by: user, claim: claim)
+            return Self.placed(outcome)
+        }
+        guard let key = try IdempotencyKey(request.headers) else { return try await forwarded(nil) }
+        return try await claims.run(key, .forward, request, caller) { try await forwarded($0(.null)) }
     }
 
     /// `POST /v1/channels/{channel}/messages/{timetoken}/report`
@@ -103,7 +110,7 @@ extension NativeAPI {
         let event = try await chat(for: caller, request).report(
             request.messageTimetoken(), in: request.name("channel"),
             for: try fields.required("reason", try fields.string("reason")), by: try fields.string("by"))
-        return Self.placed(event)
+        return Self.placed(AppendOutcome(events: [Appended(event: event, isDuplicate: false)]))
     }
 
     /// `GET /v1/channels/{channel}/reports`
@@ -145,14 +152,13 @@ extension NativeAPI {
         .json(JSONText { message.print(to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(message.etag))])
     }
 
-    private static func placed(_ event: Event) -> Response {
-        let appended = Appended(event: event, isDuplicate: false)
+    private static func placed(_ outcome: AppendOutcome) -> Response {
         let body = JSONText { writer in
             writer.beginObject()
-            printPlace(of: appended, AppendOutcome(events: [appended]), to: &writer)
+            printPlace(of: outcome.events[0], outcome, to: &writer)
             writer.endObject()
         }
-        return .json(body.bytes, status: 201)
+        return .json(body.bytes, status: 201, headers: outcome.replayHeaders)
     }
 
     private func demandedVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {

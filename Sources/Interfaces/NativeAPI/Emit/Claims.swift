@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
@@ -27,7 +28,7 @@ final class Claims: Sendable {
         _ key: IdempotencyKey, _ route: EmitRoute, _ request: Request, _ caller: Caller,
         _ emit: (_ claim: (JSONText) -> Claim) async throws -> Response
     ) async throws -> Response {
-        let scope = Self.scope(key, route, request, caller)
+        let scope = Self.scope(key, route.rawValue, request, caller)
         try enter(scope)
         defer { leave(scope) }
         let fingerprint = Self.fingerprint(request)
@@ -37,10 +38,50 @@ final class Claims: Sendable {
                 Claim(space: caller.space, key: scope, fingerprint: fingerprint, note: note, until: until)
             }
         } catch let error as ChatError where error.code == .conflict {
-            throw ChatError(
-                .invalid, "this Idempotency-Key was used with another request", slug: "idempotency_key_reused")
+            throw Self.reused
         }
     }
+
+    /// Carries a request out that stores records, unless it was before; then it is answered as it was.
+    ///
+    /// - Throws: `.conflict` for a key under way, or whose answer is lost; `.invalid` for one that was used with another request.
+    func once(
+        _ key: IdempotencyKey, _ request: Request, _ caller: Caller, _ answers: RememberedAnswers,
+        _ act: () async throws -> Response
+    ) async throws -> Response {
+        let scope = Self.scope(key, request.path, request, caller)
+        try enter(scope)
+        defer { leave(scope) }
+        let print = Hex.encode(Self.fingerprint(request))
+        let note: AnswerNote
+        switch try await answers.begin(Hex.encode(scope), print: print, in: caller.space) {
+        case .none(let begun): note = begun
+        case .other: throw Self.reused
+        case .running: throw Self.busy
+        case .lost:
+            throw ChatError(
+                .conflict,
+                "the request was carried out, and its answer is lost; look what there is before you send it with another key",
+                slug: "idempotency_answer_lost")
+        case .answered(let answer):
+            return Response(
+                status: answer.status, headers: answer.headers + [("Idempotency-Replayed", "true")],
+                body: answer.body.isEmpty ? .empty : .bytes(answer.body))
+        }
+        let response = try await AnswerNote.$current.withValue(note, operation: act)
+        // What cannot be kept is carried out all the same: a repeat is told so, and that its answer is lost.
+        if let body = response.body.known {
+            try? await answers.conclude(
+                note, with: .init(status: response.status, headers: response.headers, body: body))
+        }
+        return response
+    }
+
+    private static let reused = ChatError(
+        .invalid, "this Idempotency-Key was used with another request", slug: "idempotency_key_reused")
+    private static let busy = ChatError(
+        .conflict, "a request with this Idempotency-Key is still running", slug: "idempotency_key_running",
+        retryAfter: .seconds(1))
 
     private func enter(_ scope: [UInt8]) throws(ChatError) {
         enum Entry { case entered, busy, full }
@@ -50,10 +91,7 @@ final class Claims: Sendable {
         }
         switch entry {
         case .entered: return
-        case .busy:
-            throw ChatError(
-                .conflict, "a request with this Idempotency-Key is still running", slug: "idempotency_key_running",
-                retryAfter: .seconds(1))
+        case .busy: throw Self.busy
         case .full: throw ChatError(.overloaded, "too many requests with an Idempotency-Key at once")
         }
     }
@@ -62,11 +100,11 @@ final class Claims: Sendable {
 
     /// App, API key, its user, method and route hold a key apart from the same text of somebody else's.
     private static func scope(
-        _ key: IdempotencyKey, _ route: EmitRoute, _ request: Request, _ caller: Caller
+        _ key: IdempotencyKey, _ route: String, _ request: Request, _ caller: Caller
     ) -> [UInt8] {
         // No id has a line feed, and a user's name is set only beside one: nothing here runs into what is next to it.
         let credential = caller.credential + (caller.user.map { "\n" + $0 } ?? "")
-        let parts = [caller.space.name, credential, request.method.rawValue, route.rawValue, key.text]
+        let parts = [caller.space.name, credential, request.method.rawValue, route, key.text]
         return sha256(Array(parts.joined(separator: "\n").utf8))
     }
 
@@ -82,5 +120,17 @@ final class Claims: Sendable {
         }
         bytes.append(contentsOf: body)
         return sha256(bytes)
+    }
+}
+
+extension ResponseBody {
+    /// The bytes, when they are at hand.
+    fileprivate var known: [UInt8]? {
+        switch self {
+        case .empty: []
+        case .bytes(let bytes): bytes
+        case .fixed(let bytes): Array(bytes.buffer)
+        case .pieces, .stream, .late: nil
+        }
     }
 }

@@ -11,6 +11,7 @@ enum EmitRoute: String {
     case fire = "/v1/channels/{channel}/fire"
     case anyChannel = "/v1/events"
     case batch = "/v1/events/batch"
+    case forward = "/v1/channels/{channel}/messages/{timetoken}/forward"
 
     var pattern: RoutePattern { RoutePattern(rawValue) }
 }

@@ -21,6 +21,11 @@ struct IdempotencyKey: Equatable {
         }
     }
 
+    /// Of a route whose answer is a credential, which is not stored.
+    static let refusal = ChatError(
+        .malformed, "this route returns a credential, which is not kept for a repeat: leave out Idempotency-Key",
+        slug: "bad_idempotency_key")
+
     /// The content of a structured-field string (RFC 9651, 4.2.5); a value that is none stays as it is, because the
     /// draft's quotes are rarely written in practice.
     private static func unquoted(_ field: String) -> String {

@@ -17,6 +17,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try refuseForeign(request)
         let fields = try Fields(request.body.bytes, limits: limits, known: ["key"])
+        if try IdempotencyKey(request.headers) != nil { throw IdempotencyKey.refusal }
         let digest = Keyring.digest(of: try fields.required("key", try fields.string("key")))
         guard let caller = service.keyring.caller(digest: digest) else {
             let refusal = ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")

@@ -14,7 +14,7 @@ extension NativeAPI {
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
         router.add(.patch, "/v1/streams/{id}", body: body, handler: asCaller(patchStream))
         router.add(.delete, "/v1/streams/{id}", handler: asCaller(deleteStream))
-        router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket))
+        router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
 
     /// Says good-bye on every stream (`stream.closing`, with a time to come back at) and answers every held poll. Streams

@@ -46,7 +46,15 @@ public struct Jobs: Sendable {
             id: "job_\(now.rawValue)", space: caller.space, kind: kind, scope: bounded(scope, by: caller), rate: rate,
             created: now)
         (job.count, job.isCountExact) = counted
-        let record = try await directory.write([RecordChange(job.key, body: job.body, demand: .absent)])[0]
+        let note = AnswerNote.change()
+        let record: Record
+        do throws(ChatError) {
+            let change = RecordChange(job.key, body: job.body, demand: .absent)
+            record = try await directory.write([change] + [note].compactMap(\.self))[0]
+        } catch {
+            if note != nil { AnswerNote.takeBack() }
+            throw error
+        }
         guard let stored = DeliveryJob(record) else { throw ChatError(.unavailable, "the job cannot be read") }
         runner.wake(stored.key)
         return stored

@@ -1,0 +1,139 @@
+public import ChatModel
+import JSON
+
+/// What requests with an `Idempotency-Key` were answered, for as long as repeats are recognised.
+///
+/// The commit of a request's first change has a record that it was begun (``AnswerNote``); the answer follows in a commit of
+/// its own. Between the two, a repeat knows that it must not be carried out again.
+public struct RememberedAnswers: Sendable {
+    /// An answer as it was sent.
+    public struct Answer: Sendable, Equatable {
+        public var status: Int
+        public var headers: [(name: String, value: String)]
+        /// Text in UTF-8.
+        public var body: [UInt8]
+
+        public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
+
+        public static func == (one: Answer, other: Answer) -> Bool {
+            one.status == other.status && one.body == other.body
+                && one.headers.elementsEqual(other.headers) { $0.name == $1.name && $0.value == $1.value }
+        }
+    }
+
+    /// What is known of a request's key.
+    public enum Earlier: Sendable {
+        /// Nothing: bind the note while the request is carried out, then conclude it.
+        case none(AnswerNote)
+        /// It was used with another request.
+        case other
+        /// It was begun a moment ago, here or on another node.
+        case running
+        /// It was begun, and ended before its answer was kept.
+        case lost
+        case answered(Answer)
+    }
+
+    /// Larger answers are not kept: a repeat is told that its answer is lost.
+    static let answerBytes = 256 * 1024
+    /// A request that was begun longer ago is not running any more.
+    private static let patience: Duration = .seconds(60)
+
+    let directory: any Directory
+    let clock: WallClock
+    let window: Duration
+
+    /// - Parameters:
+    ///   - scope: app, credential, route and key, as a hash in hexadecimal.
+    ///   - print: the request, as a hash in hexadecimal.
+    public func begin(
+        _ scope: String, print: String, in space: SpaceID
+    ) async throws(ChatError) -> Earlier {
+        let key = RecordKey(.answer, scope, in: space)
+        let stored = try await directory.read(key)
+        let now = clock.now
+        if let stored, let entry = Entry(stored.body), now < entry.begun.adding(window) {
+            guard entry.print == print else { return .other }
+            if let answer = entry.answer { return .answered(answer) }
+            return now < entry.begun.adding(Self.patience) ? .running : .lost
+        }
+        let begun = Entry(print: print, begun: now)
+        return .none(
+            AnswerNote(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
+    }
+
+    /// Keeps the answer, if anything of the request was stored.
+    public func conclude(_ note: AnswerNote, with answer: Answer) async throws(ChatError) {
+        guard note.isCommitted, answer.body.count <= Self.answerBytes, let record = try await directory.read(note.key),
+            var entry = Entry(record.body)
+        else { return }
+        entry.answer = answer
+        _ = try await directory.write([RecordChange(note.key, body: entry.body, demand: .etag(record.etag))])
+    }
+
+    /// Removes what is too old to be asked for.
+    func sweep(_ space: SpaceID) async throws(ChatError) {
+        let edge = clock.now.adding(.zero - window)
+        var query = RecordQuery(.answer, in: space, limit: 200)
+        query.sort = [(.updated, true)]
+        while !Task.isCancelled {
+            let page = try await directory.list(query)
+            let doomed = page.items.prefix { $0.updated < edge }
+            guard !doomed.isEmpty else { return }
+            _ = try await directory.write(doomed.map { RecordChange($0.key, body: nil) })
+        }
+    }
+}
+
+/// The record.
+private struct Entry {
+    var print: String
+    var begun: Timetoken
+    var answer: RememberedAnswers.Answer?
+
+    init(print: String, begun: Timetoken) {
+        self.print = print
+        self.begun = begun
+    }
+
+    init?(_ body: JSONText) {
+        guard let root = try? JSONDocument(body).root, let print = root["request"]?.string,
+            let begun = root["begun"]?.string.flatMap({ Timetoken(text: $0) })
+        else { return nil }
+        self.init(print: print, begun: begun)
+        guard let status = root["status"]?.integer, let text = root["body"]?.string else { return }
+        let headers = root["headers"]?.elements ?? []
+        answer = RememberedAnswers.Answer(
+            status: Int(status),
+            headers: headers.compactMap { pair in
+                guard let parts = pair.strings, parts.count == 2 else { return nil }
+                return (parts[0], parts[1])
+            }, body: Array(text.utf8))
+    }
+
+    var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("request", print)
+            writer.member("begun", begun.description)
+            if let answer {
+                writer.member("status", answer.status)
+                writer.key("headers")
+                writer.beginArray()
+                for (name, value) in answer.headers {
+                    writer.beginArray()
+                    writer.string(name)
+                    writer.string(value)
+                    writer.endArray()
+                }
+                writer.endArray()
+                writer.member("body", String(decoding: answer.body, as: UTF8.self))
+            }
+            writer.endObject()
+        }
+    }
+}
