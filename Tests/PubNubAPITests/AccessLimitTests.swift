@@ -151,7 +151,7 @@ extension AccessTests {
     func foreignApp() async throws {
         try await run { gateway in
             let admin = Caller(space: SpaceID("other"), credential: "test", scopes: [.admin])
-            try await gateway.service.keyring.setDemandsTokens(true, by: admin)
+            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
             let ana = try await auth("ana", 3, gateway)
             #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/room" + ana).status == 200)
             let foreign = try await gateway.get("/v3/history/sub-key/sub-other/channel/room" + ana)

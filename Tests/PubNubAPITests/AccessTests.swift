@@ -14,7 +14,7 @@ import Testing
     func run(_ body: (PubNubHarness) async throws -> Void) async throws {
         try await PubNubHarness.run { gateway in
             let admin = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin])
-            try await gateway.service.keyring.setDemandsTokens(true, by: admin)
+            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
             try await body(gateway)
         }
     }

@@ -11,7 +11,7 @@ import Testing
             let owner = try #require(gateway.service.keyring.app(PubNubHarness.space))
             let caller = Caller(space: owner.space, credential: "test", scopes: [.admin], isOperator: true)
             let rates = RatePolicies(requests: RatePolicy(1, in: .seconds(60)))
-            try await gateway.service.keyring.setRates(rates, ofApp: owner.space, by: caller)
+            try await gateway.service.change(owner.space, rates: { _ in rates }, by: caller)
             #expect(try await gateway.publish("a", "1").status == 200)
             let refused = try await gateway.publish("a", "2")
             #expect(refused.status == 429)
@@ -29,7 +29,7 @@ import Testing
             let caller = Caller(
                 space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
             let rates = RatePolicies(events: RatePolicy(1, in: .seconds(60)))
-            try await gateway.service.keyring.setRates(rates, ofApp: PubNubHarness.space, by: caller)
+            try await gateway.service.change(PubNubHarness.space, rates: { _ in rates }, by: caller)
             #expect(try await gateway.publish("a", "1").status == 200)
             #expect(try await gateway.publish("a", "2").status == 429)
             #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/a").status == 200)
@@ -41,9 +41,9 @@ import Testing
         try await PubNubHarness.run { gateway in
             let caller = Caller(
                 space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
-            try await gateway.service.keyring.setDemandsTokens(true, by: caller)
+            try await gateway.service.change(caller.space, AppChange(demandsTokens: true), by: caller)
             let rates = RatePolicies(requests: RatePolicy(3, in: .seconds(60)))
-            try await gateway.service.keyring.setRates(rates, ofApp: PubNubHarness.space, by: caller)
+            try await gateway.service.change(PubNubHarness.space, rates: { _ in rates }, by: caller)
             for _ in 0..<5 {
                 #expect(try await gateway.publish("a", "1").status == 403)
                 #expect(try await gateway.call("POST", "/v3/pam/sub-demo/grant", "{}").status == 403)

@@ -40,6 +40,17 @@ extension NativeAPI {
         }
     }
 
+    /// An action on something that has no version: to ignore `If-Match` would overwrite what its sender wants to keep.
+    static func unconditional(_ action: @escaping CallerAction) -> CallerAction {
+        { request, caller in
+            guard request.headers["If-Match"] == nil else {
+                throw ChatError(
+                    .malformed, "this has no version of its own: leave out If-Match", slug: "bad_precondition")
+            }
+            return try await action(request, caller)
+        }
+    }
+
     /// The action, carried out once for a request with an `Idempotency-Key`.
     private func once(
         _ repeating: Repeating, _ request: Request, _ action: @escaping CallerAction

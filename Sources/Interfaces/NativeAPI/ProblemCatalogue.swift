@@ -69,6 +69,9 @@ enum ProblemCatalogue {
             code: "bad_idempotency_key", status: 400, title: "The Idempotency-Key cannot be used",
             meaning: "It is one value of 1 to 255 visible ASCII characters. Routes that return a credential take none."),
         Entry(
+            code: "bad_precondition", status: 400, title: "There is no version to match",
+            meaning: "What the route changes has no version of its own, so that If-Match could not hold off anything."),
+        Entry(
             code: "bad_form", status: 400, title: "The body is no form",
             meaning: "Its Content-Type says application/x-www-form-urlencoded, and its bytes are something else."),
         Entry(

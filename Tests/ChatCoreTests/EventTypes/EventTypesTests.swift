@@ -18,7 +18,7 @@ import Testing
             try await chat.declareOrder()
             _ = try await chat.declare("order.off", settings(.off))
             _ = try await chat.setCandidate(json(#"{"required":["currency"]}"#), for: "order.paid")
-            try await chat.setRequiresDeclaredTypes(true)
+            try await chat.requireDeclaredTypes(true)
         }
         try await withChat(path: path) { chat in
             #expect(try chat.eventType("order.paid").latestVersion == 1)

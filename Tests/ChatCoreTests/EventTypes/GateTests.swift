@@ -139,8 +139,8 @@ import Testing
     func required() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.paid", settings())
-            try await expect(.forbidden) { try await chat.with(.manage).setRequiresDeclaredTypes(true) }
-            try await chat.setRequiresDeclaredTypes(true)
+            try await expect(.forbidden) { try await chat.with(.manage).requireDeclaredTypes(true) }
+            try await chat.requireDeclaredTypes(true)
             #expect(try chat.requiresDeclaredTypes())
             let error = try await refusal { try await chat.emit(orderPaid("7", type: "order.other")) }
             #expect(error.code == .invalid)
@@ -151,7 +151,7 @@ import Testing
             try await chat.emit(.message(channel: "a", data: json("7"), user: nil, meta: nil))
             try await chat.emit(.signal(channel: "a", data: json("7"), user: nil))
             try await chat.with(.admin, in: "other").emit(orderPaid("7", type: "order.other"))
-            try await chat.setRequiresDeclaredTypes(false)
+            try await chat.requireDeclaredTypes(false)
             try await chat.emit(orderPaid("7", type: "order.other"))
         }
     }
@@ -253,4 +253,10 @@ private func withTypes(_ body: @Sendable (EventTypes, ChatAccess) async throws -
         throw error
     }
     await engine.close()
+}
+
+extension ChatAccess {
+    func requireDeclaredTypes(_ isRequired: Bool) async throws(ChatError) {
+        try await service.change(space, AppChange(requiresDeclaredTypes: isRequired), by: caller)
+    }
 }

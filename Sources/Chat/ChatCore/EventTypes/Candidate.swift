@@ -24,6 +24,8 @@ final class Candidate: Sendable {
     /// Nil for a stored schema that this gateway cannot compile: then every event is undecided.
     private let schema: Schema?
     private let counts = Lock(Counts())
+    /// The version of its record, once that is stored.
+    private let version = Lock("")
 
     init(_ text: JSONText, _ schema: Schema?, created: Timetoken) {
         self.text = text
@@ -42,7 +44,10 @@ final class Candidate: Sendable {
         let text = record.body.rawMember("schema") ?? .null
         let created = (try? JSONDocument(record.body).root["created"]?.string).flatMap { Timetoken(text: $0) }
         self.init(text, try? check.compile(text), created: created ?? record.updated)
+        isStored(at: record.etag)
     }
+
+    func isStored(at etag: String) { version.withLock { $0 = etag } }
 
     var keptBytes: Int { schema?.keptBytes ?? 0 }
 
@@ -81,7 +86,7 @@ final class Candidate: Sendable {
         counts.withLock { counts in
             CandidateReport(
                 type: type, schema: text, created: created, accepted: counts.accepted, refused: counts.refused,
-                undecided: counts.undecided, samples: counts.samples)
+                undecided: counts.undecided, samples: counts.samples, etag: version.withLock(\.self))
         }
     }
 }
@@ -110,4 +115,6 @@ public struct CandidateReport: Sendable {
     public var undecided: Int
     /// The first few kinds of fault.
     public var samples: [Sample]
+    /// The version of what is on trial. What it would have done is not part of it.
+    public var etag: String
 }

@@ -10,7 +10,9 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
     ///   slug `schema_invalid`.
-    public func setCandidate(_ schema: JSONText, for name: String) async throws(ChatError) -> CandidateReport {
+    public func setCandidate(
+        _ schema: JSONText, for name: String, demand: RecordChange.Demand = .none
+    ) async throws(ChatError) -> CandidateReport {
         try demandManaging(name)
         return try await types.workshop.run(for: space) { [types, space] () async throws(ChatError) in
             _ = try types.type(name, in: space)
@@ -20,7 +22,7 @@ extension ChatAccess {
             let key = Candidate.recordKey(of: name, in: space)
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)
-            _ = try await types.write([RecordChange(key, body: candidate.body)], prepared)
+            _ = try await types.write([RecordChange(key, body: candidate.body, demand: demand)], prepared)
             return candidate.report(of: name)
         }
     }
@@ -39,11 +41,12 @@ extension ChatAccess {
     /// Ends the trial without a result.
     ///
     /// - Throws: `.forbidden`, `.notFound`.
-    public func dropCandidate(of name: String) async throws(ChatError) {
+    public func dropCandidate(of name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try demandManaging(name)
         do {
             _ = try await types.write([
-                RecordChange(Candidate.recordKey(of: name, in: space), body: nil, demand: .present)
+                RecordChange(
+                    Candidate.recordKey(of: name, in: space), body: nil, demand: etag.map { .etag($0) } ?? .present)
             ])
         } catch {
             throw error.code == .notFound ? EventTypes.unknownCandidate : error

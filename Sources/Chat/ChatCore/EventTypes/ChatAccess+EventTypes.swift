@@ -64,12 +64,6 @@ extension ChatAccess {
         }
     }
 
-    /// Whether every event of the app must have a declared type. For its admins.
-    public func setRequiresDeclaredTypes(_ isRequired: Bool) async throws(ChatError) {
-        try caller.demand(.admin)
-        try await service.keyring.setRequiresDeclaredTypes(isRequired, of: space)
-    }
-
     /// - Throws: `.notFound` when the app is gone.
     public func requiresDeclaredTypes() throws(ChatError) -> Bool {
         try demandReading()

@@ -62,7 +62,8 @@ extension EventTypes {
             guard let name = Candidate.typeName(of: key) else { return }
             contents.withLock { contents in
                 if record == nil { contents[key.space]?.candidates[name] = nil }
-                if let made = prepared.candidates[key], made.body == record?.body {
+                if let made = prepared.candidates[key], let record, made.body == record.body {
+                    made.candidate.isStored(at: record.etag)
                     contents[key.space, default: AppTypes()].put(made.candidate, for: name)
                 }
             }

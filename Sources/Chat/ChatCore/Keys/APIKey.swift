@@ -23,6 +23,8 @@ public struct APIKey: Sendable {
     public var created: Timetoken
     /// What it is held to beside its app's rates.
     public var rates = RatePolicies()
+    /// The version of its record; empty before it is stored.
+    public var etag = ""
 
     public init(
         id: String, space: SpaceID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
@@ -75,6 +77,7 @@ extension APIKey {
             expires: root["expires"]?.string.flatMap { Timetoken(text: $0) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
         rates = RatePolicies(root)
+        etag = record.etag
     }
 }
 

@@ -27,6 +27,8 @@ public struct AppRecord: Sendable {
     public var rates = RatePolicies()
     /// The meters of that; nil where there is nothing to hold, and before the key ring has it.
     public internal(set) var meters: RateMeters?
+    /// The version of its record; empty before it is stored.
+    public var etag = ""
 
     public init(
         space: SpaceID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
@@ -98,5 +100,6 @@ extension AppRecord {
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
         demandsTokens = root["demand_tokens"]?.boolean ?? false
         rates = RatePolicies(root)
+        etag = record.etag
     }
 }

@@ -47,32 +47,47 @@ extension Keyring {
     }
 
     /// Changes what a key is held to.
-    public func setRates(_ rates: RatePolicies, ofKey id: String, by caller: Caller) async throws(ChatError) {
-        guard var key = try keys(of: caller).first(where: { $0.id == id }) else {
-            throw ChatError(.notFound, "no such key")
+    ///
+    /// - Parameter edit: asked again when somebody else's change came between.
+    /// - Throws: `.forbidden`, `.notFound`; `.stale` when the key is at another version than `etag`.
+    public func setRates(
+        ofKey id: String, ifMatch etag: String? = nil, by caller: Caller,
+        _ edit: (RatePolicies) throws(ChatError) -> RatePolicies
+    ) async throws(ChatError) -> APIKey {
+        try caller.demandWholeApp()
+        while true {
+            let record = try await directory.read(RecordKey(.key, id, in: caller.space))
+            guard let record, var key = APIKey(record) else { throw Self.unknownKey }
+            guard etag ?? key.etag == key.etag else { throw Self.stale }
+            key.rates = try edit(key.rates)
+            let change = RecordChange(key.recordKey, body: key.body, demand: .etag(key.etag))
+            do throws(ChatError) {
+                key.etag = try await mirror.write([change], apply)[0].etag
+                return key
+            } catch  where error.code == .stale {
+                continue
+            }
         }
-        key.rates = rates
-        try await write([RecordChange(key.recordKey, body: key.body, demand: .present)])
-    }
-
-    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
-        try await change(space) { $0.retention = age }
-    }
-
-    /// Changes what an app is held to. For operators: the app's own admins would lift it.
-    public func setRates(_ rates: RatePolicies, ofApp space: SpaceID, by caller: Caller) async throws(ChatError) {
-        try Self.demandOperator(caller)
-        try await change(space) { $0.rates = rates }
     }
 
     /// Removes a key; what it opened is closed.
-    public func removeKey(_ id: String, by caller: Caller) async throws(ChatError) {
+    ///
+    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the caller's own; `.stale` when it is at another version than `etag`.
+    public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demandWholeApp()
         guard id != caller.credential else {
             throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
         }
-        try await remove(RecordKey(.key, id, in: caller.space), "no such key")
+        let demand = etag.map { RecordChange.Demand.etag($0) } ?? .present
+        do {
+            try await write([RecordChange(RecordKey(.key, id, in: caller.space), body: nil, demand: demand)])
+        } catch  where error.code == .notFound {
+            throw Self.unknownKey
+        }
     }
+
+    private static let unknownKey = ChatError(.notFound, "no such key")
+    private static let stale = ChatError(.stale, "it has been changed since; read it again")
 
     /// Makes an app with an admin key, which never expires; for operators whose own key never does.
     public func issueApp(
@@ -110,24 +125,15 @@ extension Keyring {
             isFirst: isFirst, retention: retention, created: clock.now)
     }
 
-    public func removeApp(_ id: String, by caller: Caller) async throws(ChatError) {
+    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first one; `.stale` when it is at another version than `etag`.
+    public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.demandOperator(caller)
         guard let app = app(SpaceID(id)) else { throw ChatError(.notFound, "no such app") }
         guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be removed") }
         let keys = contents.withLock { contents in contents.keys.keys.filter { $0.space == app.space } }
         try await write(
-            [RecordChange(app.recordKey, body: nil, demand: .present)] + keys.map { RecordChange($0, body: nil) })
-    }
-
-    /// Changes whether an app takes events of declared types only (`product.md` 6).
-    func setRequiresDeclaredTypes(_ isRequired: Bool, of space: SpaceID) async throws(ChatError) {
-        try await change(space) { $0.requiresDeclaredTypes = isRequired }
-    }
-
-    /// Changes whether PubNub's clients need access tokens. For the app's admins.
-    public func setDemandsTokens(_ isDemanded: Bool, by caller: Caller) async throws(ChatError) {
-        try caller.demandWholeApp()
-        try await change(caller.space) { $0.demandsTokens = isDemanded }
+            [RecordChange(app.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)]
+                + keys.map { RecordChange($0, body: nil) })
     }
 
     /// The longest that a secret may count beside its successor.
@@ -151,18 +157,20 @@ extension Keyring {
     }
 
     /// Changes an app as the store has it, so that of two changes at once neither takes the other back.
-    @discardableResult private func change(
-        _ space: SpaceID, _ edit: (inout AppRecord) -> Void
+    ///
+    /// - Throws: `.notFound`; `.stale` when it is at another version than `etag`.
+    func change(
+        _ space: SpaceID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> AppRecord {
         while true {
             guard let known = app(space), let record = try await directory.read(known.recordKey),
                 var app = AppRecord(record, vault)
             else { throw ChatError(.notFound, "no such app") }
-            edit(&app)
+            guard etag ?? app.etag == app.etag else { throw Self.stale }
+            try edit(&app)
+            let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
             do throws(ChatError) {
-                try await write([
-                    RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
-                ])
+                app.etag = try await mirror.write([change], apply)[0].etag
                 return app
             } catch  where error.code == .stale {
                 // Somebody else's change came between; there is one less of those each time.
@@ -205,14 +213,6 @@ extension Keyring {
 
     /// How a key's text is looked up: SHA-256 in hex. Keys are random, so a plain digest is enough.
     public static func digest(of text: String) -> String { Hex.encode(sha256(Array(text.utf8))) }
-
-    private func remove(_ key: RecordKey, _ message: String) async throws(ChatError) {
-        do {
-            try await write([RecordChange(key, body: nil, demand: .present)])
-        } catch  where error.code == .notFound {
-            throw ChatError(.notFound, message)
-        }
-    }
 
     private func write(_ changes: [RecordChange]) async throws(ChatError) {
         _ = try await mirror.write(changes, apply)

@@ -8,11 +8,13 @@ extension ChatAccess {
     /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug that says why; `.invalid`, slug
     ///   `no_members`, for an open channel.
     public func join(
-        _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(), by named: String? = nil
+        _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(),
+        demand: RecordChange.Demand = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<MembershipRecord> {
         try edit.check(limits)
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
             try change.demandJoining(user)
+            try change.membership(of: user).meet(demand)
             if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
             try change.join([user], edit)
             try change.checkOperators()
@@ -59,7 +61,7 @@ extension ChatAccess {
             let before = try change.existing(user)
             try change.actor.demand(over: user, in: change.channel)
             if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
-            try before.demand(etag: etag)
+            if let etag { try Optional(before).meet(.etag(etag)) }
             var membership = before
             edit.apply(to: &membership)
             guard membership != before else { return }
@@ -74,11 +76,13 @@ extension ChatAccess {
     ///
     /// - Parameter reason: why, in an operator's words.
     public func leave(
-        _ user: String, from channel: String, reason: String? = nil, by named: String? = nil
+        _ user: String, from channel: String, reason: String? = nil, demand etag: String? = nil,
+        by named: String? = nil
     ) async throws(ChatError) {
         try limits.check(reason, "reason")
         try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
             try change.actor.demand(over: user, in: change.channel)
+            if let etag { try change.membership(of: user).meet(.etag(etag)) }
             guard let membership = change.membership(of: user) else { return }
             let isOwn = change.actor.user.map { ExactText($0) == ExactText(user) } ?? false
             if isOwn, membership.state == .invited {
@@ -136,10 +140,16 @@ extension Actor {
     }
 }
 
-extension MembershipRecord {
-    /// - Throws: `.stale`.
-    fileprivate func demand(etag wanted: String?) throws(ChatError) {
-        guard let wanted, wanted != etag else { return }
-        throw ChatError(.stale, "the membership has been changed since; read it again")
+extension MembershipRecord? {
+    /// - Throws: `.stale`; `.conflict` where there must be none, `.notFound` where there must be one.
+    fileprivate func meet(_ demand: RecordChange.Demand) throws(ChatError) {
+        switch demand {
+        case .none: return
+        case .absent where self != nil: throw ChatError(.conflict, "the user is a member already")
+        case .present where self == nil: throw ChatError(.notFound, "the user is no member", slug: "no_such_member")
+        case .etag(let wanted) where wanted != self?.etag:
+            throw ChatError(.stale, "the membership has been changed since; read it again")
+        case .absent, .present, .etag: return
+        }
     }
 }

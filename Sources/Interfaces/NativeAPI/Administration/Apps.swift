@@ -28,7 +28,7 @@ extension NativeAPI {
             name: try fields.required("name", try fields.string("name")),
             retention: hours.map { .seconds($0 * 3600) }, by: caller)
         if let retention = issued.app.retention {
-            try await service.setRetention(retention, of: issued.app.space, by: caller)
+            try await service.change(issued.app.space, AppChange(retention: .lasting(retention)), by: caller)
         }
         let body = JSONText { writer in
             writer.beginObject()
@@ -58,7 +58,8 @@ extension NativeAPI {
             if isOwn, caller.reachesWholeApp { app.printSecrets(to: &writer) }
             writer.endObject()
         }
-        return .json(body.bytes, headers: [Self.noStore])
+        let tag = EntityTag.quoted(app.etag)
+        return Response.json(body.bytes, headers: [Self.noStore, ("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
     /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do. How long its events
@@ -73,18 +74,17 @@ extension NativeAPI {
         let fields = try Fields(
             request.body.bytes, limits: limits,
             known: ["require_declared_types", "demand_tokens", "retention_hours"] + RatePolicies.memberNames)
-        // Everything is asked before anything is changed.
-        let rates =
-            RatePolicies.memberNames.contains(where: fields.has)
-            ? try RatePolicies(fields, former: former.rates) : nil
-        if rates != nil { try demandOperator(caller) }
-        try await patchOwn(space, fields, caller)
+        var change = AppChange(
+            requiresDeclaredTypes: try fields.boolean("require_declared_types"),
+            demandsTokens: try fields.boolean("demand_tokens"))
         if fields.has("retention_hours") {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
-            try await service.setRetention(hours.map { .seconds($0 * 3600) }, of: space, by: caller)
+            change.retention = hours.map { .lasting(.seconds($0 * 3600)) } ?? .forever
         }
-        if let rates { try await service.keyring.setRates(rates, ofApp: space, by: caller) }
-        guard let app = service.keyring.app(space) else { throw ChatError(.notFound, "no such app") }
+        let hasRates = RatePolicies.memberNames.contains(where: fields.has)
+        let rates: ChatService.RatesEdit = { former throws(ChatError) in try RatePolicies(fields, former: former) }
+        let etag = try await Precondition(request.headers).etag { former.etag }
+        let app = try await service.change(space, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
         // The operator's log has it; the app's own admins are to see it too.
         if space != caller.space { await service.audit.write(AuditDeed("app.update", request, caller), in: space) }
         return .json(
@@ -92,18 +92,7 @@ extension NativeAPI {
                 writer.beginObject()
                 app.printMembers(to: &writer)
                 writer.endObject()
-            }.bytes)
-    }
-
-    private func patchOwn(_ space: SpaceID, _ fields: Fields, _ caller: Caller) async throws {
-        let isRequired = try fields.boolean("require_declared_types")
-        let isDemanded = try fields.boolean("demand_tokens")
-        guard isRequired != nil || isDemanded != nil else { return }
-        guard space == caller.space else {
-            throw ChatError(.forbidden, "only the app's own admins decide about its types and tokens")
-        }
-        if let isRequired { try await service.chat(for: caller).setRequiresDeclaredTypes(isRequired) }
-        if let isDemanded { try await service.keyring.setDemandsTokens(isDemanded, by: caller) }
+            }.bytes, headers: [("ETag", EntityTag.quoted(app.etag))])
     }
 
     /// `POST /v1/apps/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …}`.
@@ -129,7 +118,9 @@ extension NativeAPI {
     func deleteApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try demandOperator(caller)
-        try await service.keyring.removeApp(request.name("id"), by: caller)
+        let id = request.name("id")
+        let etag = try await Precondition(request.headers).etag { service.keyring.app(SpaceID(id))?.etag ?? "" }
+        try await service.keyring.removeApp(id, ifMatch: etag, by: caller)
         return .empty()
     }
 

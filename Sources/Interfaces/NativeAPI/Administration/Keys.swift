@@ -51,33 +51,39 @@ extension NativeAPI {
     /// `GET /v1/keys/{id}`
     func getKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
+        let known = try key(request, caller)
+        return Self.shown(known).unlessKnown(EntityTag.quoted(known.etag), to: request.headers)
+    }
+
+    private func key(_ request: Request, _ caller: Caller) throws(ChatError) -> APIKey {
         let id = request.name("id")
         guard let key = try service.keyring.keys(of: caller).first(where: { $0.id == id }) else {
             throw ChatError(.notFound, "no such key")
         }
-        return .json(JSONText { key.print(to: &$0) }.bytes)
+        return key
+    }
+
+    private static func shown(_ key: APIKey) -> Response {
+        .json(JSONText { key.print(to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(key.etag))])
     }
 
     /// `PATCH /v1/keys/{id}`: what it is held to. The rest of a key is what it was made with.
     func patchKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let id = request.name("id")
-        func key() throws(ChatError) -> APIKey {
-            guard let key = try service.keyring.keys(of: caller).first(where: { $0.id == id }) else {
-                throw ChatError(.notFound, "no such key")
-            }
-            return key
-        }
-        let former = try key().rates
+        try caller.demandWholeApp()
         let fields = try Fields(request.body.bytes, limits: limits, known: RatePolicies.memberNames)
-        try await service.keyring.setRates(try RatePolicies(fields, former: former), ofKey: id, by: caller)
-        return .json(JSONText { [key = try key()] in key.print(to: &$0) }.bytes)
+        let etag = try await Precondition(request.headers).etag { try key(request, caller).etag }
+        let changed = try await service.keyring.setRates(ofKey: request.name("id"), ifMatch: etag, by: caller) {
+            former throws(ChatError) in try RatePolicies(fields, former: former)
+        }
+        return Self.shown(changed)
     }
 
     /// `DELETE /v1/keys/{id}`
     func deleteKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try await service.keyring.removeKey(request.name("id"), by: caller)
+        let etag = try await Precondition(request.headers).etag { try key(request, caller).etag }
+        try await service.keyring.removeKey(request.name("id"), ifMatch: etag, by: caller)
         return .empty()
     }
 

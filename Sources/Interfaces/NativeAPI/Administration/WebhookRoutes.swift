@@ -26,10 +26,11 @@ extension NativeAPI {
             headers: [("Location", "/v1/webhooks/" + issued.webhook.id)])
     }
 
-    /// `GET /v1/webhooks/{id}`. Never a 304: its circuit changes and its version, which is for `If-Match`, does not.
+    /// `GET /v1/webhooks/{id}`
     func getWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        return Self.shown(try await webhooks.registry.webhook(request.name("id"), by: caller))
+        let webhook = try await webhooks.registry.webhook(request.name("id"), by: caller)
+        return Self.shown(webhook).unlessKnown(version: webhook.etag, to: request.headers)
     }
 
     /// `PATCH /v1/webhooks/{id}`

@@ -12,8 +12,11 @@ extension NativeAPI {
         router.add(.put, "/v1/channels/{channel}", body: body, handler: asCaller(putChannel))
         router.add(.patch, "/v1/channels/{channel}", body: body, handler: asCaller(patchChannel))
         router.add(.delete, "/v1/channels/{channel}", handler: asCaller(deleteChannel))
-        router.add(.put, "/v1/channels/{channel}/operators/{user}", body: body, handler: asCaller(putOperator))
-        router.add(.delete, "/v1/channels/{channel}/operators/{user}", handler: asCaller(deleteOperator))
+        router.add(
+            .put, "/v1/channels/{channel}/operators/{user}", body: body,
+            handler: asCaller(Self.unconditional(putOperator)))
+        router.add(
+            .delete, "/v1/channels/{channel}/operators/{user}", handler: asCaller(Self.unconditional(deleteOperator)))
     }
 
     /// `GET /v1/channels`
@@ -44,7 +47,7 @@ extension NativeAPI {
         guard let view = try await chat(for: caller, request).channelView(request.name("channel")) else {
             throw ChatError(.notFound, "channel '\(request.name("channel"))' has no record")
         }
-        return Self.shown(view)
+        return Self.shown(view).unlessKnown(version: view.channel.etag, to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}`: makes the record, or replaces what the app keeps in it.

@@ -11,8 +11,12 @@ extension NativeAPI {
         router.add(.put, "/v1/channels/{channel}/members/{user}", body: body, handler: asCaller(putMember))
         router.add(.patch, "/v1/channels/{channel}/members/{user}", body: body, handler: asCaller(patchMember))
         router.add(.delete, "/v1/channels/{channel}/members/{user}", handler: asCaller(deleteMember))
-        router.add(.put, "/v1/channels/{channel}/members/{user}/hidden", body: body, handler: asCaller(putHidden))
-        router.add(.delete, "/v1/channels/{channel}/members/{user}/hidden", handler: asCaller(deleteHidden))
+        router.add(
+            .put, "/v1/channels/{channel}/members/{user}/hidden", body: body,
+            handler: asCaller(Self.unconditional(putHidden)))
+        router.add(
+            .delete, "/v1/channels/{channel}/members/{user}/hidden", handler: asCaller(Self.unconditional(deleteHidden))
+        )
     }
 
     /// `GET /v1/channels/{channel}/members`
@@ -40,8 +44,12 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let fields = try optionalFields(request, known: MembershipEdit.members)
         let edit = try fields.map(MembershipEdit.init) ?? MembershipEdit()
-        let written = try await chat(for: caller, request).join(
-            request.name("user"), to: request.name("channel"), edit, by: try ActorName(parameters, fields).name)
+        let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
+        let demand = try await Self.demand(of: request) { try await chat.member(user, of: channel)?.etag }
+        let actor = try ActorName(parameters, fields).name
+        let written = try await Self.meeting(demand) { () async throws(ChatError) in
+            try await chat.join(user, to: channel, edit, demand: demand, by: actor)
+        }
         return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
@@ -62,8 +70,10 @@ extension NativeAPI {
     /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or is removed.
     private func deleteMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
-        try await chat(for: caller, request).leave(
-            request.name("user"), from: request.name("channel"), reason: try parameters.text("reason"),
+        let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
+        let etag = try await Precondition(request.headers).etag { try await chat.member(user, of: channel)?.etag ?? "" }
+        try await chat.leave(
+            user, from: channel, reason: try parameters.text("reason"), demand: etag,
             by: try ActorName(parameters).name)
         return .empty()
     }

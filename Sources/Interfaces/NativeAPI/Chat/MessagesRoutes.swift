@@ -13,8 +13,8 @@ extension NativeAPI {
         router.add(.patch, RoutePattern(one), body: body, handler: asCaller(patchMessage))
         router.add(.delete, RoutePattern(one), handler: asCaller(deleteMessage))
         router.add(.get, RoutePattern(one + "/thread"), handler: asCaller(getThread))
-        router.add(.put, RoutePattern(one + "/pin"), body: body, handler: asCaller(pinMessage))
-        router.add(.delete, RoutePattern(one + "/pin"), handler: asCaller(unpinMessage))
+        router.add(.put, RoutePattern(one + "/pin"), body: body, handler: asCaller(Self.unconditional(pinMessage)))
+        router.add(.delete, RoutePattern(one + "/pin"), handler: asCaller(Self.unconditional(unpinMessage)))
         router.add(
             .post, RoutePattern(one + "/forward"), body: body, handler: asCaller(forwardMessage, repeating: .byRoute))
         router.add(.post, RoutePattern(one + "/report"), body: body, handler: asCaller(reportMessage))

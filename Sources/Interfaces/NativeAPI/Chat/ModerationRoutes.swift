@@ -12,8 +12,8 @@ extension NativeAPI {
         router.add(.get, restriction, handler: asCaller(getRestriction))
         router.add(.put, restriction, body: body, handler: asCaller(putRestriction))
         router.add(.delete, restriction, handler: asCaller(deleteRestriction))
-        router.add(.put, "/v1/channels/{channel}/freeze", body: body, handler: asCaller(putFreeze))
-        router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(deleteFreeze))
+        router.add(.put, "/v1/channels/{channel}/freeze", body: body, handler: asCaller(Self.unconditional(putFreeze)))
+        router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(Self.unconditional(deleteFreeze)))
     }
 
     /// `GET /v1/channels/{channel}/restrictions`

@@ -7,8 +7,12 @@ extension NativeAPI {
     func addParticipantRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/channels/{channel}/participants", handler: asCaller(getParticipants))
-        router.add(.put, "/v1/channels/{channel}/participants/{user}", body: body, handler: asCaller(putParticipant))
-        router.add(.delete, "/v1/channels/{channel}/participants/{user}", handler: asCaller(deleteParticipant))
+        router.add(
+            .put, "/v1/channels/{channel}/participants/{user}", body: body,
+            handler: asCaller(Self.unconditional(putParticipant)))
+        router.add(
+            .delete, "/v1/channels/{channel}/participants/{user}",
+            handler: asCaller(Self.unconditional(deleteParticipant)))
     }
 
     /// `GET /v1/channels/{channel}/participants`

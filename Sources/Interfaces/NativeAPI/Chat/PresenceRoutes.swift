@@ -8,11 +8,15 @@ extension NativeAPI {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/channels/{channel}/presence", handler: asCaller(getOccupants))
         router.add(.get, "/v1/channels/{channel}/presence/{user}", handler: asCaller(getOccupant))
-        router.add(.put, "/v1/channels/{channel}/presence/{user}", body: body, handler: asCaller(putOccupant))
-        router.add(.delete, "/v1/channels/{channel}/presence/{user}", handler: asCaller(deleteOccupant))
+        router.add(
+            .put, "/v1/channels/{channel}/presence/{user}", body: body,
+            handler: asCaller(Self.unconditional(putOccupant)))
+        router.add(
+            .delete, "/v1/channels/{channel}/presence/{user}", handler: asCaller(Self.unconditional(deleteOccupant)))
         router.add(.get, "/v1/channels/{channel}/presence/{user}/state", handler: asCaller(getPresenceState))
         router.add(
-            .put, "/v1/channels/{channel}/presence/{user}/state", body: body, handler: asCaller(putPresenceState))
+            .put, "/v1/channels/{channel}/presence/{user}/state", body: body,
+            handler: asCaller(Self.unconditional(putPresenceState)))
         router.add(.get, "/v1/users/{user}/presence", handler: asCaller(getWhereabouts))
     }
 

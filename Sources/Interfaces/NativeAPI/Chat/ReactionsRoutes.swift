@@ -9,11 +9,15 @@ extension NativeAPI {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let one = "/v1/channels/{channel}/messages/{timetoken}"
         router.add(.get, RoutePattern(one + "/reactions"), handler: asCaller(getReactions))
-        router.add(.put, RoutePattern(one + "/reactions/{value}"), body: body, handler: asCaller(putReaction))
-        router.add(.delete, RoutePattern(one + "/reactions/{value}"), handler: asCaller(deleteReaction))
+        router.add(
+            .put, RoutePattern(one + "/reactions/{value}"), body: body,
+            handler: asCaller(Self.unconditional(putReaction)))
+        router.add(
+            .delete, RoutePattern(one + "/reactions/{value}"), handler: asCaller(Self.unconditional(deleteReaction)))
         router.add(.get, RoutePattern(one + "/actions"), handler: asCaller(getActions))
         router.add(.post, RoutePattern(one + "/actions"), body: body, handler: asCaller(postAction))
-        router.add(.delete, RoutePattern(one + "/actions/{action}"), handler: asCaller(deleteAction))
+        router.add(
+            .delete, RoutePattern(one + "/actions/{action}"), handler: asCaller(Self.unconditional(deleteAction)))
     }
 
     /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions`

@@ -6,8 +6,12 @@ import JSON
 extension NativeAPI {
     func addReceiptRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        router.add(.put, "/v1/channels/{channel}/members/{user}/read", body: body, handler: asCaller(putRead))
-        router.add(.put, "/v1/channels/{channel}/members/{user}/delivered", body: body, handler: asCaller(putDelivered))
+        router.add(
+            .put, "/v1/channels/{channel}/members/{user}/read", body: body,
+            handler: asCaller(Self.unconditional(putRead)))
+        router.add(
+            .put, "/v1/channels/{channel}/members/{user}/delivered", body: body,
+            handler: asCaller(Self.unconditional(putDelivered)))
         router.add(.get, "/v1/channels/{channel}/members/{user}/unread", handler: asCaller(getChannelUnread))
         router.add(.get, "/v1/users/{user}/unread", handler: asCaller(getUnread))
         router.add(.post, "/v1/users/{user}/read-all", body: body, handler: asCaller(postReadAll))

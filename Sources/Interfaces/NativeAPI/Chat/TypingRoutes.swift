@@ -5,8 +5,9 @@ import HTTPServer
 extension NativeAPI {
     func addTypingRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        router.add(.put, "/v1/channels/{channel}/typing/{user}", body: body, handler: asCaller(putTyping))
-        router.add(.delete, "/v1/channels/{channel}/typing/{user}", handler: asCaller(deleteTyping))
+        router.add(
+            .put, "/v1/channels/{channel}/typing/{user}", body: body, handler: asCaller(Self.unconditional(putTyping)))
+        router.add(.delete, "/v1/channels/{channel}/typing/{user}", handler: asCaller(Self.unconditional(deleteTyping)))
     }
 
     /// `PUT /v1/channels/{channel}/typing/{user}`

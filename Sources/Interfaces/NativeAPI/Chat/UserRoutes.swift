@@ -16,8 +16,8 @@ extension NativeAPI {
             handler: asAdministrator("user.revoke_tokens", revokeUserTokens))
         router.add(.get, "/v1/users/{user}/memberships", handler: asCaller(getMemberships))
         router.add(.get, "/v1/users/{user}/blocks", handler: asCaller(getBlocks))
-        router.add(.put, "/v1/users/{user}/blocks/{other}", body: body, handler: asCaller(putBlock))
-        router.add(.delete, "/v1/users/{user}/blocks/{other}", handler: asCaller(deleteBlock))
+        router.add(.put, "/v1/users/{user}/blocks/{other}", body: body, handler: asCaller(Self.unconditional(putBlock)))
+        router.add(.delete, "/v1/users/{user}/blocks/{other}", handler: asCaller(Self.unconditional(deleteBlock)))
     }
 
     /// `GET /v1/users`

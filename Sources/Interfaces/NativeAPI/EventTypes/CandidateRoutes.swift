@@ -7,7 +7,8 @@ extension NativeAPI {
     /// `GET /v1/event-types/{type}/candidate`: what the schema on trial would have done.
     func getCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        return Self.shown(try service.chat(for: caller).candidateReport(of: request.name("type")))
+        let report = try service.chat(for: caller).candidateReport(of: request.name("type"))
+        return Self.shown(report).unlessKnown(version: report.etag, to: request.headers)
     }
 
     /// `PUT /v1/event-types/{type}/candidate`
@@ -16,13 +17,20 @@ extension NativeAPI {
         try caller.demand(.manage)
         let fields = try schemaFields(request, known: ["schema"])
         let schema = try fields.required("schema", fields.raw("schema"))
-        return Self.shown(try await service.chat(for: caller).setCandidate(schema, for: request.name("type")))
+        let (chat, type) = (service.chat(for: caller), request.name("type"))
+        let demand = try await Self.demand(of: request) { try chat.candidateReport(of: type).etag }
+        return Self.shown(
+            try await Self.meeting(demand) { () async throws(ChatError) in
+                try await chat.setCandidate(schema, for: type, demand: demand)
+            })
     }
 
     /// `DELETE /v1/event-types/{type}/candidate`
     func deleteCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        try await service.chat(for: caller).dropCandidate(of: request.name("type"))
+        let (chat, type) = (service.chat(for: caller), request.name("type"))
+        let etag = try await Precondition(request.headers).etag { try chat.candidateReport(of: type).etag }
+        try await chat.dropCandidate(of: type, ifMatch: etag)
         return .empty()
     }
 
@@ -38,7 +46,9 @@ extension NativeAPI {
     }
 
     private static func shown(_ report: CandidateReport) -> Response {
-        .json(JSONText(capacity: report.schema.count + 512) { report.print(to: &$0) }.bytes)
+        .json(
+            JSONText(capacity: report.schema.count + 512) { report.print(to: &$0) }.bytes,
+            headers: [("ETag", EntityTag.quoted(report.etag))])
     }
 }
 

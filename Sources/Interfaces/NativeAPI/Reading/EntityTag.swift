@@ -5,8 +5,10 @@ import Signing
 /// Versions of representations in `ETag`, `If-Match` and `If-None-Match` (RFC 9110, 8.8.3 and 13.1).
 enum EntityTag {
     /// The strong tag of a representation that has no version of its own: 96 bits of its SHA-256.
-    static func of(_ representation: [UInt8]) -> String {
-        quoted(Base64.encodeURL(Array(sha256(representation).prefix(12))))
+    static func of(_ representation: [UInt8]) -> String { quoted(digest(of: representation)) }
+
+    fileprivate static func digest(of representation: [UInt8]) -> String {
+        Base64.encodeURL(Array(sha256(representation).prefix(12)))
     }
 
     static func quoted(_ opaque: String) -> String { "\"\(opaque)\"" }
@@ -40,6 +42,19 @@ extension Response {
     }
 }
 
+extension Response {
+    /// This answer to a `GET` of a record, or a 304, where the body says more than the record: counts, or how a circuit is. The
+    /// tag then names the record's version and, behind a full stop, the body; `If-Match` looks at the version alone.
+    func unlessKnown(version: String, to headers: Headers) -> Response {
+        guard case .bytes(let body) = body else { return self }
+        let tag = EntityTag.quoted(version + "." + EntityTag.digest(of: body))
+        var response = self
+        response.headers.removeAll { $0.name == "ETag" }
+        response.headers.append(("ETag", tag))
+        return response.unlessKnown(tag, to: headers)
+    }
+}
+
 /// What `If-Match` demands of a record before it is changed.
 struct Precondition {
     private let tags: [String]
@@ -61,9 +76,9 @@ struct Precondition {
         return present
     }
 
-    /// What stands between the quotes of a strong tag; weak ones never match here (RFC 9110, 13.1.1).
+    /// The version between the quotes of a strong tag; weak ones never match here (RFC 9110, 13.1.1).
     private static func opaque(_ tag: String) -> String? {
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
-        return String(tag.dropFirst().dropLast())
+        return String(tag.dropFirst().dropLast().prefix { $0 != "." })
     }
 }

@@ -7,7 +7,7 @@ import JSON
 extension NativeAPI {
     func addSessionRoutes(to router: inout Router) {
         router.add(.get, "/v1/users/{user}/sessions", handler: asCaller(getSessions))
-        router.add(.delete, "/v1/users/{user}/sessions/{session}", handler: asCaller(deleteSession))
+        router.add(.delete, "/v1/users/{user}/sessions/{session}", handler: asCaller(Self.unconditional(deleteSession)))
     }
 
     /// `GET /v1/users/{user}/sessions`

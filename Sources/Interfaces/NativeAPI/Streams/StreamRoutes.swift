@@ -12,8 +12,8 @@ extension NativeAPI {
         router.add(.get, "/v1/stream", handler: asAnybody(getStream))
         router.add(.get, "/v1/poll", handler: asCaller(getPoll))
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
-        router.add(.patch, "/v1/streams/{id}", body: body, handler: asCaller(patchStream))
-        router.add(.delete, "/v1/streams/{id}", handler: asCaller(deleteStream))
+        router.add(.patch, "/v1/streams/{id}", body: body, handler: asCaller(Self.unconditional(patchStream)))
+        router.add(.delete, "/v1/streams/{id}", handler: asCaller(Self.unconditional(deleteStream)))
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
 

@@ -1,0 +1,72 @@
+public import ChatModel
+
+/// What is to be another with an app; what is nil stays as it is.
+public struct AppChange: Sendable {
+    public var requiresDeclaredTypes: Bool?
+    public var demandsTokens: Bool?
+    public var retention: Retention?
+
+    /// How long kept events stay.
+    public enum Retention: Sendable, Equatable { case forever, lasting(Duration) }
+
+    public init(
+        requiresDeclaredTypes: Bool? = nil, demandsTokens: Bool? = nil, retention: Retention? = nil
+    ) {
+        self.requiresDeclaredTypes = requiresDeclaredTypes
+        self.demandsTokens = demandsTokens
+        self.retention = retention
+    }
+
+    fileprivate func apply(to app: inout AppRecord) {
+        if let requiresDeclaredTypes { app.requiresDeclaredTypes = requiresDeclaredTypes }
+        if let demandsTokens { app.demandsTokens = demandsTokens }
+        if let retention { app.retention = retention.age }
+    }
+}
+
+extension AppChange.Retention {
+    /// Nil is for ever.
+    fileprivate var age: Duration? {
+        switch self {
+        case .forever: nil
+        case .lasting(let age): age
+        }
+    }
+}
+
+extension ChatService {
+    /// Makes rates of those there are; asked again when somebody else's change came between.
+    public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
+
+    /// Changes an app in one commit. What is older than a new retention is hidden when this returns, and what was hidden
+    /// stays so.
+    ///
+    /// - Throws: `.notFound` for another app, unless the caller is an operator; `.forbidden` to whoever does not reach the whole
+    ///   app, for rates unless by an operator, whose admins would lift them, and for types and tokens by anybody but the
+    ///   app's own admins; `.stale` when the app is at another version than `etag`.
+    @discardableResult public func change(
+        _ space: SpaceID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
+        by caller: Caller
+    ) async throws(ChatError) -> AppRecord {
+        guard space == caller.space || caller.isOperator else { throw ChatError(.notFound, "no such app") }
+        try caller.demandWholeApp()
+        if rates != nil { try Keyring.demandOperator(caller) }
+        if change.requiresDeclaredTypes != nil || change.demandsTokens != nil, space != caller.space {
+            throw ChatError(.forbidden, "only the app's own admins decide about its types and tokens")
+        }
+        let app = try await keyring.change(space, ifMatch: etag) { app throws(ChatError) in
+            change.apply(to: &app)
+            if let rates { app.rates = try rates(app.rates) }
+        }
+        // What the log does is what counts; the record says it, and has it done again at the next start.
+        if let retention = change.retention { try await engine.log.setRetention(retention.age, of: space) }
+        return app
+    }
+
+    /// Has the log keep what the apps say, if a stop came between.
+    func settleRetentions() async throws(ChatError) {
+        for app in keyring.apps where app.retention != nil {
+            try await engine.log.setRetention(app.retention, of: app.space)
+        }
+    }
+}
