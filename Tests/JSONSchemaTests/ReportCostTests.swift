@@ -11,7 +11,9 @@ import Testing
         var options = ReportOptions()
         options.limit = limit
         let value = try document(value)
-        var collector = Collector(schema.compiled, options, limits: SchemaLimits(), bytes: value.text.count)
+        let limits = SchemaLimits()
+        let steps = EvaluationBudget.reportSteps(for: value.text.count, limits: limits)
+        var collector = Collector(schema.compiled, options, steps: steps, patternSteps: limits.patternSteps)
         let outcome = collector.apply(0, value.root, Collector.Place())
         return (collector, outcome)
     }

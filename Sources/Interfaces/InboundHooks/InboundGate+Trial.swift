@@ -68,16 +68,16 @@ extension InboundGate {
         _ trial: inout InboundTrial
     ) async {
         do throws(ChatError) {
-            let chat = service.chat(for: source.caller)
-            for rendering in mapping.render(
+            let renderings = mapping.render(
                 try bodies(of: post, source, mapping, identity), limits: service.limits)
-            {
-                trial.dropped += rendering.dropped
-                for result in rendering.events {
-                    switch result {
-                    case .success(let emission): trial.outcomes.append(await Self.outcome(emission, chat))
-                    case .failure(let error): trial.errors.append(error)
-                    }
+            trial.dropped = renderings.reduce(0) { $0 + $1.dropped }
+            let events = renderings.flatMap(\.events)
+            var work = SchemaWork()
+            let admitted = try await service.chat(for: source.caller).admit(events, within: &work)
+            for (event, admitted) in zip(events, admitted) {
+                switch event {
+                case .success(let emission): trial.outcomes.append(Self.outcome(emission, admitted))
+                case .failure(let error): trial.errors.append(error)
                 }
             }
         } catch {
@@ -85,11 +85,12 @@ extension InboundGate {
         }
     }
 
-    private static func outcome(_ emission: Emission, _ chat: ChatAccess) async -> InboundTrial.Outcome {
-        do throws(ChatError) {
-            return InboundTrial.Outcome(emission: emission, draft: try await chat.admit(emission), refusal: nil)
-        } catch {
-            return InboundTrial.Outcome(emission: emission, draft: nil, refusal: error)
+    private static func outcome(
+        _ emission: Emission, _ admitted: Result<EventDraft, ChatError>
+    ) -> InboundTrial.Outcome {
+        switch admitted {
+        case .success(let draft): InboundTrial.Outcome(emission: emission, draft: draft, refusal: nil)
+        case .failure(let error): InboundTrial.Outcome(emission: emission, draft: nil, refusal: error)
         }
     }
 }

@@ -60,11 +60,27 @@ public final class Schema: Sendable {
         verdict(on: value.node, bytes ?? value.document.text.bytes.count, &scratch)
     }
 
+    /// Whether a value satisfies the schema, with what is left of a budget that it shares with others.
+    public func verdict(
+        on value: JSONValue, bytes: Int? = nil, within budget: inout EvaluationBudget, scratch: inout Scratch
+    ) -> Verdict {
+        verdict(on: value.node, bytes ?? value.document.text.bytes.count, &budget, &scratch)
+    }
+
     @inline(__always) private func verdict(on node: Node, _ bytes: Int, _ scratch: inout Scratch) -> Verdict {
+        var budget = EvaluationBudget(steps: steps, bytes: bytes, patternSteps: patternSteps, reportSteps: 0)
+        return verdict(on: node, bytes, &budget, &scratch)
+    }
+
+    @inline(__always) private func verdict(
+        on node: Node, _ bytes: Int, _ budget: inout EvaluationBudget, _ scratch: inout Scratch
+    ) -> Verdict {
         guard bytes <= payloadBytes else { return .exhausted(.bytes) }
         scratch.reset()
+        budget.pay(for: bytes)
         return withUnsafeMutablePointer(to: &scratch) { scratch in
-            readsLayout ? run(LayoutAccess.self, node, bytes, scratch) : run(PublicAccess.self, node, bytes, scratch)
+            readsLayout
+                ? run(LayoutAccess.self, node, &budget, scratch) : run(PublicAccess.self, node, &budget, scratch)
         }
     }
 
@@ -79,12 +95,14 @@ public final class Schema: Sendable {
     }
 
     @inline(__always) private func run<Access: PlanAccess>(
-        _ access: Access.Type, _ node: Node, _ bytes: Int, _ scratch: UnsafeMutablePointer<Scratch>
+        _ access: Access.Type, _ node: Node, _ budget: inout EvaluationBudget, _ scratch: UnsafeMutablePointer<Scratch>
     ) -> Verdict {
         var evaluator = Evaluator<Access>(
-            plan: plan, scratch: scratch, steps: 10 * bytes + steps, patternSteps: patternSteps, depth: nesting,
+            plan: plan, scratch: scratch, steps: budget.steps, patternSteps: budget.patternSteps, depth: nesting,
             membersPerObject: membersPerObject)
         let isValid = evaluator.begin(entry, way, node)
+        budget.steps = max(0, evaluator.steps)
+        budget.patternSteps = max(0, evaluator.patternSteps)
         if let exhausted = evaluator.exhausted { return .exhausted(exhausted) }
         return isValid ? .valid : .invalid
     }

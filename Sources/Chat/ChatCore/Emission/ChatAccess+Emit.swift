@@ -17,7 +17,7 @@ extension ChatAccess {
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
                 return outcome(of: earlier, asking: emissions)
             }
-            return try await emit(admitted: try drafts(of: emissions), claim: claim)
+            return try await emit(admitted: try await drafts(of: emissions), claim: claim)
         } catch {
             guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: emissions)
@@ -116,13 +116,28 @@ extension ChatAccess {
         return channel.isPrivate ? .insiders : .subscribers
     }
 
+    /// Each held against the schema of its type: here while that is little work, and otherwise away from the loop.
+    private nonisolated(nonsending) func drafts(of emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
+        var quick = SchemaWork.onLoop
+        if let drafts = try drafts(of: emissions, within: &quick) { return drafts }
+        return try await service.eventTypes.judge(for: space) { () async throws(ChatError) in
+            var work = SchemaWork()
+            return try drafts(of: emissions, within: &work) ?? []
+        }
+    }
+
+    /// Nil when some work was put off.
+    ///
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
     /// drafts are large.
     @inline(never)
-    private func drafts(of emissions: [Emission]) throws(ChatError) -> [EventDraft] {
+    private func drafts(of emissions: [Emission], within work: inout SchemaWork) throws(ChatError) -> [EventDraft]? {
         var drafts: [EventDraft] = []
         drafts.reserveCapacity(emissions.count)
-        for emission in emissions { drafts.append(try self.draft(of: emission)) }
+        for emission in emissions {
+            drafts.append(try self.draft(of: emission, within: &work))
+            guard !work.isPutOff else { return nil }
+        }
         return drafts
     }
 
@@ -135,14 +150,61 @@ extension ChatAccess {
     /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type, and whether the
     /// user may write there. Every way in passes here.
     public func admit(_ emission: Emission) async throws(ChatError) -> EventDraft {
-        var draft = try draft(of: emission)
-        if isHeldBack { try await settle(&draft) }
-        return draft
+        var work = SchemaWork()
+        return try await admit([.success(emission)], within: &work)[0].get()
     }
 
-    private func draft(of emission: Emission) throws(ChatError) -> EventDraft {
+    /// The same for the events of one request, each by itself; together they have the work that one has.
+    ///
+    /// - Parameters:
+    ///   - emissions: one that could not be read keeps its place and its error.
+    ///   - left: what is left of the work, for who asks more of the request's events.
+    public func admit(
+        _ emissions: [Result<Emission, ChatError>], within left: inout SchemaWork
+    ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
+        var quick = SchemaWork.onLoop
+        var results: [Result<EventDraft, ChatError>]
+        if let done = each(of: emissions, within: &quick) {
+            results = done
+        } else {
+            (results, left) = try await service.eventTypes.judge(for: space) { [left] () async throws(ChatError) in
+                var work = left
+                return (each(of: emissions, within: &work) ?? [], work)
+            }
+        }
+        guard isHeldBack else { return results }
+        for index in results.indices {
+            guard case .success(var draft) = results[index] else { continue }
+            do throws(ChatError) {
+                try await settle(&draft)
+                results[index] = .success(draft)
+            } catch {
+                results[index] = .failure(error)
+            }
+        }
+        return results
+    }
+
+    /// Nil when some work was put off.
+    private func each(
+        of emissions: [Result<Emission, ChatError>], within work: inout SchemaWork
+    ) -> [Result<EventDraft, ChatError>]? {
+        var results: [Result<EventDraft, ChatError>] = []
+        results.reserveCapacity(emissions.count)
+        for emission in emissions {
+            do throws(ChatError) {
+                results.append(.success(try draft(of: try emission.get(), within: &work)))
+            } catch {
+                results.append(.failure(error))
+            }
+            guard !work.isPutOff else { return nil }
+        }
+        return results
+    }
+
+    private func draft(of emission: Emission, within work: inout SchemaWork) throws(ChatError) -> EventDraft {
         var draft = try unjudged(emission)
-        let judged = try judged(emission)
+        let judged = try judged(emission, within: &work)
         draft.schema = judged.schema
         if let life = [emission.timeToLive, judged.retention].compactMap(\.self).min() {
             draft.expires = service.clock.now.adding(life)
@@ -176,11 +238,13 @@ extension ChatAccess {
     }
 
     private func judged(
-        _ emission: Emission
+        _ emission: Emission, within work: inout SchemaWork
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
-        guard let tracer = service.tracer else { return try service.eventTypes.admit(emission, in: space) }
+        guard let tracer = service.tracer else {
+            return try service.eventTypes.admit(emission, in: space, within: &work)
+        }
         return try tracer.traced("schema gate") { () throws(ChatError) in
-            try service.eventTypes.admit(emission, in: space)
+            try service.eventTypes.admit(emission, in: space, within: &work)
         }
     }
 

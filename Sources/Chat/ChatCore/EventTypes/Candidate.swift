@@ -60,10 +60,12 @@ final class Candidate: Sendable {
         key.id.hasPrefix(idPrefix) ? ExactText(key.id.dropFirst(idPrefix.count)) : nil
     }
 
-    func look(at event: Event, depth: Int) {
+    /// - Parameter work: what may be done beside the request that brought the event; past it, events are undecided.
+    func look(at event: Event, depth: Int, within work: inout SchemaWork) {
+        guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
         guard let schema, let value else { return counts.withLock { $0.undecided += 1 } }
-        switch Judgement(of: value, by: schema, limit: 1) {
+        switch Judgement(of: value, by: schema, within: &work, limit: 1) {
         case .valid: counts.withLock { $0.accepted += 1 }
         case .invalid(let report): note(report, event)
         case .exhausted: counts.withLock { $0.undecided += 1 }

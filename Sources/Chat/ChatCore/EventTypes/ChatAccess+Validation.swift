@@ -58,10 +58,12 @@ public struct Validation: Sendable {
 extension ChatAccess {
     /// Holds a payload against a version of a type's schema, whatever the type's mode; nothing is stored.
     ///
-    /// - Parameter number: nil for the newest, which is compiled; an older one is compiled for this call.
+    /// - Parameters:
+    ///   - number: nil for the newest, which is compiled; an older one is compiled for this call.
+    ///   - left: what is left of the request's work with schemas, for a request that asks more than once.
     /// - Throws: `.forbidden`, `.notFound`; `.malformed` for what the gate could not read.
     public func validate(
-        _ data: JSONText, as name: String, version number: Int? = nil
+        _ data: JSONText, as name: String, version number: Int? = nil, within left: inout SchemaWork
     ) async throws(ChatError) -> Validation {
         try demandReading(name)
         let types = service.eventTypes
@@ -70,13 +72,33 @@ extension ChatAccess {
         let wanted = number ?? latest
         guard wanted > 0 || number != nil else { return Validation(type: name) }
         if let gate = types.gate(of: name, in: space), gate.reference.version == wanted, let schema = gate.schema {
-            return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
+            let judged = try await types.judge(for: space) { [left] () async throws(ChatError) in
+                Self.judged(value, by: schema, left)
+            }
+            left = judged.left
+            return Validation(type: name, version: wanted, judged.judgement)
         }
         let text = try await version(wanted, of: name).schema
-        return try await types.workshop.run(for: space) { () async throws(ChatError) in
-            let schema = try types.storedCheck.compile(text)
-            return Validation(type: name, version: wanted, Judgement(of: value, by: schema))
+        let judged = try await types.workshop.run(for: space) { [left] () async throws(ChatError) in
+            Self.judged(value, by: try types.storedCheck.compile(text), left)
         }
+        left = judged.left
+        return Validation(type: name, version: wanted, judged.judgement)
+    }
+
+    /// The same for a request that asks once.
+    public func validate(
+        _ data: JSONText, as name: String, version number: Int? = nil
+    ) async throws(ChatError) -> Validation {
+        var work = SchemaWork()
+        return try await validate(data, as: name, version: number, within: &work)
+    }
+
+    private static func judged(
+        _ value: JSONValue, by schema: Schema, _ work: SchemaWork
+    ) -> (judgement: Judgement, left: SchemaWork) {
+        var work = work
+        return (Judgement(of: value, by: schema, within: &work), work)
     }
 
     private func exactValue(of data: JSONText) throws(ChatError) -> JSONValue {

@@ -19,7 +19,7 @@ extension EventTypes {
     /// One round: what is due becomes `schema.violated` on `$system`; what cannot be stored is told with what comes next.
     func tellViolations() async {
         for tally in violations.take(ofEachApp: Self.reportsAtOnce) {
-            guard let data = report(on: tally) else { continue }
+            guard let data = await aside(tally) else { continue }
             let channel = ChannelID(ChannelID.systemName, in: tally.last.channel.space)
             let draft = EventDraft(channel: channel, type: "schema.violated", data: data)
             do throws(ChatError) {
@@ -28,6 +28,11 @@ extension EventTypes {
                 violations.add(tally)
             }
         }
+    }
+
+    /// Away from the loop: the reasons of one violation may take tens of milliseconds.
+    private func aside(_ tally: ViolationTally.Tally) async -> JSONText? {
+        await withTaskExecutorPreference(globalConcurrentExecutor) { report(on: tally) }
     }
 
     /// What is wrong with the last event of a tally; nil when nothing is any more.

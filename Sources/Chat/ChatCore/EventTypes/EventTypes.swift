@@ -40,6 +40,8 @@ public final class EventTypes: Sendable {
     let clock: WallClock
     let mirror: RecordMirror
     let workshop = Workshop()
+    /// Where payloads are held against schemas that take long. Not with the declarations, which take far longer.
+    let judgements = Workshop()
     let contents = Lock<[SpaceID: AppTypes]>([:])
     let violations = ViolationTally()
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
@@ -95,15 +97,16 @@ extension EventTypes {
 
     /// Holds a payload against the newest schema of its type. Every way in passes here (`product.md` 6).
     ///
+    /// - Parameter work: what is left of the request's; on the loop the answer counts only if nothing was put off.
     /// - Returns: what accepted it, nil when nothing was to be checked or the mode lets it pass; and how long such events
     ///   stay, where the type says so.
     /// - Throws: as `Gate.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
     func admit(
-        _ emission: Emission, in space: SpaceID
+        _ emission: Emission, in space: SpaceID, within work: inout SchemaWork
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         let type = emission.type
         if emission.allowsBuiltInType, let gate = BuiltInGates.all[ExactText(type)] {
-            return (try gate.admit(emission.data, parsed: emission.value), nil)
+            return (try gate.admit(emission.data, parsed: emission.value, within: &work), nil)
         }
         guard let entry = entry(type, in: space) else {
             // An event without a type has none that is declared.
@@ -114,22 +117,27 @@ extension EventTypes {
                 .invalid, "the event type '\(type)' is not declared, and this app takes declared types only",
                 slug: "undeclared_type")
         }
-        return (try entry.gate?.admit(emission.data, parsed: emission.value), entry.type.settings.retention)
+        return (
+            try entry.gate?.admit(emission.data, parsed: emission.value, within: &work), entry.type.settings.retention
+        )
     }
 
     /// What is moved here from elsewhere is held against the catalogue, on which its readers rely, and against no schema of the
     /// app's own: what was said was said.
     ///
     /// - Returns: how long the app keeps events of the type; nil where it does not say.
-    func admit(moved emission: Emission, in space: SpaceID) throws(ChatError) -> Duration? {
+    func admit(
+        moved emission: Emission, in space: SpaceID, within work: inout SchemaWork
+    ) throws(ChatError) -> Duration? {
         guard emission.allowsBuiltInType else { return entry(emission.type, in: space)?.type.settings.retention }
-        _ = try BuiltInGates.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil)
+        _ = try BuiltInGates.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil, within: &work)
         return nil
     }
 
     /// Holds a report of the gateway's own against the catalogue.
     func admit(report type: String, _ data: JSONText) throws(ChatError) {
-        _ = try BuiltInGates.all[ExactText(type)]?.admit(data, parsed: nil)
+        var work = SchemaWork()
+        _ = try BuiltInGates.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
     /// Looks at what was stored: shadows candidates, and notes for the operators what passed although it violates its
@@ -139,17 +147,18 @@ extension EventTypes {
     @inline(never)  // As `ChatAccess.admit`: what a waiting task holds stays small.
     func seen(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
-        for appended in outcome.events where !appended.isDuplicate { look(at: appended.event) }
+        var work = SchemaWork.beside
+        for appended in outcome.events where !appended.isDuplicate { look(at: appended.event, within: &work) }
         return outcome
     }
 
-    private func look(at event: Event) {
+    private func look(at event: Event, within work: inout SchemaWork) {
         let name = ExactText(event.type)
         let (candidate, gate) = contents.withLock { contents -> (Candidate?, Gate?) in
             guard let app = contents[event.channel.space] else { return (nil, nil) }
             return (app.candidates[name], app.entries[name]?.gate)
         }
-        candidate?.look(at: event, depth: limits.jsonDepth)
+        candidate?.look(at: event, depth: limits.jsonDepth, within: &work)
         if let gate, gate.mode == .warn, event.draft.schema == nil { violations.note(event) }
     }
 }

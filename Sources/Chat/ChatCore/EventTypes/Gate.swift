@@ -25,12 +25,20 @@ final class Gate: Sendable {
 
     /// Checks a payload.
     ///
-    /// - Parameter value: the payload as its interface has parsed it; nil lets the gate parse the text.
+    /// - Parameters:
+    ///   - value: the payload as its interface has parsed it; nil lets the gate parse the text.
+    ///   - work: what is left of the request's; on the loop the answer counts only if nothing was put off.
     /// - Returns: what accepted it; nil when it is not checked, or refused and the mode lets it pass.
     /// - Throws: under `enforce`: `.malformed` for a number outside 64 bits, which a schema could not be held against;
     ///   `.invalid` with the slug `schema_violation`.
-    func admit(_ data: JSONText, parsed value: JSONValue?) throws(ChatError) -> SchemaReference? {
+    func admit(
+        _ data: JSONText, parsed value: JSONValue?, within work: inout SchemaWork
+    ) throws(ChatError) -> SchemaReference? {
         guard mode != .off else { return nil }
+        guard !work.isTooLarge(data.count) else {
+            work.isPutOff = true
+            return nil
+        }
         let exact: JSONValue
         do throws(ChatError) {
             exact = try self.exact(data, value)
@@ -39,35 +47,44 @@ final class Gate: Sendable {
             if mode == .warn { return nil }
             throw error
         }
-        let verdict = verdict(on: exact, data.count)
+        let verdict = verdict(on: exact, data.count, &work)
         if verdict == .valid { return marksEvents ? reference : nil }
-        guard mode == .enforce, let refusal = refusal(verdict, of: exact, data.count) else { return nil }
+        guard !work.isOnLoop || (mode == .warn && verdict == .invalid) else {
+            // It may do with more steps, and the reasons of a refusal cost far more than a verdict.
+            work.isPutOff = true
+            return nil
+        }
+        guard mode == .enforce, let refusal = refusal(verdict, of: exact, data.count, &work) else { return nil }
         throw refusal
     }
 
     /// Nil where there is nothing to ask.
     ///
     /// - Parameter bytes: what the check is paid with: the payload's own, not those of the body it came in.
-    private func verdict(on value: JSONValue, _ bytes: Int) -> Verdict? {
-        schema.map { ScratchPool.shared.verdict(on: value, bytes: bytes, by: $0) }
+    private func verdict(on value: JSONValue, _ bytes: Int, _ work: inout SchemaWork) -> Verdict? {
+        guard let schema else { return nil }
+        return ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema, within: &work.budget)
     }
 
     /// Why a stored payload would be refused; nil when nothing is wrong with it any more.
     func refusal(of data: JSONText) -> ChatError? {
         do throws(ChatError) {
             let value = try exact(data, nil)
-            return refusal(verdict(on: value, data.count), of: value, data.count)
+            var work = SchemaWork()
+            return refusal(verdict(on: value, data.count, &work), of: value, data.count, &work)
         } catch {
             return undecided(error.message, keyword: error.slug == "number_out_of_range" ? "number" : "json")
         }
     }
 
     /// What the sender is told of a verdict.
-    private func refusal(_ verdict: Verdict?, of value: JSONValue, _ bytes: Int) -> ChatError? {
+    private func refusal(
+        _ verdict: Verdict?, of value: JSONValue, _ bytes: Int, _ work: inout SchemaWork
+    ) -> ChatError? {
         guard let schema, let verdict else {
             return error("version \(reference.version) of '\(reference.type)' cannot be read by this gateway", [])
         }
-        switch Judgement(verdict, of: value, bytes: bytes, by: schema) {
+        switch Judgement(verdict, of: value, bytes: bytes, by: schema, within: &work) {
         case .valid: return nil
         case .invalid(let report):
             let faults = report.violations.map { ChatError.Fault($0) }

@@ -11,20 +11,26 @@ enum Judgement {
 
     /// - Parameters:
     ///   - bytes: the length of the payload's own text, when the value is a part of a larger body.
+    ///   - work: what is left of the request's.
     ///   - limit: how many reasons are wanted.
-    init(of value: JSONValue, bytes: Int? = nil, by schema: Schema, limit: Int = 50) {
-        let verdict = ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema)
-        self.init(verdict, of: value, bytes: bytes, by: schema, limit: limit)
+    init(
+        of value: JSONValue, bytes: Int? = nil, by schema: Schema, within work: inout SchemaWork, limit: Int = 50
+    ) {
+        let verdict = ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema, within: &work.budget)
+        self.init(verdict, of: value, bytes: bytes, by: schema, within: &work, limit: limit)
     }
 
     /// The same for a verdict that is there already.
-    init(_ verdict: Verdict, of value: JSONValue, bytes: Int?, by schema: Schema, limit: Int = 50) {
+    init(
+        _ verdict: Verdict, of value: JSONValue, bytes: Int?, by schema: Schema, within work: inout SchemaWork,
+        limit: Int = 50
+    ) {
         switch verdict {
         case .valid: self = .valid
         case .invalid:
             var options = ReportOptions()
             options.limit = limit
-            self = .invalid(schema.reasons(on: value, bytes: bytes, options: options))
+            self = .invalid(schema.reasons(on: value, bytes: bytes, within: &work.budget, options: options))
         case .exhausted(let budget): self = .exhausted(budget)
         }
     }
@@ -34,8 +40,10 @@ extension Verdict.Budget {
     /// Why a payload was neither accepted nor refused.
     var sentence: String {
         switch self {
-        case .steps: "checking it takes more steps than its size allows"
-        case .patternSteps: "matching its texts takes more steps than are allowed"
+        case .steps:
+            "checking it takes more steps than the request has left; send fewer events at once, or a simpler schema"
+        case .patternSteps:
+            "matching its texts takes more steps than the request has left; send fewer events at once, or simpler patterns"
         case .depth: "checking it nests too deeply"
         case .members: "one of its objects has too many members to be checked"
         case .memory: "checking it takes too much memory"
@@ -66,13 +74,15 @@ final class ScratchPool: Sendable {
     /// Each behind a lock that nobody else has meanwhile, so taking it never waits.
     private let free = Lock<[Lock<Memory>]>([])
 
-    func verdict(on value: JSONValue, bytes: Int? = nil, by schema: Schema) -> Verdict {
+    func verdict(
+        on value: JSONValue, bytes: Int? = nil, by schema: Schema, within budget: inout EvaluationBudget
+    ) -> Verdict {
         let memory = free.withLock { $0.popLast() } ?? Lock(Memory())
         defer {
             free.withLock { free in
                 if free.count < Self.mostKept { free.append(memory) }
             }
         }
-        return memory.withLock { schema.verdict(on: value, bytes: bytes, scratch: &$0.scratch) }
+        return memory.withLock { schema.verdict(on: value, bytes: bytes, within: &budget, scratch: &$0.scratch) }
     }
 }

@@ -56,12 +56,13 @@ struct SchemaCheck: Sendable {
     /// - Throws: `.invalid` with the slug `example_invalid` for an example that is refused or a counter-example that is
     ///   accepted.
     func tryExamples(of proposal: SchemaProposal, on schema: Schema) throws(ChatError) {
-        try tryExamples(proposal.examples, "examples", on: schema, wanted: true)
-        try tryExamples(proposal.counterExamples, "counter_examples", on: schema, wanted: false)
+        var work = SchemaWork()
+        try tryExamples(proposal.examples, "examples", on: schema, wanted: true, within: &work)
+        try tryExamples(proposal.counterExamples, "counter_examples", on: schema, wanted: false, within: &work)
     }
 
     private func tryExamples(
-        _ examples: [JSONText], _ member: String, on schema: Schema, wanted: Bool
+        _ examples: [JSONText], _ member: String, on schema: Schema, wanted: Bool, within work: inout SchemaWork
     ) throws(ChatError) {
         guard examples.count <= limits.schemaExamples else {
             throw ChatError(.malformed, "\(member): at most \(limits.schemaExamples) are kept with a version")
@@ -73,7 +74,8 @@ struct SchemaCheck: Sendable {
                 throw ChatError(
                     .tooLarge, "\(place) has more than the \(limits.dataBytes) bytes an event's data may have")
             }
-            faults += Self.faults(of: example, at: place, on: schema, wanted: wanted, depth: limits.jsonDepth)
+            faults += Self.faults(
+                of: example, at: place, on: schema, wanted: wanted, depth: limits.jsonDepth, within: &work)
         }
         guard let first = faults.first else { return }
         var error = ChatError(.invalid, "\(first.pointer): \(first.detail)", slug: "example_invalid")
@@ -82,7 +84,8 @@ struct SchemaCheck: Sendable {
     }
 
     private static func faults(
-        of example: JSONText, at place: String, on schema: Schema, wanted: Bool, depth: Int
+        of example: JSONText, at place: String, on schema: Schema, wanted: Bool, depth: Int,
+        within work: inout SchemaWork
     ) -> [ChatError.Fault] {
         let value: JSONValue
         do {
@@ -90,7 +93,7 @@ struct SchemaCheck: Sendable {
         } catch {
             return [ChatError.Fault(pointer: place, keyword: "json", detail: "not acceptable JSON: \(error)")]
         }
-        switch (Judgement(of: value, by: schema), wanted) {
+        switch (Judgement(of: value, by: schema, within: &work), wanted) {
         case (.valid, true), (.invalid, false): return []
         case (.valid, false):
             return [ChatError.Fault(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]

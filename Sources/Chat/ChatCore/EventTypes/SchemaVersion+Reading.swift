@@ -8,7 +8,8 @@ extension SchemaVersion {
         guard let metaschema = Self.draft07, let value = try? JSONDocument(schema.bytes, limits: .schema).root else {
             return false
         }
-        return ScratchPool.shared.verdict(on: value, by: metaschema) == .valid
+        var work = SchemaWork()
+        return ScratchPool.shared.verdict(on: value, by: metaschema, within: &work.budget) == .valid
     }
 
     /// Compiles always; a gateway that could not would say of every schema that it cannot be read.

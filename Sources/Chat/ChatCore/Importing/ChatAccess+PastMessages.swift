@@ -20,9 +20,10 @@ extension ChatAccess {
         try caller.demandNoUser()
         var results = [Result<Moved, ChatError>?](repeating: nil, count: messages.count)
         var drafts: [(index: Int, draft: EventDraft)] = []
+        var work = SchemaWork()
         for (index, message) in messages.enumerated() {
             do throws(ChatError) {
-                drafts.append((index, try await draft(of: message)))
+                drafts.append((index, try await draft(of: message, within: &work)))
             } catch {
                 results[index] = .failure(error)
             }
@@ -42,7 +43,9 @@ extension ChatAccess {
         return results.compactMap(\.self)
     }
 
-    private func draft(of message: PastMessage) async throws(ChatError) -> EventDraft {
+    private func draft(
+        of message: PastMessage, within work: inout SchemaWork
+    ) async throws(ChatError) -> EventDraft {
         var emission = message.emission
         if emission.kind != .file { emission.kind = .message }
         emission.retention = .kept
@@ -53,7 +56,7 @@ extension ChatAccess {
         guard message.at > .zero, message.at < now else {
             throw ChatError(.invalid, "the timetoken \(message.at) does not lie in the past", slug: "not_past")
         }
-        let ofType = try service.eventTypes.admit(moved: emission, in: space)
+        let ofType = try service.eventTypes.admit(moved: emission, in: space, within: &work)
         if let ofType {
             draft.expires = message.at.adding(ofType)
             draft.isEndedByType = true

@@ -110,12 +110,13 @@ extension NativeAPI {
         writer.key("events")
         writer.beginArray()
         var (matches, listed) = (0, 0)
+        var work = SchemaWork()
         for outcome in trial.outcomes {
             let reach = await reach(of: outcome, for: caller)
             matches += reach.webhooks?.count ?? 0
             guard matches <= limits.dryRunMatches else { break }
             try Task.checkCancellation()
-            await print(outcome, reach, for: caller, to: &writer)
+            await print(outcome, reach, for: caller, within: &work, to: &writer)
             listed += 1
         }
         writer.endArray()
@@ -134,11 +135,14 @@ extension NativeAPI {
     }
 
     private func print(
-        _ outcome: InboundTrial.Outcome, _ reach: Reach, for caller: Caller, to writer: inout JSONWriter
+        _ outcome: InboundTrial.Outcome, _ reach: Reach, for caller: Caller, within work: inout SchemaWork,
+        to writer: inout JSONWriter
     ) async {
         let emission = outcome.emission
         var warning: Validation?
-        if let draft = outcome.draft { warning = await self.warning(about: draft, service.chat(for: caller)) }
+        if let draft = outcome.draft {
+            warning = await self.warning(about: draft, service.chat(for: caller), within: &work)
+        }
         writer.beginObject()
         writer.member("channel", emission.channel)
         writer.member("type", emission.type)

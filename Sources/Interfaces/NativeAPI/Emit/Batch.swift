@@ -13,6 +13,11 @@ extension NativeAPI {
     /// `POST /v1/events/batch`: many events in one commit. `atomic` stores all or nothing, `each` those that are
     /// acceptable, with a problem in the place of every other.
     func postBatch(_ request: Request, _ caller: Caller) async throws -> Response {
+        // However short, it may hold hundreds of events.
+        try await Self.awayFromTheLoop(if: true) { try await answerBatch(request, caller) }
+    }
+
+    private func answerBatch(_ request: Request, _ caller: Caller) async throws -> Response {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.batchMembers)
         guard let value = fields.member("events"), let text = fields.raw("events") else {
             throw fields.missing("member 'events'")
@@ -46,17 +51,14 @@ extension NativeAPI {
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
+    /// What becomes of each event, or why it could not be read.
     private static func admitted(
-        _ read: ReadEmission, _ element: BatchElements.Element, isAtomic: Bool, _ chat: ChatAccess
-    ) async -> Result<EventDraft, ChatError> {
-        let emission: Emission
-        switch read {
-        case .success(let read): emission = read
-        case .failure(let refusal): return .failure(refusal)
-        }
-        do throws(ChatError) {
-            return .success(try await chat.admit(emission))
-        } catch {
+        _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
+    ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
+        var work = SchemaWork()
+        let admitted = try await chat.admit(read, within: &work)
+        return zip(zip(read, admitted), elements).map { pair, element in
+            guard case (.success, .failure(let error)) = pair else { return pair.1 }
             // In `each` its place in the answer tells which it is, if it can be told what is wrong with it.
             return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
         }
@@ -69,10 +71,7 @@ extension NativeAPI {
     private func emitBatch(
         _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
     ) async throws -> Response {
-        var items: [Result<EventDraft, ChatError>] = []
-        for (read, element) in zip(read, elements) {
-            items.append(await Self.admitted(read, element, isAtomic: isAtomic, chat))
-        }
+        let items = try await Self.admitted(read, elements, isAtomic: isAtomic, chat)
         guard let key = try IdempotencyKey(request.headers) else {
             return try await store(items, isAtomic: isAtomic, request, chat) { _ in nil }
         }

@@ -7,6 +7,12 @@ extension NativeAPI {
     func postCloudEvents(
         _ form: CloudEventForm, _ request: Request, _ caller: Caller
     ) async throws -> Response {
+        guard form == .batch else { return try await answer(form, request, caller) }
+        // However short, it may hold hundreds of events.
+        return try await Self.awayFromTheLoop(if: true) { try await answer(form, request, caller) }
+    }
+
+    private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {
         let channel = try Parameters(request.query, known: ["channel", "dry_run"]).text("channel")
         var order = EmitOrder(route: .anyChannel, emissions: [])
         switch form {

@@ -87,8 +87,10 @@ extension NativeAPI {
     func dryRun(_ order: EmitOrder, _ chat: ChatAccess) async throws -> Response {
         guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
         // Every webhook of the app is asked about the event: a thousand filters are more than others should wait for.
-        return await Self.awayFromTheLoop(if: true) {
-            let forecast = await forecast(.success(order.emissions[0]), chat)
+        return try await Self.awayFromTheLoop(if: true) {
+            var work = SchemaWork()
+            let admitted = try await chat.admit([.success(order.emissions[0])], within: &work)[0]
+            let forecast = await forecast(.success(order.emissions[0]), admitted, chat, within: &work)
             return .json(JSONText { forecast.print(to: &$0) }.bytes)
         }
     }
@@ -100,12 +102,14 @@ extension NativeAPI {
     func dryRun(_ emissions: [ReadEmission], _ chat: ChatAccess) async throws -> Response {
         try await Self.awayFromTheLoop(if: true) {
             var matches = 0
+            var work = SchemaWork()
+            let admitted = try await chat.admit(emissions, within: &work)
             var writer = JSONWriter(capacity: emissions.count * 160 + 32)
             writer.beginObject()
             writer.key("results")
             writer.beginArray()
-            for emission in emissions {
-                let forecast = await forecast(emission, chat)
+            for (emission, admitted) in zip(emissions, admitted) {
+                let forecast = await forecast(emission, admitted, chat, within: &work)
                 matches += forecast.reach.webhooks?.count ?? 0
                 guard matches <= limits.dryRunMatches else { throw tooManyMatches }
                 try Task.checkCancellation()
@@ -124,16 +128,19 @@ extension NativeAPI {
             slug: "too_many_events")
     }
 
-    private func forecast(_ read: ReadEmission, _ chat: ChatAccess) async -> Forecast {
+    private func forecast(
+        _ read: ReadEmission, _ admitted: Result<EventDraft, ChatError>, _ chat: ChatAccess,
+        within work: inout SchemaWork
+    ) async -> Forecast {
         let draft: EventDraft
         do throws(ChatError) {
-            draft = try await chat.admit(try read.get())
+            draft = try admitted.get()
         } catch {
             let nobody = Reach(webhooks: chat.caller.scopes.allow(.manage) ? [] : nil)
             let version = error.members.first { $0.name == "schema_version" }?.value
             return Forecast(type: try? read.get().type, refusal: error, version: version, reach: nobody)
         }
-        let warning = await warning(about: draft, chat)
+        let warning = await warning(about: draft, chat, within: &work)
         let version = draft.schema?.version ?? warning?.version
         return Forecast(
             type: draft.type, version: version.map { number in JSONText { $0.integer(number) } },
@@ -141,12 +148,14 @@ extension NativeAPI {
     }
 
     /// What the schema of a type in mode `warn` has against an event; nil when it accepts it or does not look.
-    func warning(about draft: EventDraft, _ chat: ChatAccess) async -> Validation? {
+    func warning(
+        about draft: EventDraft, _ chat: ChatAccess, within work: inout SchemaWork
+    ) async -> Validation? {
         // A type that is not declared has nothing to say, which is no error here.
         guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
             return nil
         }
-        return try? await chat.validate(draft.data, as: draft.type)
+        return try? await chat.validate(draft.data, as: draft.type, within: &work)
     }
 
     /// Who would be told of the event if it came now.

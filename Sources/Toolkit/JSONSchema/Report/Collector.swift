@@ -17,15 +17,14 @@ struct Collector {
     private var depth = 0
     var isExhausted = false
 
-    init(_ compiled: SchemaCompiler.Result, _ options: ReportOptions, limits: SchemaLimits, bytes: Int) {
+    init(_ compiled: SchemaCompiler.Result, _ options: ReportOptions, steps: Int, patternSteps: Int) {
         rules = compiled.rules
         index = compiled.index
         patterns = compiled.patterns
         patternSources = compiled.patternSources
         self.options = options
-        // A step costs some microseconds here and some nanoseconds there.
-        steps = 2 * bytes + limits.steps / 5
-        patternSteps = limits.patternSteps
+        self.steps = steps
+        self.patternSteps = patternSteps
     }
 
     /// Where the walk is: in the value, and on the way to the keyword.

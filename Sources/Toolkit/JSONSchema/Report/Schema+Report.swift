@@ -25,16 +25,39 @@ extension Schema {
     public func reasons(
         on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
     ) -> Report {
-        let report = collected(on: value, bytes: bytes, options: options)
-        return report.violations.isEmpty ? Report(violations: [Self.unplaced], isTruncated: true) : report
+        placed(collected(on: value, bytes: bytes, options: options))
+    }
+
+    /// The same with what is left of a budget that the value shares with others. Without any left the report says only
+    /// that the value fails.
+    public func reasons(
+        on value: JSONValue, bytes: Int? = nil, within budget: inout EvaluationBudget,
+        options: ReportOptions = ReportOptions()
+    ) -> Report {
+        let allowed = budget.reportSteps(for: bytes ?? value.document.text.count, limits: self.options.limits)
+        var collector = Collector(compiled, options, steps: allowed, patternSteps: budget.patternSteps)
+        let report = collected(on: value, by: &collector)
+        budget.reportSteps -= allowed - max(0, collector.steps)
+        budget.patternSteps = max(0, collector.patternSteps)
+        return placed(report)
+    }
+
+    private func placed(_ report: Report) -> Report {
+        report.violations.isEmpty ? Report(violations: [Self.unplaced], isTruncated: true) : report
     }
 
     /// What the rules say, whatever the plan says: tests hold one against the other.
     package func collected(
         on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
     ) -> Report {
-        var collector = Collector(
-            compiled, options, limits: self.options.limits, bytes: bytes ?? value.document.text.count)
+        let limits = self.options.limits
+        let steps = EvaluationBudget.reportSteps(for: bytes ?? value.document.text.count, limits: limits)
+        var collector = Collector(compiled, options, steps: steps, patternSteps: limits.patternSteps)
+        return collected(on: value, by: &collector)
+    }
+
+    private func collected(on value: JSONValue, by collector: inout Collector) -> Report {
+        let options = collector.options
         let outcome = collector.apply(0, value, Collector.Place())
         // Stable: those of one place stay in the order of the schema.
         let sorted = outcome.found.enumerated().sorted { left, right in

@@ -1,0 +1,47 @@
+import ChatModel
+import JSONSchema
+
+/// The work that one request may still have done to hold payloads against schemas, however many events it brings.
+public struct SchemaWork: Sendable {
+    var budget: EvaluationBudget
+    /// Whether it is done on the loop, where everybody waits for it: then only what is quickly accepted is judged, and
+    /// anything else is put off.
+    let isOnLoop: Bool
+    /// Whether something has to be judged again, away from the loop.
+    var isPutOff = false
+
+    /// All that a request may have done: steps and patterns as for one value, ten steps more for each byte of a batch, and
+    /// some 40 ms of reasons.
+    public init() {
+        let limits = SchemaLimits()
+        budget = EvaluationBudget(
+            steps: limits.steps, bytes: limits.payloadBytes, patternSteps: limits.patternSteps,
+            reportSteps: limits.steps * 2 / 5)
+        isOnLoop = false
+    }
+
+    /// What the loop does of it: a millisecond or two at most, enough for what honest schemas ask of a small body.
+    static let onLoop = SchemaWork(
+        budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 0))
+
+    /// What is done beside a request for nobody in particular: a few reasons as well.
+    static let beside = SchemaWork(
+        budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 1_000))
+
+    private init(budget: EvaluationBudget) {
+        self.budget = budget
+        isOnLoop = true
+    }
+
+    /// Whether a payload that has to be parsed first is too much for the loop.
+    func isTooLarge(_ bytes: Int) -> Bool { isOnLoop && bytes > budget.bytes }
+}
+
+extension EventTypes {
+    /// Does work with schemas that may take long: away from the loop, one app's after another's.
+    func judge<Result: Sendable>(
+        for space: SpaceID, _ work: @Sendable () async throws(ChatError) -> Result
+    ) async throws(ChatError) -> Result {
+        try await judgements.run(for: space, work)
+    }
+}
