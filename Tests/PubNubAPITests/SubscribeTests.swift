@@ -144,6 +144,36 @@ import Testing
         }
     }
 
+    @Test("loses nothing with a filter though few who wait are asked in a turn")
+    func filteredInTurns() async throws {
+        var limits = Limits()
+        limits.hubTurn = .zero
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let start = try await gateway.publish("a", "0").timetoken
+            try await withThrowingTaskGroup { group in
+                for number in 0..<10 {
+                    group.addTask {
+                        let filter = "&filter-expr=" + PubNubHarness.escaped("n % 2 == 0 && \(number) >= 0")
+                        let poller = try WirePoller(gateway)
+                        var (cursor, seen): (String, [String]) = (start, [])
+                        while seen.last != "60" {
+                            let batch = try await poller.batch("a", cursor, filter)
+                            seen += batch.payloads
+                            cursor = batch.cursor
+                        }
+                        #expect(seen == (1...30).map { String(2 * $0) })
+                    }
+                }
+                group.addTask {
+                    for n in 1...60 {
+                        try await gateway.publish("a", String(n), "&meta=" + PubNubHarness.escaped("{\"n\":\(n)}"))
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("loses nothing and sees nothing twice while others publish")
     func between() async throws {
         try await PubNubHarness.run { gateway in

@@ -12,6 +12,8 @@ public struct Limits: Sendable {
     public var filterDepth = 64
     /// `LIKE` and `CONTAINS` in one filter: each reads a text of every event.
     public var filterSearches = 64
+    /// What one filter may cost for one event: about a byte read each, so half a millisecond to two.
+    public var filterSteps = 512 * 1024
     /// No event is matched later than this in a turn of the hub: how long one takes, its followers' filters decide, and
     /// everything on the loop waits meanwhile.
     public var hubTurn: Duration = .milliseconds(5)

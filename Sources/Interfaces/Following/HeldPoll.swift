@@ -14,6 +14,10 @@ actor HeldPoll: FeedSink {
     /// Its place among those that are held.
     private var number: UInt64?
     private var arrived: [Event] = []
+    /// What has come and the voice has not been asked about yet, the oldest first.
+    private var unseen: [Event] = []
+    /// Past it the next poll looks through the log.
+    private static let unseenMost = 256
     private var reply: LateReply?
     private var isOver = false
 
@@ -28,9 +32,35 @@ actor HeldPoll: FeedSink {
     /// that the client knows when the poll begins.
     private func arrive(_ events: [Event]) {
         guard !isOver else { return }
-        let new = events.filter { $0.timetoken > order.after && order.voice.shows($0) }
-        guard !new.isEmpty else { return }
-        arrived = new
+        let new = events.filter { $0.timetoken > order.after }
+        guard order.voice.asksFilters else {
+            arrived = new.filter { order.voice.shows($0) }
+            return arrived.isEmpty ? () : conclude()
+        }
+        if unseen.isEmpty, !new.isEmpty { polls.assumeIsolated { $0.lookLater(self) } }
+        unseen += new
+        if unseen.count > Self.unseenMost { conclude() }
+    }
+
+    /// Asks the voice about what has come, one event after the other, until the time is over.
+    ///
+    /// - Returns: whether it has to be asked about more.
+    func look(until deadline: ContinuousClock.Instant) -> Bool {
+        var seen = 0
+        while !isOver, seen < unseen.count, arrived.count < order.limit, seen == 0 || ContinuousClock.now < deadline {
+            if order.voice.shows(unseen[seen]) { arrived.append(unseen[seen]) }
+            seen += 1
+        }
+        guard !isOver else { return false }
+        unseen.removeFirst(seen)
+        guard arrived.isEmpty else {
+            conclude()
+            return false
+        }
+        return !unseen.isEmpty
+    }
+
+    private func conclude() {
         guard reply != nil else { return leave() }
         finish()
     }
@@ -38,7 +68,7 @@ actor HeldPoll: FeedSink {
     /// The client waits from now on. False when it had its answer at once, because something came meanwhile.
     func wait(with reply: LateReply) -> Bool {
         self.reply = reply
-        guard arrived.isEmpty else {
+        guard arrived.isEmpty, !isOver else {
             finish()
             return false
         }
@@ -51,7 +81,9 @@ actor HeldPoll: FeedSink {
     /// Answers with what there is.
     func finish() {
         guard !isOutdated else { return sendAgain() }
-        let position = polls.assumeIsolated { $0.hubPosition(of: order.selection.channels.space) }
+        let position =
+            unseen.first.map { Timetoken($0.timetoken.rawValue - 1) }
+            ?? polls.assumeIsolated { $0.hubPosition(of: order.selection.channels.space) }
         answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
     }
 

@@ -30,6 +30,8 @@ public actor HeldPolls {
     /// The numbers of those due at a beat.
     private var dueAt: [UInt64: Set<UInt64>] = [:]
     private var isDraining = false
+    /// Those whose voices are to be asked about events that have come, in turn.
+    private var looking: [HeldPoll] = []
     /// Polls that had to wait since the start.
     public private(set) var heldSinceStart: UInt64 = 0
 
@@ -158,7 +160,9 @@ extension HeldPolls {
         _ order: PollOrder, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         guard order.after < place.position else { return ([], place.position) }
-        if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil {
+        if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil
+            && !order.voice.asksFilters
+        {
             return try await Self.read(order, chat, at: place)
         }
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
@@ -234,6 +238,30 @@ extension HeldPolls {
         guard let number, let entry = waiting.removeValue(forKey: number) else { return }
         dueAt[entry.due]?.remove(number)
         owners.leave(entry.owner, from: entry.address)
+    }
+
+    /// Has the voice of a poll asked about what has come to it, in one of the next turns of the loop.
+    func lookLater(_ poll: HeldPoll) {
+        looking.append(poll)
+        if looking.count == 1 { postLook() }
+    }
+
+    private func postLook() { loop.post { self.assumeIsolated { $0.look() } } }
+
+    /// Asks some: everything else on the loop waits meanwhile. The clock is looked at after each, for one may take a
+    /// millisecond or two.
+    private func look() {
+        let deadline = ContinuousClock.now + service.limits.hubTurn
+        var asked = 0
+        var again: [HeldPoll] = []
+        while asked < looking.count, asked == 0 || ContinuousClock.now < deadline {
+            let poll = looking[asked]
+            asked += 1
+            if poll.assumeIsolated({ $0.look(until: deadline) }) { again.append(poll) }
+        }
+        looking.removeFirst(asked)
+        looking += again
+        if !looking.isEmpty { postLook() }
     }
 
     /// Runs something on the loop; without a wait when that is where the request is handled anyway.

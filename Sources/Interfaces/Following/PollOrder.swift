@@ -35,6 +35,8 @@ public struct PollOrder: Sendable {
 public protocol PollVoice: Sendable {
     /// Whether its readers see the event at all; nobody is woken for one they do not.
     func shows(_ event: Event) -> Bool
+    /// Whether that may be long work, so that not all who wait are asked in one turn of the loop.
+    var asksFilters: Bool { get }
     /// Whether what the poll was begun with still holds.
     func isInForce(_ order: PollOrder) -> Bool
     func answer(_ batch: PollBatch, to reply: LateReply)
@@ -45,6 +47,7 @@ public protocol PollVoice: Sendable {
 
 extension PollVoice {
     public func ended() {}
+    public var asksFilters: Bool { false }
 }
 
 /// What comes of a poll.

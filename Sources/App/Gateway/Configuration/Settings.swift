@@ -88,6 +88,10 @@ public enum Settings {
             "LIKE and CONTAINS in a filter expression"
         ).reloadable,
         .integer(
+            "limits.filter_steps", \.limits.filterSteps, in: 16_384...16_777_216, unit: "steps",
+            "what one filter may cost for one event, about a byte read each; past it the filter does not match"
+        ).reloadable,
+        .integer(
             "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body of a request with one event"),
         .integer(

@@ -57,15 +57,20 @@ extension Hub {
 extension Hub {
     /// Hands an event to every feed, with everybody's place as it is at this event: one that changes places counts with
     /// both what was before and what comes after, so that a joiner hears of joining and a leaver of leaving.
-    func distributeAmongViewers(_ event: Event) {
-        let change = RosterChange(event)
-        if let change {
-            roster.record(change)
-            begin(change)
+    ///
+    /// - Parameter feeds: those that want it before any place has changed.
+    func distributeAmongViewers(_ trial: inout FeedTrial, _ feeds: [Feed]) {
+        let event = trial.event
+        guard let change = RosterChange(event) else {
+            distribute(event, feeds)
+            return tellSubjects(&trial)
         }
-        distribute(event)
-        tellSubjects(event)
-        if let change { settle(change) }
+        roster.record(change)
+        begin(change)
+        // Once more, as some hear it by their new places. Their users' streams alone are asked for the first time.
+        distribute(event, index.feeds(for: &trial) ?? [])
+        tellSubjects(&trial)
+        settle(change)
     }
 
     private func begin(_ change: RosterChange) {
@@ -114,14 +119,14 @@ extension Hub {
     }
 
     /// Those whom the event names hear it wherever they stand: who is invited, lifted from a ban, or asked for by name.
-    private func tellSubjects(_ event: Event) {
+    private func tellSubjects(_ trial: inout FeedTrial) {
+        let event = trial.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
         let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })
         let channel = ExactText(event.channel.name)
         for attendance in attendances(of: users, in: event.channel.space) {
             for feed in attendance.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
-                let isWanted = feed.selection.admitsBesideChannel(FilterSubject(event))
-                if isWanted, feed.selection.isForViewer(event) { give(event, to: feed) }
+                if trial.isWanted(by: feed), feed.selection.isForViewer(event) { give(event, to: feed) }
             }
         }
     }

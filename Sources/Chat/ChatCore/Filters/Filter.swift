@@ -10,11 +10,13 @@ public struct Filter: Sendable {
     public let text: String
     public let dialect: FilterDialect
     private let root: FilterNode
+    private let steps: Int
 
     /// Compiles an expression.
     ///
     /// - Parameter limits: `filterBytes` bounds the text, `filterDepth` the nesting of parentheses and prefix operators;
-    ///   evaluation goes no deeper than that. `filterSearches` bounds how often a text is read for one event.
+    ///   evaluation goes no deeper than that. `filterSearches` bounds how often a text is read for one event, and
+    ///   `filterSteps` what an evaluation costs.
     /// - Throws: `.malformed` with the slug `bad_filter`; the message says what is wrong and at which column (characters,
     ///   from 1).
     public init(_ text: String, dialect: FilterDialect = .native, limits: Limits = Limits()) throws(ChatError) {
@@ -24,11 +26,13 @@ public struct Filter: Sendable {
         }
         var parser = try FilterParser(text, dialect: dialect, limits: limits)
         root = try parser.parse()
+        steps = limits.filterSteps
         self.text = text
         self.dialect = dialect
     }
 
-    /// Whether the event is selected. Never fails: what cannot be compared does not match.
+    /// Whether the event is selected. Never fails: what cannot be compared does not match, nor does what would take more
+    /// steps than an evaluation has.
     ///
     /// The payload is parsed only if the expression names it. To try many filters on one event, make one
     /// ``FilterSubject`` and hand that to each.
@@ -37,7 +41,11 @@ public struct Filter: Sendable {
     /// Whether the event is selected, with what other filters have already parsed of it.
     public func accepts(_ subject: FilterSubject) -> Bool {
         if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }
-        return root.holds(for: subject)
+        subject.begin(within: steps)
+        let holds = root.holds(for: subject)
+        guard subject.isExhausted else { return holds }
+        FilterFigures.countExhausted()
+        return false
     }
 
     /// What an event must have to be selected, as far as it can be looked up.

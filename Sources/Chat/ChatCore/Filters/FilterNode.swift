@@ -20,54 +20,103 @@ indirect enum FilterNode: Sendable {
     case name(FilterSource)
     case list([FilterNode])
 
+    /// What the smallest part of an expression costs, in steps.
+    private static let partSteps = 8
+
     /// The node as a condition.
     func holds(for subject: FilterSubject) -> Bool {
+        guard subject.spend(Self.partSteps) else { return false }
         switch self {
-        case .any(let nodes): nodes.contains { $0.holds(for: subject) }
-        case .all(let nodes): nodes.allSatisfy { $0.holds(for: subject) }
-        case .not(let node): !node.holds(for: subject)
+        case .any(let nodes): return nodes.contains { $0.holds(for: subject) }
+        case .all(let nodes): return nodes.allSatisfy { $0.holds(for: subject) }
+        case .not(let node): return !node.holds(for: subject)
         case .equality(let left, let operation, let right):
-            left.value(for: subject).equals(right.value(for: subject)) == (operation == .equal)
+            return Self.areEqual(left, right, subject).map { $0 == (operation == .equal) } ?? false
         case .order(let left, let order, let right):
-            left.value(for: subject).compare(right.value(for: subject), order.holds)
-        case .like(.name(let source), let pattern):
-            subject.folded(source).map(pattern.matches(folded:)) ?? subject.value(of: source).matches(pattern)
-        case .like(let left, let pattern): left.value(for: subject).matches(pattern)
+            guard let left = left.number(for: subject), let right = right.number(for: subject) else { return false }
+            return order.holds(left, right)
+        case .like(let left, let pattern): return left.matches(pattern, subject)
         case .likeValue(let left, let right):
-            if let pattern = right.value(for: subject).string {
-                left.value(for: subject).matches(WildcardPattern(text: pattern))
-            } else {
-                false
-            }
-        case .contains(.name(let source), .literal(.string(let part))):
-            subject.folded(source).map { SubstringSearch(FoldedText.bytes(part)).occurs(in: $0) }
-                ?? subject.value(of: source).contains(.string(part))
-        case .contains(let left, let right): left.value(for: subject).contains(right.value(for: subject))
-        case .arithmetic, .complement, .negative, .literal, .name, .list: value(for: subject).isTrue
+            return right.pattern(for: subject).map { left.matches($0, subject) } ?? false
+        case .contains(let left, let right): return left.contains(right, subject)
+        case .arithmetic, .complement, .negative, .literal, .name, .list: return value(for: subject).isTrue
         }
     }
 
     /// The node as an operand.
     func value(for subject: FilterSubject) -> FilterValue {
+        guard subject.spend(Self.partSteps) else { return .undefined }
         switch self {
         case .literal(let value): return value
         case .name(let source): return subject.value(of: source)
         case .list(let nodes): return .set(nodes.map { $0.value(for: subject) })
         case .complement(let node):
-            return node.value(for: subject).number?.bits.map { .number(.integer(~$0)) } ?? .undefined
+            return node.number(for: subject)?.bits.map { .number(.integer(~$0)) } ?? .undefined
         case .negative(let node):
-            let number = node.value(for: subject).number
+            let number = node.number(for: subject)
             return number.flatMap { FilterArithmetic.subtract.apply(.integer(0), $0) }.map { .number($0) } ?? .undefined
         case .arithmetic(let first, let rest):
-            var result = first.value(for: subject).number
+            var result = first.number(for: subject)
             for (operation, node) in rest {
-                guard let left = result, let right = node.value(for: subject).number else { return .undefined }
+                guard let left = result, let right = node.number(for: subject) else { return .undefined }
                 result = operation.apply(left, right)
             }
             return result.map { .number($0) } ?? .undefined
         case .any, .all, .not, .equality, .order, .like, .likeValue, .contains:
             return .boolean(holds(for: subject))
         }
+    }
+
+    /// The number, or the one a text spells: of a name read once for all filters.
+    private func number(for subject: FilterSubject) -> FilterNumber? {
+        if case .name(let source) = self { return subject.spend(Self.partSteps) ? subject.number(of: source) : nil }
+        return value(for: subject).number(subject)
+    }
+
+    /// Equality of `==` and `!=`; nil when the two cannot be compared, which makes both of them false.
+    private static func areEqual(_ left: FilterNode, _ right: FilterNode, _ subject: FilterSubject) -> Bool? {
+        let (one, other) = (left.value(for: subject), right.value(for: subject))
+        switch (one.single, other.single) {
+        case (.string, .number), (.number, .string):
+            let (one, other) = (left.number(one, subject), right.number(other, subject))
+            return if let one, let other { one == other } else { false }
+        default: return one.equals(other, subject)
+        }
+    }
+
+    /// The number of a value that the node has given.
+    private func number(_ value: FilterValue, _ subject: FilterSubject) -> FilterNumber? {
+        if case .name(let source) = self { return subject.number(of: source) }
+        return value.number(subject)
+    }
+
+    private func pattern(for subject: FilterSubject) -> WildcardPattern? {
+        if case .name(let source) = self { return subject.spend(Self.partSteps) ? subject.pattern(source) : nil }
+        guard let text = value(for: subject).string, subject.spend(4 * text.utf8.count) else { return nil }
+        return WildcardPattern(text: text)
+    }
+
+    private func matches(_ pattern: WildcardPattern, _ subject: FilterSubject) -> Bool {
+        if case .name(let source) = self, let text = subject.folded(source) {
+            return subject.spend(Self.partSteps + text.count) && pattern.matches(folded: text)
+        }
+        return value(for: subject).matches(pattern, subject)
+    }
+
+    private func contains(_ wanted: FilterNode, _ subject: FilterSubject) -> Bool {
+        let value = value(for: subject)
+        let sought = wanted.value(for: subject)
+        guard case .string(let text) = value, case .string(let part) = sought.single else {
+            return value.contains(sought, subject)
+        }
+        guard subject.spend(text.utf8.count + 2 * part.utf8.count) else { return false }
+        return SubstringSearch(wanted.folded(part, subject)).occurs(in: folded(text, subject))
+    }
+
+    /// A text that the node has given, without regard to case.
+    private func folded(_ text: String, _ subject: FilterSubject) -> [UInt8] {
+        if case .name(let source) = self, let folded = subject.folded(source) { return folded }
+        return FoldedText.bytes(text)
     }
 }
 

@@ -1,10 +1,11 @@
 public import ChatModel
 public import JSON
 
-/// One event while filters are tried on it; remembers what has been parsed of it.
+/// One event while filters are tried on it; remembers what has been read of it, and counts what reading costs.
 ///
-/// The payload and the metadata are parsed at most once, and not before an expression asks for a member. Belongs to one
-/// task at a time: make one per event, use it, drop it.
+/// The payload and the metadata are parsed at most once, and not before an expression asks for a member. A long text is taken
+/// out of them, read as a number and prepared for searches once, however many filters ask for it. Belongs to one task at a
+/// time: make one per event, use it, drop it.
 public final class FilterSubject {
     public let event: Event
     private let shownData: JSONText?
@@ -25,7 +26,16 @@ public final class FilterSubject {
     private lazy var wireData: JSONValue? = shownData == nil ? data : Self.parse(shownData)
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
-    private var folds: [FilterSource: [UInt8]?] = [:]
+    private var longTexts: [FilterSource: LongText] = [:]
+    /// Lists as they are looked up in an index.
+    private var listFacts: [FilterSource: [FactValue]] = [:]
+
+    /// What the evaluation under way may still cost: about a byte that is read, eight for each part of the expression.
+    private var steps = 0
+    /// How many long texts have been taken out of the event: for tests.
+    var longTextCount: Int { longTexts.count }
+    /// What all evaluations of the event have cost.
+    private(set) var spent = 0
 
     private static func parse(_ text: JSONText?) -> JSONValue? {
         // A text that the log accepted is JSON. Should the parser refuse it all the same, its members are undefined, as
@@ -36,7 +46,32 @@ public final class FilterSubject {
     /// Record changes and message actions reach every subscriber (`pubnub-wire.md` 9).
     var isNeverFilteredOnPubNub: Bool { event.kind == .recordChange || event.kind == .action }
 
+    func begin(within steps: Int) { self.steps = steps }
+
+    /// Whether the evaluation under way has cost more than it may: then its result counts for nothing.
+    var isExhausted: Bool { steps < 0 }
+
+    /// Counts what is about to be done; false when it is too much. The same for every evaluation, whatever is remembered.
+    func spend(_ count: Int) -> Bool {
+        steps -= count
+        spent += count
+        return steps >= 0
+    }
+
     func value(of source: FilterSource) -> FilterValue {
+        if !longTexts.isEmpty, let known = longTexts[source] { return .string(known.text) }
+        let value = read(source)
+        if case .string(let text) = value, text.utf8.count > LongText.least { longTexts[source] = LongText(text) }
+        return value
+    }
+
+    /// The number, or the one a text spells.
+    func number(of source: FilterSource) -> FilterNumber? {
+        let value = value(of: source)
+        return longTexts.isEmpty ? value.number : longTexts[source].map(\.number) ?? value.number
+    }
+
+    private func read(_ source: FilterSource) -> FilterValue {
         switch source {
         case .type: .string(event.type)
         case .channel: .string(event.channel.name)
@@ -51,13 +86,31 @@ public final class FilterSubject {
         }
     }
 
-    /// The text of a source without regard to case; nil when it is no text. Made once, however many filters search it: they
-    /// come from strangers, and so does its length.
+    /// The text of a source without regard to case; nil when it is no text.
     func folded(_ source: FilterSource) -> [UInt8]? {
-        if let known = folds[source] { return known }
-        let folded = value(of: source).string.map(FoldedText.bytes)
-        folds[source] = .some(folded)
-        return folded
+        guard let text = value(of: source).string else { return nil }
+        return longTexts.isEmpty ? FoldedText.bytes(text) : longTexts[source]?.folded ?? FoldedText.bytes(text)
+    }
+
+    /// The text of a source as a pattern; nil when it is no text.
+    func pattern(_ source: FilterSource) -> WildcardPattern? {
+        guard let text = value(of: source).string else { return nil }
+        return longTexts.isEmpty
+            ? WildcardPattern(text: text) : longTexts[source]?.pattern ?? WildcardPattern(text: text)
+    }
+
+    /// The value of a source as it is looked up; nil for what is equal to nothing.
+    func fact(of source: FilterSource) -> FactValue? {
+        let value = value(of: source)
+        return longTexts.isEmpty ? FactValue(value) : longTexts[source].map(\.fact) ?? FactValue(value)
+    }
+
+    /// The elements of a list as they are looked up.
+    func facts(of array: JSONValue, _ source: FilterSource) -> [FactValue] {
+        if let known = listFacts[source] { return known }
+        let facts = (0..<array.count).compactMap { array[$0].flatMap { FactValue(FilterValue($0)) } }
+        listFacts[source] = facts
+        return facts
     }
 
     /// The `i` of the wire's envelope, which presence has none of (`pubnub-wire.md` 8.4).
@@ -76,4 +129,19 @@ public final class FilterSubject {
         }
         return FilterValue(value)
     }
+}
+
+/// A text that is worth remembering, with what was made of it. Its length comes from strangers, and so do the filters.
+private final class LongText {
+    /// Shorter ones are read again.
+    static let least = 64
+
+    let text: String
+    lazy var folded = FoldedText.bytes(text)
+    lazy var number = FilterNumber(text)
+    lazy var pattern = WildcardPattern(text: text)
+    lazy var fact: FactValue =
+        number.map { .number($0.double) } ?? .text(ExactText(String(decoding: folded, as: UTF8.self)))
+
+    init(_ text: String) { self.text = text }
 }

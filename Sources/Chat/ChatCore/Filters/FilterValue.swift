@@ -46,6 +46,12 @@ enum FilterValue: Sendable {
         }
     }
 
+    /// The same, for an evaluation that pays for reading the text.
+    func number(_ subject: FilterSubject) -> FilterNumber? {
+        if case .string(let text) = single, !subject.spend(text.utf8.count) { return nil }
+        return number
+    }
+
     /// The number, or the one a text spells.
     var number: FilterNumber? {
         switch single {
@@ -61,62 +67,96 @@ enum FilterValue: Sendable {
     }
 
     /// Equality of `==` and `!=`; nil when the two cannot be compared, which makes both of them false.
-    func equals(_ other: FilterValue) -> Bool? {
+    func equals(_ other: FilterValue, _ subject: FilterSubject) -> Bool? {
         switch (single, other.single) {
         case (.undefined, _), (_, .undefined), (.set, _), (_, .set), (.array, _), (_, .array), (.object, _),
             (_, .object):
             nil
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.string(let left), .string(let right)):
+            subject.spend(min(left.utf8.count, right.utf8.count)) && left.utf8.elementsEqual(right.utf8)
         case (.boolean(let left), .boolean(let right)): left == right
         case (.null, .null): true
         case (let left, let right):
-            if let left = left.number, let right = right.number { left == right } else { false }
+            if let left = left.number(subject), let right = right.number(subject) { left == right } else { false }
         }
     }
 
-    /// Order of `<` and its kin: numbers, and texts that spell one.
-    func compare(_ other: FilterValue, _ holds: (FilterNumber, FilterNumber) -> Bool) -> Bool {
-        guard let left = number, let right = other.number else { return false }
-        return holds(left, right)
-    }
+    /// What looking at an element of a list costs, in steps.
+    fileprivate static let elementSteps = 32
+    /// What writing a byte beyond ASCII without regard to case costs.
+    private static let foldSteps = 8
 
     /// Left side of `LIKE`: the text, or any text of a set or array.
-    func matches(_ pattern: WildcardPattern) -> Bool {
+    func matches(_ pattern: WildcardPattern, _ subject: FilterSubject) -> Bool {
         switch self {
-        case .string(let text): pattern.matches(text)
-        case .set(let members): members.contains { $0.string.map(pattern.matches) ?? false }
-        case .array(let array): array.contains { $0.string.map(pattern.matches) ?? false }
+        case .string(let text): Self.pays(for: text, subject) && pattern.matches(text)
+        case .set(let members):
+            members.contains { member in
+                member.string.map { Self.pays(for: $0, subject) && pattern.matches($0) } ?? false
+            }
+        case .array(let array):
+            array.contains(for: subject) { element in
+                element.string.map { Self.pays(for: $0, subject) && pattern.matches($0) } ?? false
+            }
         case .undefined, .null, .boolean, .number, .object: false
         }
     }
 
+    fileprivate static func pays(for text: String, _ subject: FilterSubject) -> Bool {
+        subject.spend(elementSteps + text.utf8.count * (FoldedText.isASCII(text) ? 1 : foldSteps))
+    }
+
     /// `CONTAINS`: membership in a set or array, else a part of a text.
-    func contains(_ wanted: FilterValue) -> Bool {
+    func contains(_ wanted: FilterValue, _ subject: FilterSubject) -> Bool {
         let wanted = wanted.single
         switch self {
-        case .set(let members): return members.contains { $0.isSameMember(as: wanted) }
-        case .array(let array): return array.contains { FilterValue($0).isSameMember(as: wanted) }
+        case .set(let members):
+            let test = MemberTest(wanted, subject)
+            return members.contains { test.isSame(as: $0) }
+        case .array(let array):
+            let test = MemberTest(wanted, subject)
+            return array.contains(for: subject) { test.isSame(as: FilterValue($0)) }
         case .string(let text):
-            switch wanted {
-            case .string(let part): return SubstringSearch(FoldedText.bytes(part)).occurs(in: FoldedText.bytes(text))
-            case .number(let number): return SubstringSearch(Array(number.decimal.utf8)).occurs(in: Array(text.utf8))
-            default: return false
-            }
+            // Texts in texts are looked for by the node, which knows where they come from.
+            guard case .number(let number) = wanted, subject.spend(text.utf8.count) else { return false }
+            return SubstringSearch(Array(number.decimal.utf8)).occurs(in: Array(text.utf8))
         case .undefined, .null, .boolean, .number, .object: return false
         }
     }
 
-    /// Equality of members: as `==`, but texts without regard to case.
-    private func isSameMember(as other: FilterValue) -> Bool {
-        if case .string(let left) = self, case .string(let right) = other { return FoldedText.same(left, right) }
-        return equals(other) ?? false
+    /// Equality of members: as `==`, but texts without regard to case. What is wanted is prepared once, also as a number: lists
+    /// may be long.
+    private struct MemberTest {
+        let wanted: FilterValue
+        let subject: FilterSubject
+        private var text: FoldedMember?
+        private var number: FilterNumber?
+
+        init(_ wanted: FilterValue, _ subject: FilterSubject) {
+            self.wanted = wanted
+            self.subject = subject
+            guard case .string(let text) = wanted, FilterValue.pays(for: text, subject) else { return }
+            self.text = FoldedMember(text)
+            number = FilterNumber(text)
+        }
+
+        func isSame(as member: FilterValue) -> Bool {
+            switch (member, wanted) {
+            case (.string(let member), .string):
+                guard FilterValue.pays(for: member, subject) else { return false }
+                return text?.isSame(as: member) ?? false
+            case (.number(let member), .string): return number.map { $0 == member } ?? false
+            default: return subject.spend(elementSteps) && member.equals(wanted, subject) ?? false
+            }
+        }
     }
 }
 
 extension JSONValue {
     /// Whether an element of the array satisfies `holds`; reads no further than the first that does.
-    fileprivate func contains(where holds: (JSONValue) -> Bool) -> Bool {
+    fileprivate func contains(for subject: FilterSubject, where holds: (JSONValue) -> Bool) -> Bool {
         for index in 0..<count {
+            guard subject.spend(FilterValue.elementSteps) else { return false }
             if let element = self[index], holds(element) { return true }
         }
         return false

@@ -107,7 +107,23 @@ enum FoldedText {
             ? text : String(decoding: bytes(text), as: UTF8.self)
     }
 
-    static func same(_ left: String, _ right: String) -> Bool {
-        left.utf8.elementsEqual(right.utf8) || bytes(left) == bytes(right)
+    static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
+}
+
+/// A text to be found among others without regard to case, prepared once for all of them.
+struct FoldedMember {
+    private let folded: [UInt8]
+
+    init(_ text: String) { folded = FoldedText.bytes(text) }
+
+    var count: Int { folded.count }
+
+    /// Whether a text is the same. Only one with letters beyond ASCII is written anew for it: those may have another length.
+    func isSame(as text: String) -> Bool {
+        guard FoldedText.isASCII(text) else { return FoldedText.bytes(text) == folded }
+        return text.utf8.count == folded.count
+            && zip(text.utf8, folded).allSatisfy { byte, wanted in
+                byte == wanted || (0x41...0x5A).contains(byte) && byte | 0x20 == wanted
+            }
     }
 }

@@ -39,6 +39,8 @@ struct NumberSet: Sendable {
 struct FactIndex: Sendable {
     /// So few are asked in turn: a table for them would cost more than it saves.
     private static let few = 4
+    /// Elements of an event's list that are looked up; of a longer one everybody is asked, one after the other.
+    private static let elementsMost = 1_000
 
     private var tables: [Fact.Place: [FactValue: NumberSet]] = [:]
     /// Those to be asked every time.
@@ -100,23 +102,24 @@ struct FactIndex: Sendable {
         for (place, table) in tables {
             switch place {
             case .value(let source):
-                if let value = FactValue(subject.value(of: source)) { table[value]?.forEach(body) }
+                if let value = subject.fact(of: source) { table[value]?.forEach(body) }
             case .element(let source):
                 switch subject.value(of: source) {
                 case .array(let array):
-                    for index in 0..<array.count {
-                        guard let value = array[index].flatMap({ FactValue(FilterValue($0)) }) else { continue }
-                        table[value]?.forEach(body)
+                    guard array.count <= Self.elementsMost else {
+                        for members in table.values { members.forEach(body) }
+                        continue
                     }
+                    for value in subject.facts(of: array, source) { table[value]?.forEach(body) }
                 // A text contains its parts, of which there is no table.
                 case .string: for members in table.values { members.forEach(body) }
                 case .undefined, .null, .boolean, .number, .object, .set: break
                 }
             case .atLeast(let source):
-                guard let number = subject.value(of: source).number?.coarse else { continue }
+                guard let number = subject.number(of: source)?.coarse else { continue }
                 Self.look(table, body) { $0 <= number }
             case .atMost(let source):
-                guard let number = subject.value(of: source).number?.coarse else { continue }
+                guard let number = subject.number(of: source)?.coarse else { continue }
                 Self.look(table, body) { $0 >= number }
             case .typePrefix:
                 for prefix in DottedPrefixes(of: subject.event.type) { table[.text(prefix)]?.forEach(body) }

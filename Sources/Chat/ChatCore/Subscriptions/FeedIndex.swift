@@ -42,15 +42,17 @@ struct FeedIndex {
         free.append(feed.number)
     }
 
-    /// Calls `body` once with every feed that wants the event.
-    func visit(_ event: Event, _ body: (Feed) -> Void) {
-        guard let index = spaces[event.channel.space] else { return }
-        let subject = FilterSubject(event)
-        index.visit(subject) { number in
-            guard let feed = feeds[Int(number)], feed.selection.admitsBesideChannel(subject),
-                feed.selection.isForViewer(event)
+    /// The feeds that want an event, each once; nil when the time is over before all were asked, who are then asked in the
+    /// next turn.
+    func feeds(for trial: inout FeedTrial, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
+        guard let index = spaces[trial.event.channel.space] else { return [] }
+        trial.begin(until: deadline)
+        var wanting: [Feed] = []
+        index.visit(trial.subject) { number in
+            guard let feed = feeds[Int(number)], trial.isWanted(by: feed), feed.selection.isForViewer(trial.event)
             else { return }
-            body(feed)
+            wanting.append(feed)
         }
+        return trial.isLate ? nil : wanting
     }
 }

@@ -35,6 +35,8 @@ public actor Hub {
     private var hearingObservers: [@Sendable (Event) -> Void] = []
     /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
+    /// The next event, while its filters take more than one turn. Nothing of it has been handed out.
+    private var trial: FeedTrial?
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
 
     init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration) {
@@ -98,10 +100,12 @@ extension Hub {
     }
 
     /// The sinks an event would reach now, for dry runs.
-    public func reach(of event: Event) -> [any FeedSink] {
-        var found: [any FeedSink] = []
-        index.visit(event) { found += $0.allSinks }
-        return found
+    public func reach(of event: Event) async -> [any FeedSink] {
+        var trial = FeedTrial(event)
+        while true {
+            if let feeds = index.feeds(for: &trial, until: .now + turnTime) { return feeds.flatMap(\.allSinks) }
+            await Task.yield()
+        }
     }
 
     /// Everything of an app up to here has been handed to the feeds; later events of it will be. Moves with events of the app
@@ -156,7 +160,7 @@ extension Hub {
         return events[..<end]
     }
 
-    /// - Returns: the index behind the last event that was handed out; at least one was, if there is any.
+    /// - Returns: the index behind the last event that was handed out. Without any, filters of the first are still to be tried.
     private func handOut(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
         let seen = position
         var end = events.endIndex
@@ -165,7 +169,10 @@ extension Hub {
         let deadline = ContinuousClock.now + turnTime
         var change: Event?
         for index in events.indices where events[index].timetoken > seen {
-            if isHeard { match(events[index]) }
+            guard !isHeard || match(events[index], until: deadline) else {
+                end = index
+                break
+            }
             note(events[index])
             // Nobody is given the next event before it is settled who may hear it.
             if HearingChanges.include(events[index]) { change = events[index] }
@@ -174,7 +181,11 @@ extension Hub {
             break
         }
         let isAll = end == commit.events.endIndex
-        position = max(seen, isAll ? commit.watermark : commit.events[end - 1].timetoken)
+        if isAll {
+            position = max(seen, commit.watermark)
+        } else if end > 0 {
+            position = max(seen, commit.events[end - 1].timetoken)
+        }
         for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
         if let change {
@@ -187,11 +198,22 @@ extension Hub {
 
     private func note(_ event: Event) { positions[event.channel.space] = event.timetoken }
 
-    private func match(_ event: Event) {
-        if roster.isEmpty { distribute(event) } else { distributeAmongViewers(event) }
+    /// Hands an event to the feeds that want it; false when the time is over before all of them were asked, and nothing was
+    /// handed out.
+    private func match(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
+        var trial = self.trial.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedTrial(event)
+        self.trial = nil
+        guard let feeds = index.feeds(for: &trial, until: deadline) else {
+            self.trial = trial
+            return false
+        }
+        if roster.isEmpty { distribute(event, feeds) } else { distributeAmongViewers(&trial, feeds) }
+        return true
     }
 
-    func distribute(_ event: Event) { index.visit(event) { give(event, to: $0) } }
+    func distribute(_ event: Event, _ feeds: [Feed]) {
+        for feed in feeds { give(event, to: feed) }
+    }
 
     func give(_ event: Event, to feed: Feed) {
         if feed.add(event) { touched.append(feed) }

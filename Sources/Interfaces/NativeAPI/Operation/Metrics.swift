@@ -151,6 +151,10 @@ extension NativeAPI {
         text.single(
             "parley_feeds", .gauge, "Different selections that streams and listeners follow.",
             await service.hub.feedCount)
+        text.single(
+            "parley_filters_exhausted_total", .counter,
+            "Times a filter did not match because it would have cost more than limits.filter_steps.",
+            FilterFigures.exhaustedCount)
     }
 
     private static func print(_ webhooks: WebhookMetrics, to text: inout MetricsText) {

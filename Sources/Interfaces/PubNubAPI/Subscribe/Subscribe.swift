@@ -78,6 +78,8 @@ private final class SubscribeVoice: PollVoice {
             ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9))
     }
 
+    var asksFilters: Bool { reader.filter != nil }
+
     func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
     /// Whether the user is banned by it, or no longer: the poll is answered, with nothing of it, since the next one follows

@@ -23,19 +23,42 @@ final class SubscribePrint: Sendable {
 
     /// What came of the event that was looked at last: those who wait are asked about the same one after the other.
     private struct Seen {
-        var timetoken: Timetoken
-        var shown: ShownPayload?
+        let timetoken: Timetoken
+        let shown: ShownPayload?
+        /// What their filters have read of it.
+        let subject: FilterSubject?
+
+        init(_ event: Event) {
+            timetoken = event.timetoken
+            shown = ShownPayload(event)
+            subject = shown.map { FilterSubject(event, wireData: $0.payload, wireMeta: $0.meta) }
+        }
     }
 
     private let last = Lock<Last?>(nil)
-    private let seen = Lock<Seen?>(nil)
+    /// Behind a lock of its own, which whoever has taken it out never waits for.
+    private let seen = Lock<Lock<Seen>?>(nil)
 
     /// What this wire shows of an event; nil for one that it does not.
-    func shown(_ event: Event) -> ShownPayload? {
-        if let seen = seen.withLock({ $0 }), seen.timetoken == event.timetoken { return seen.shown }
-        let new = Seen(timetoken: event.timetoken, shown: ShownPayload(event))
-        seen.withLock { $0 = new }
-        return new.shown
+    func shown(_ event: Event) -> ShownPayload? { look(at: event, \.shown) }
+
+    /// Whether this wire shows an event to a reader with that filter.
+    func isShown(_ event: Event, by filter: Filter) -> Bool {
+        look(at: event) { seen in
+            guard let shown = seen.shown, let subject = seen.subject else { return false }
+            return shown.isNeverFiltered || filter.accepts(subject)
+        }
+    }
+
+    private func look<Value: Sendable>(at event: Event, _ body: (Seen) -> Value) -> Value {
+        let last = seen.withLock { last in
+            defer { last = nil }
+            return last
+        }
+        let isOfEvent = last?.withLock { $0.timetoken == event.timetoken } ?? false
+        let looked = isOfEvent ? last ?? Lock(Seen(event)) : Lock(Seen(event))
+        defer { seen.withLock { $0 = looked } }
+        return looked.withLock { body($0) }
     }
 
     /// The answer to one of those who waited.

@@ -15,8 +15,6 @@ struct Subscriber: Sendable {
     func wants(_ event: Event, _ print: SubscribePrint) -> Bool {
         guard match.subscription(of: event) != nil else { return false }
         guard let filter else { return ShownPayload.showsAtOnce(event) || print.shown(event) != nil }
-        guard let shown = print.shown(event) else { return false }
-        return shown.isNeverFiltered
-            || filter.accepts(FilterSubject(event, wireData: shown.payload, wireMeta: shown.meta))
+        return print.isShown(event, by: filter)
     }
 }
