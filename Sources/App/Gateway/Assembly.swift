@@ -116,6 +116,11 @@ extension Configuration {
 
     fileprivate var serverOptions: ServerOptions {
         var options = ServerOptions(host: listenHost, port: UInt16(listenPort))
+        if let proxies = try? proxyNetworks(), !proxies.isEmpty {
+            options.isTrustedProxy = { address in
+                IPAddress(address.description).map { address in proxies.contains { $0.contains(address) } } ?? false
+            }
+        }
         options.limits.connections = connections
         options.limits.connectionsPerAddress = Self.limit(connectionsPerAddress)
         options.limits.streams = limits.streamsInGateway

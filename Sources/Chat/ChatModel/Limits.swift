@@ -33,10 +33,10 @@ public struct Limits: Sendable {
     public var streamChannels = 500
     /// Streams and held polls.
     public var streamsInGateway = 100_000
-    /// Streams and held polls of one app, key, and user; zero: unlimited.
+    /// Streams and held polls of one app, key, and user; zero: unlimited. A user has a few devices with a few pages each.
     public var streamsPerApp = 0
     public var streamsPerKey = 0
-    public var streamsPerUser = 0
+    public var streamsPerUser = 100
     /// Zero: unlimited.
     public var streamsPerAddress = 0
     public var heartbeat: Duration = .seconds(15)

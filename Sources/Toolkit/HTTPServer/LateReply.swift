@@ -34,16 +34,20 @@ public final class LateReply: @unchecked Sendable {
         case over
     }
 
+    /// Where the request comes from.
     public let remoteAddress: RemoteAddress
+    /// Where its connection comes from: the same, or a proxy.
+    let peer: RemoteAddress
     let context: Router.Context
     private let engine: Engine
     private var place = Place.opening
     private(set) var answer: Response?
     private var goneHandler: (@Sendable () -> Void)?
 
-    init(_ context: Router.Context, remoteAddress: RemoteAddress, engine: Engine) {
+    init(_ context: Router.Context, remoteAddress: RemoteAddress, peer: RemoteAddress, engine: Engine) {
         self.context = context
         self.remoteAddress = remoteAddress
+        self.peer = peer
         self.engine = engine
     }
 

@@ -81,6 +81,9 @@ public struct ServerOptions: Sendable {
     public var backlog: Int32 = 4096
     /// Encrypts every connection; `nil` speaks plain HTTP.
     public var tls: TLSFiles?
+    /// Whether the machine at an address is a proxy: it is believed what `X-Forwarded-For` says, and may have any number of
+    /// connections. Nil: none is.
+    public var isTrustedProxy: (@Sendable (RemoteAddress) -> Bool)?
     public var limits = Limits()
     public var deadlines = Deadlines()
 

@@ -24,6 +24,7 @@ extension Configuration {
         try checkAdminKey()
         _ = try firstAppKeys()
         _ = try allowedNetworks()
+        _ = try proxyNetworks()
         _ = try vault()
         _ = try otlpFields()
     }
@@ -65,6 +66,19 @@ extension Configuration {
             // Never the text: part of it may be a key.
             throw SettingError("\(setting): \(error), several separated by commas (openssl rand -base64 32)")
         }
+    }
+
+    /// The machines that are believed what `X-Forwarded-For` says.
+    func proxyNetworks() throws(SettingError) -> [AddressBlock] {
+        var blocks: [AddressBlock] = []
+        for network in trustedProxies {
+            guard let block = AddressBlock(network) else {
+                throw SettingError(
+                    "trusted_proxies: '\(network)' is no network; write 10.20.0.7, 10.20.0.0/16 or fd00::/8")
+            }
+            blocks.append(block)
+        }
+        return blocks
     }
 
     /// The private networks that webhooks may reach.

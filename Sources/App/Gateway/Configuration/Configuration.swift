@@ -40,6 +40,7 @@ public struct Configuration: Sendable {
     /// Open connections, streams not counted.
     public var connections = 10_000
     public var connectionsPerAddress = 0
+    var trustedProxies: [String] = []
     /// After which a client that waits and whose machine or network has gone without a word counts as gone.
     public var silence: Duration = .seconds(30)
     public var limits = Limits()

@@ -54,6 +54,10 @@ public enum Settings {
         .integer(
             "connections_per_address", \.connectionsPerAddress, in: 0...1_000_000, unit: "connections",
             "open connections of one address; 0: no limit"),
+        .list(
+            "trusted_proxies", \.trustedProxies,
+            "networks (CIDR) of proxies before the gateway: limits by address and the audit log take a client's address from their X-Forwarded-For"
+        ),
         .seconds(
             "silent_client_seconds", \.silence, in: 5...3600,
             "when a client of a stream or held poll counts as gone whose network went without a word"),
@@ -126,7 +130,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.streams_per_user", \.limits.streamsPerUser, in: 0...10_000_000, unit: "streams",
-            "live streams and held polls of one user, as tickets and keys name it; 0: no limit"
+            "live streams and held polls of one user, as tokens, tickets and keys name it; 0: no limit"
         ).reloadable,
         .integer(
             "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",

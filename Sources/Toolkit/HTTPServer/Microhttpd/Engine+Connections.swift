@@ -9,7 +9,9 @@ extension Engine {
     func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let remote = SocketAddress.remote(address)
         counters.accepted += 1
-        if let limit = options.limits.connectionsPerAddress, addressCounts[remote, default: 0] >= limit {
+        if let limit = options.limits.connectionsPerAddress, addressCounts[remote, default: 0] >= limit,
+            options.isTrustedProxy?(remote) != true
+        {
             turnAway(socket, "Too many connections from this address")
             return true
         }

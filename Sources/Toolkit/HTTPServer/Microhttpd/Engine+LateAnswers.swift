@@ -17,7 +17,7 @@ extension Engine {
             descriptor: descriptor, reply: reply, received: exchange.peer.received, isLast: isLast, engine: self)
         reply.settle(in: .parked(socket))
         parkedSockets[ObjectIdentifier(socket)] = socket
-        countAddress(reply.remoteAddress)
+        countAddress(reply.peer)
         Socket.watchForSilence(descriptor)
         do {
             try socket.watch()
@@ -61,7 +61,7 @@ extension Engine {
             Glibc.close(descriptor)
             return
         }
-        incoming = (socket.reply.remoteAddress, socket.received)
+        incoming = (socket.reply.peer, socket.received)
         // The library only keeps the address, for others to ask about; it closes the socket if it cannot take it.
         var address = sockaddr()
         address.sa_family = sa_family_t(AF_UNSPEC)
@@ -70,7 +70,7 @@ extension Engine {
 
     func released(_ socket: ParkedSocket) {
         parkedSockets[ObjectIdentifier(socket)] = nil
-        uncountAddress(socket.reply.remoteAddress)
+        uncountAddress(socket.reply.peer)
         if isDraining { checkDrained() }
     }
 }

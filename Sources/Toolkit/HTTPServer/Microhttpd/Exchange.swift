@@ -60,9 +60,11 @@ extension Exchange {
         reader.checkFraming(isHTTP10: isHTTP10, end: UnsafeRawPointer(method) + headerSize)
         let method = HTTPMethod(rawValue: String(cString: method))
         let parts = RequestTarget(target)
+        let client =
+            engine.options.isTrustedProxy.map { peer.address.client(reader.headers, isTrusted: $0) } ?? peer.address
         let head = Request.Head(
             id: reader.requestID ?? engine.makeRequestID(), method: method, path: parts.path,
-            queryText: parts.queryText, headers: reader.headers, remoteAddress: peer.address,
+            queryText: parts.queryText, headers: reader.headers, remoteAddress: client,
             isSecure: engine.isSecure, receivedAt: .now)
         self.head = head
         fields = reader.fields
@@ -319,7 +321,8 @@ extension Exchange {
     private func open(_ opening: LateOpening, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = LateReply(
-            engine.router.context(of: head, plan: plan), remoteAddress: peer.address, engine: engine)
+            engine.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
+            engine: engine)
         opening.open(reply)
         decision = reply.answer
         if let answer = reply.answer { return self.reply(answer) }

@@ -1,0 +1,52 @@
+import Glibc
+
+extension RemoteAddress {
+    /// Reads `192.0.2.7`, `2001:db8::1`, and either with a port: `192.0.2.7:4711`, `[2001:db8::1]:4711`.
+    init?(_ text: Substring) {
+        var text = text
+        if text.first == "[" {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            text = text[text.index(after: text.startIndex)..<end]
+        } else if let colon = text.firstIndex(of: ":"), text.contains("."), !text.contains("::") {
+            text = text[..<colon]
+        }
+        let name = String(text)
+        var v4 = in_addr()
+        if inet_pton(AF_INET, name, &v4) == 1 {
+            self.init(v4: UInt32(bigEndian: v4.s_addr))
+            return
+        }
+        var v6 = in6_addr()
+        guard inet_pton(AF_INET6, name, &v6) == 1 else { return nil }
+        self = withUnsafeBytes(of: v6) { bytes in
+            RemoteAddress(
+                v6High: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+
+    /// Where a request comes from whose connection is from this address: what proxies in `X-Forwarded-For` say of it, as far
+    /// as they are trusted. Each appends whom it has the request from, so the list is read from its end, up to the first
+    /// address that is no trusted proxy's; what stands before it anybody may have written.
+    func client(_ headers: Headers, isTrusted: (RemoteAddress) -> Bool) -> RemoteAddress {
+        var address = self
+        guard isTrusted(address) else { return address }
+        let hops = headers[all: "X-Forwarded-For"].flatMap { $0.split(separator: ",") }
+        for hop in hops.suffix(Self.mostHops).reversed() {
+            guard let next = RemoteAddress(hop.trimmed) else { return address }
+            address = next
+            guard isTrusted(address) else { return address }
+        }
+        return address
+    }
+
+    private static let mostHops = 32
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let rest = drop(while: isSpace)
+        return rest[..<(rest.lastIndex { !isSpace($0) }.map { rest.index(after: $0) } ?? rest.startIndex)]
+    }
+}
