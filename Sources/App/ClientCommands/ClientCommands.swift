@@ -7,12 +7,17 @@ package enum ClientCommands {
     package static let events = CommandGroup(
         name: "Event", subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self])
 
-    package static let resources = CommandGroup(
-        name: "Resource",
-        subcommands: [
-            WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
-            SourcesCommand.self, KeysCommand.self, AuditCommand.self, AppsCommand.self,
-        ])
+    /// - Parameter keys: `parley keys`, of which ``keys`` are a part.
+    package static func resources(keys: any ParsableCommand.Type) -> CommandGroup {
+        CommandGroup(
+            name: "Resource",
+            subcommands: [
+                WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
+                SourcesCommand.self, keys, AuditCommand.self, AppsCommand.self,
+            ])
+    }
+
+    package static let keys = KeyCommands.all
 
     package static let schemas = CommandGroup(name: "Schema", subcommands: [SchemaCommand.self])
 

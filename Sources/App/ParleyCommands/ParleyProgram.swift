@@ -70,7 +70,7 @@ struct ParleyCommand: AsyncParsableCommand {
             """,
         version: Product.version,
         groupedSubcommands: [
-            ClientCommands.events, ClientCommands.resources,
+            ClientCommands.events, ClientCommands.resources(keys: KeysCommand.self),
             CommandGroup(name: "Moving", subcommands: [ImportCommand.self, ExportCommand.self]),
             ClientCommands.schemas,
             CommandGroup(

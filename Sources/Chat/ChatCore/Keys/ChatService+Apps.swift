@@ -63,6 +63,15 @@ extension ChatService {
         return app
     }
 
+    /// Makes an admin key of the first app for who is locked out, with an entry in the audit log; nil without an app. Of a
+    /// service that does not run.
+    public func recoverAdminKey() async throws(ChatError) -> IssuedKey? {
+        guard let issued = try await keyring.recover() else { return nil }
+        await audit.write(
+            AuditDeed(action: "key.recover", actor: nil, resource: issued.key.id), in: issued.key.space)
+        return issued
+    }
+
     /// Has the log keep what the apps say, if a stop came between.
     func settleRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {

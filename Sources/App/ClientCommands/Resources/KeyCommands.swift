@@ -1,11 +1,9 @@
 import ArgumentParser
 import JSON
 
-/// `parley keys`: who may ask.
-struct KeysCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Make API keys, hold them to rates, take them back.",
-        subcommands: [List.self, Create.self, Update.self, Token.self, Delete.self])
+/// `parley keys`: who may ask. The commands of it that talk to a gateway.
+enum KeyCommands {
+    static let all: [any ParsableCommand.Type] = [List.self, Create.self, Update.self, Token.self, Delete.self]
 
     enum Scope: String, ExpressibleByArgument, CaseIterable { case emit, read, manage, admin }
 
