@@ -29,6 +29,11 @@ import Testing
             ("GET /hello HTTP/1.1\r\n: y\r\nHost: x\r\n\r\n", 400),
             ("GET /hello HTTP/1.1\r\nHost: x\r\nX-A: y\r\n folded\r\n\r\n", 400),
             ("GET /hello HTTP/1.1\r\nHost: x\r\nX-A: a\u{1}b\r\n\r\n", 400),
+            ("GET /hello HTTP/1.1\nHost: x\n\n", 400),
+            ("GET /hello HTTP/1.1\nHost: x\r\n\r\n", 400),
+            ("GET /hello HTTP/1.1\r\nHost: x\nX-A: y\r\n\r\n", 400),
+            ("GET /hello HTTP/1.1\r\nHost: x\r\n\n", 400),
+            ("GET /hello HTTP/1.1\r\nHost: x\n\r\n", 400),
             ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
             ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3, 3\r\n\r\nabc", 400),
             ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 0x3\r\n\r\nabc", 400),
@@ -56,6 +61,22 @@ import Testing
             #expect(answer.text.hasPrefix("{\"type\":\"http://gw.test/problems/"))
             #expect(answer.text.contains("\"status\":\(status),"))
             #expect(try wire.rest().isEmpty)
+        }
+    }
+
+    @Test(
+        "is not mistaken for that with fields that are empty, or end in blanks",
+        arguments: [
+            "Host: x \r\n", "Host: x\t \r\nX-A: y  \r\n", "Host: x\r\nX-A:\r\n", "Host: x\r\nX-A: \r\nX-B:  \r\n",
+            "Host:x\r\nX-A:y\r\n", "X-A:   y z \r\nHost: x\r\nX-A:\r\n",
+        ])
+    func unusual(_ fields: String) async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            for _ in 0..<2 {
+                wire.send("GET /hello HTTP/1.1\r\n" + fields + "\r\n")
+                #expect(try wire.answer().status == 200)
+            }
         }
     }
 

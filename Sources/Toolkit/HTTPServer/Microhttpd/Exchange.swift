@@ -55,7 +55,7 @@ extension Exchange {
         hasBegun = true
         engine.requestBegan()
         let headerSize = shim_connection_header_size(connection)
-        var reader = HeadReader(connection, size: headerSize)
+        var reader = HeadReader(connection, version: version, size: headerSize)
         isHTTP10 = strcmp(version, "HTTP/1.0") == 0
         reader.checkFraming(isHTTP10: isHTTP10, end: UnsafeRawPointer(method) + headerSize)
         let method = HTTPMethod(rawValue: String(cString: method))

@@ -21,10 +21,14 @@ struct HeadFields {
 struct HeadReader {
     var fields = HeadFields()
     var headers = Headers()
-    private var lastValueEnd: UnsafeRawPointer?
+    /// Where the request line ends, then each field: a line end of two bytes follows, which the library has overwritten.
+    private var lineEnd: UnsafeRawPointer
 
     /// Copies the fields of a connection's request.
-    init(_ connection: OpaquePointer, size: Int) {
+    ///
+    /// - Parameter version: the last part of its request line.
+    init(_ connection: OpaquePointer, version: UnsafePointer<CChar>, size: Int) {
+        lineEnd = UnsafeRawPointer(version) + strlen(version)
         headers.reserve(fields: 12, bytes: min(size, 64 * 1024))
         withUnsafeMutablePointer(to: &self) { reader in
             _ = MHD_get_connection_values_n(
@@ -41,7 +45,8 @@ struct HeadReader {
 
     private mutating func take(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         headers.append(name: name, value: value)
-        lastValueEnd = value.baseAddress.map { $0 + value.count }
+        if let start = name.baseAddress, start - lineEnd != 2 { refuse("A line does not end with CR LF") }
+        if let start = value.baseAddress { lineEnd = start + value.count }
         guard name.allSatisfy(Self.isToken), !name.isEmpty else {
             return refuse("A header field has no valid name")
         }
@@ -98,9 +103,10 @@ struct HeadReader {
     /// (RFC 9112, 6.3, 11.2), and the one host it must be for (RFC 9112, 3.2).
     ///
     /// - Parameter end: where the library thinks the header ended. It takes a line that begins with a colon for that end,
-    ///   and glues folded lines to names; both show in the distance from the last value, which is two line ends.
+    ///   and glues folded lines to names; both show in the distance from the last value, which is two line ends. A line feed
+    ///   alone is one to the library, and to other servers none (RFC 9112, 2.2).
     mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
-        if let lastValueEnd, !(2...4 ~= end - lastValueEnd) { refuse("The header is not one of HTTP/1.1") }
+        if end - lineEnd != 4 { refuse("The header is not one of HTTP/1.1, each line ended by CR LF") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
             refuse("Content-Length and Transfer-Encoding exclude each other")
         }
