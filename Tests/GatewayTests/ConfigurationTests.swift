@@ -104,7 +104,7 @@ import Testing
         "refuses what the gateway could not start with",
         arguments: [
             ("webhook.allow", "10.0.0.0/8,everything"), ("webhook.allow", "10.0.0.0/33"), ("demo_keys", "only:two"),
-            ("demo_keys", "a::c"),
+            ("demo_keys", "a::c"), ("trusted_proxies", "10.0.0.1,proxy"), ("tls.hsts_seconds", "60"),
         ])
     func useless(_ name: String, _ value: String) {
         #expect(refusal(flags: [(name, value)]).contains(name))

@@ -21,6 +21,18 @@ import Testing
         await Self.router().respond(to: Request(method, target, headers: headers))
     }
 
+    @Test("tells browsers to come by HTTPS alone, with refusals too, where that is set")
+    func transportSecurity() async {
+        var router = Self.router()
+        func said(_ target: String) async -> String? {
+            let headers = await router.respond(to: Request(.get, target)).headers
+            return headers.first { $0.name == "Strict-Transport-Security" }?.value
+        }
+        #expect(await said("/") == nil)
+        router.transportSecuritySeconds = 600
+        for target in ["/", "/nothing"] { #expect(await said(target) == "max-age=600", "\(target)") }
+    }
+
     @Test(
         "finds the handler",
         arguments: [

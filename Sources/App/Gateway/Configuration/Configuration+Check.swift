@@ -15,6 +15,10 @@ extension Configuration {
                 "dev mode has well-known keys, so it listens on a loopback address only, not on '\(listenHost)'; "
                     + "drop --dev or listen on 127.0.0.1")
         }
+        guard transportSecurity == .zero || !tlsCertificate.isEmpty || publicURL.hasPrefix("https://") else {
+            throw SettingError(
+                "tls.hsts_seconds: browsers heed it over HTTPS alone; set tls.certificate, or a public_url with https")
+        }
         guard tlsCertificate.isEmpty == tlsKey.isEmpty else {
             throw SettingError("tls.certificate and tls.key belong together: give both or neither")
         }

@@ -20,6 +20,7 @@ public struct Configuration: Sendable {
     var webhookVerification = "none"
     var corsOrigins: [String] = []
     public var tlsCertificate = ""
+    var transportSecurity: Duration = .zero
     var tlsKey = ""
     /// The first app's admin key at the first start; empty: a random one, see `FirstStart`.
     public var adminKey = ""

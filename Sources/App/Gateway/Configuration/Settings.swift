@@ -43,6 +43,9 @@ public enum Settings {
             "tls.certificate", \.tlsCertificate,
             "PEM file; with tls.key, HTTPS is served; SIGHUP reads both files again"),
         .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
+        .seconds(
+            "tls.hsts_seconds", \.transportSecurity, in: 0...63_072_000,
+            "for how long browsers are to come by HTTPS alone (Strict-Transport-Security); 0: not said"),
         otlpEndpoint,
         secret(.list("otlp.headers", \.otlpHeaders, "fields for the collector: name=value, several by commas")),
         otlpSampleRatio,

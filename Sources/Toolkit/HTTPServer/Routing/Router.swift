@@ -34,6 +34,8 @@ public struct Router: Sendable {
     /// Comes before `/problems/<code>` in the type of a problem: the address the world sees, without a final slash.
     public var problemBaseURL: String
     public var cors: CORSPolicy
+    /// For how many seconds browsers are to come by HTTPS alone, said with every answer (RFC 6797); zero says nothing.
+    public var transportSecuritySeconds = 0
     /// Asked before the routes are, and for every path.
     public var hosts = HostPolicy.any
     /// Answers paths that no route knows; the default is a 404 problem.
@@ -196,9 +198,12 @@ extension Router {
 
     func finished(_ response: Response, in context: Context) -> Response {
         observe(response, in: context)
-        guard !context.corsHeaders.isEmpty else { return response }
+        guard !context.corsHeaders.isEmpty || transportSecuritySeconds > 0 else { return response }
         var response = response
         response.headers += context.corsHeaders
+        if transportSecuritySeconds > 0 {
+            response.headers.append(("Strict-Transport-Security", "max-age=\(transportSecuritySeconds)"))
+        }
         return response
     }
 
