@@ -28,7 +28,7 @@ public final class ChatService: Sendable {
     public let presence: PresenceTracker
     /// What was changed by administration.
     public let audit: AuditLog
-    /// What repeatable requests were answered.
+    /// The answers to repeatable requests.
     public let answers: RememberedAnswers
     let restrictionEnds: RestrictionEnds
     let revokedTokens: RevokedTokens

@@ -12,7 +12,7 @@ public struct Limits: Sendable {
     public var filterDepth = 64
     /// `LIKE` and `CONTAINS` in one filter: each reads a text of every event.
     public var filterSearches = 64
-    /// What one filter may cost for one event: about a byte read each, so half a millisecond to two.
+    /// Steps of one filter for one event, about one for each byte that it reads: half a millisecond to two in all.
     public var filterSteps = 512 * 1024
     /// No event is matched later than this in a turn of the hub: how long one takes, its followers' filters decide, and
     /// everything on the loop waits meanwhile.

@@ -14,7 +14,7 @@ actor HeldPoll: FeedSink {
     /// Its place among those that are held.
     private var number: UInt64?
     private var arrived: [Event] = []
-    /// What has come and the voice has not been asked about yet, the oldest first.
+    /// Events that have come and that the voice has not been asked about yet, the oldest first.
     private var unseen: [Event] = []
     /// Past it the next poll looks through the log.
     private static let unseenMost = 256

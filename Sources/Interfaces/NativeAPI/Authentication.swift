@@ -13,9 +13,9 @@ extension Request {
     fileprivate var isLarge: Bool { body.bytes.count > 64 * 1024 }
 }
 
-/// What a route does with an `Idempotency-Key`.
+/// A route's way with an `Idempotency-Key`.
 enum Repeating {
-    /// What it stores and what it answers is remembered; PUT, DELETE and GET can be repeated as they are.
+    /// Its answer is remembered when it has stored something. PUT, DELETE and GET can be repeated as they are.
     case remembered
     /// The route sees to it itself, in the commit of its events.
     case byRoute

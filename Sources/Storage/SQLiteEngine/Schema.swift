@@ -143,7 +143,7 @@ enum Schema {
         \(restores)
         """
 
-    /// What a restore has lost: events above `after` and up to `upto`. Made by a restore as well, whose backup may be of a
-    /// version without it.
+    /// The table of intervals that restores have lost: events above `after` and up to `upto`. A restore makes it as well, since
+    /// its backup may be of a version without it.
     static let restores = "CREATE TABLE IF NOT EXISTS restore(after INTEGER NOT NULL, upto INTEGER NOT NULL);"
 }

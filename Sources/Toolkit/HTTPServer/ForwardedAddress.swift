@@ -25,9 +25,11 @@ extension RemoteAddress {
         }
     }
 
-    /// Where a request comes from whose connection is from this address: what proxies in `X-Forwarded-For` say of it, as far
-    /// as they are trusted. Each appends whom it has the request from, so the list is read from its end, up to the first
-    /// address that is no trusted proxy's; what stands before it anybody may have written.
+    /// The client of a request that came by a connection from this address, as far as proxies are trusted.
+    ///
+    /// Each proxy appends the address that it has the request from to `X-Forwarded-For`. So the list is read from its end, up to
+    /// the first address that is no trusted proxy's. Anybody may have written what stands before that. At most 32 entries are
+    /// read, and reading ends at one that is no address.
     func client(_ headers: Headers, isTrusted: (RemoteAddress) -> Bool) -> RemoteAddress {
         var address = self
         guard isTrusted(address) else { return address }

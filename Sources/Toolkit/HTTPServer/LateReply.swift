@@ -34,9 +34,9 @@ public final class LateReply: @unchecked Sendable {
         case over
     }
 
-    /// Where the request comes from.
+    /// The client's address.
     public let remoteAddress: RemoteAddress
-    /// Where its connection comes from: the same, or a proxy.
+    /// The address at the other end of the connection: the client's, or a proxy's.
     let peer: RemoteAddress
     let context: Router.Context
     private let engine: Engine

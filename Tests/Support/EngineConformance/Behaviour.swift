@@ -95,7 +95,7 @@ struct Trial: Sendable {
         }
     }
 
-    /// What a reader of some channels and types has lost since a position.
+    /// The loss of a reader of some channels and types since a position.
     func loss(
         in channels: [String] = ["room"], types: [String] = ["*"], after position: Timetoken
     ) async throws -> Loss? {

@@ -40,7 +40,7 @@ public final class EventTypes: Sendable {
     let clock: WallClock
     let mirror: RecordMirror
     let workshop = Workshop()
-    /// Where payloads are held against schemas that take long. Not with the declarations, which take far longer.
+    /// Runs the checks of payloads that take long, apart from the declarations, which take far longer.
     let judgements = Workshop()
     let contents = Lock<[SpaceID: AppTypes]>([:])
     let violations = ViolationTally()

@@ -20,11 +20,11 @@ public struct SchemaWork: Sendable {
         isOnLoop = false
     }
 
-    /// What the loop does of it: a millisecond or two at most, enough for what honest schemas ask of a small body.
+    /// The part that the loop does: a millisecond or two at most, enough for a small body under an ordinary schema.
     static let onLoop = SchemaWork(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 0))
 
-    /// What is done beside a request for nobody in particular: a few reasons as well.
+    /// The work for candidates, beside the request that brought an event: a few reasons as well.
     static let beside = SchemaWork(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 1_000))
 

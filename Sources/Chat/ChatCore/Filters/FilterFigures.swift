@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What all filters of the process have come to.
+/// Counts over all filters of the process.
 public enum FilterFigures {
     private static let exhausted = Atomic<UInt64>(0)
 

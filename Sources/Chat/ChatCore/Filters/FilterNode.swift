@@ -20,7 +20,7 @@ indirect enum FilterNode: Sendable {
     case name(FilterSource)
     case list([FilterNode])
 
-    /// What the smallest part of an expression costs, in steps.
+    /// Steps for the smallest part of an expression.
     private static let partSteps = 8
 
     /// The node as a condition.

@@ -30,11 +30,11 @@ public final class FilterSubject {
     /// Lists as they are looked up in an index.
     private var listFacts: [FilterSource: [FactValue]] = [:]
 
-    /// What the evaluation under way may still cost: about a byte that is read, eight for each part of the expression.
+    /// Steps that the evaluation under way has left: one for about each byte that is read, eight for each part of the expression.
     private var steps = 0
-    /// How many long texts have been taken out of the event: for tests.
+    /// The number of long texts that have been taken out of the event: for tests.
     var longTextCount: Int { longTexts.count }
-    /// What all evaluations of the event have cost.
+    /// Steps that all evaluations of the event have taken.
     private(set) var spent = 0
 
     private static func parse(_ text: JSONText?) -> JSONValue? {

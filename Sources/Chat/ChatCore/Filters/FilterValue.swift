@@ -81,9 +81,9 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// What looking at an element of a list costs, in steps.
+    /// Steps for an element of a list.
     fileprivate static let elementSteps = 32
-    /// What writing a byte beyond ASCII without regard to case costs.
+    /// Steps for a byte beyond ASCII whose case is folded.
     private static let foldSteps = 8
 
     /// Left side of `LIKE`: the text, or any text of a set or array.

@@ -1,12 +1,12 @@
 public import ChatModel
 
-/// What is to be another with an app; what is nil stays as it is.
+/// A change of an app's settings. A nil member leaves its setting as it is.
 public struct AppChange: Sendable {
     public var requiresDeclaredTypes: Bool?
     public var demandsTokens: Bool?
     public var retention: Retention?
 
-    /// How long kept events stay.
+    /// The time that kept events stay, or no end.
     public enum Retention: Sendable, Equatable { case forever, lasting(Duration) }
 
     public init(
@@ -35,7 +35,7 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// Makes rates of those there are; asked again when somebody else's change came between.
+    /// Returns the new rates of the present ones. Called again when somebody else's change came between.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
     /// Changes an app in one commit. What is older than a new retention is hidden when this returns, and what was hidden
@@ -63,8 +63,11 @@ extension ChatService {
         return app
     }
 
-    /// Makes an admin key of the first app for who is locked out, with an entry in the audit log; nil without an app. Of a
-    /// service that does not run.
+    /// Makes an admin key of the first app for an operator who is locked out, with an entry in the audit log. The service does
+    /// not run meanwhile.
+    ///
+    /// - Returns: nil when there is no app.
+    /// - Throws: `.unavailable` when the store cannot be read or written.
     public func recoverAdminKey() async throws(ChatError) -> IssuedKey? {
         guard let issued = try await keyring.recover() else { return nil }
         await audit.write(

@@ -195,8 +195,8 @@ extension Keyring {
         return IssuedApp(app: app, admin: IssuedKey(key: key, text: text))
     }
 
-    /// Makes an admin key of the first app whatever its holders show, for who stands at the gateway's machine; nil without
-    /// an app.
+    /// Makes an admin key of the first app without asking for a credential; nil when there is no app. Only for commands on the
+    /// gateway's own machine.
     func recover() async throws(ChatError) -> IssuedKey? {
         _ = try await load()
         guard let app = apps.first(where: \.isFirst) else { return nil }

@@ -13,7 +13,7 @@ public final class AnswerNote: Sendable {
 
     init(_ begun: RecordChange) { self.begun = begun }
 
-    /// Where its answer is kept.
+    /// The record that its answer is kept in.
     var key: RecordKey { begun.key }
 
     /// Whether something of the request is stored.
@@ -29,6 +29,6 @@ public final class AnswerNote: Sendable {
         return isFirst ? note.begun : nil
     }
 
-    /// What was to be written beside the note was not.
+    /// Takes the note as not written, when the commit with it has failed.
     public static func takeBack() { current?.isWritten.withLock { $0 = false } }
 }

@@ -1,13 +1,13 @@
 public import ChatModel
 import JSON
 
-/// What requests with an `Idempotency-Key` were answered, for as long as repeats are recognised.
+/// The answers to requests with an `Idempotency-Key`, kept for as long as repeats are recognised.
 ///
 /// The commit of a request's first change has a record that it was begun (``AnswerNote``); the answer follows in a commit of
 /// its own. Between the two, a repeat knows that it must not be carried out again.
 public struct RememberedAnswers: Sendable {
     /// An answer as it was sent.
-    public struct Answer: Sendable, Equatable {
+    public struct Answer: Sendable {
         public var status: Int
         public var headers: [(name: String, value: String)]
         /// Text in UTF-8.
@@ -18,14 +18,9 @@ public struct RememberedAnswers: Sendable {
             self.headers = headers
             self.body = body
         }
-
-        public static func == (one: Answer, other: Answer) -> Bool {
-            one.status == other.status && one.body == other.body
-                && one.headers.elementsEqual(other.headers) { $0.name == $1.name && $0.value == $1.value }
-        }
     }
 
-    /// What is known of a request's key.
+    /// A state in which a request's key may be found.
     public enum Earlier: Sendable {
         /// Nothing: bind the note while the request is carried out, then conclude it.
         case none(AnswerNote)
@@ -47,21 +42,24 @@ public struct RememberedAnswers: Sendable {
     let clock: WallClock
     let window: Duration
 
+    /// Looks a request's key up.
+    ///
     /// - Parameters:
-    ///   - scope: app, credential, route and key, as a hash in hexadecimal.
-    ///   - print: the request, as a hash in hexadecimal.
+    ///   - scope: app, credential, method, path and key, as a hash in hexadecimal.
+    ///   - fingerprint: the request, as a hash in hexadecimal.
+    /// - Throws: `.unavailable` when the store cannot be read.
     public func begin(
-        _ scope: String, print: String, in space: SpaceID
+        _ scope: String, fingerprint: String, in space: SpaceID
     ) async throws(ChatError) -> Earlier {
         let key = RecordKey(.answer, scope, in: space)
         let stored = try await directory.read(key)
         let now = clock.now
         if let stored, let entry = Entry(stored.body), now < entry.begun.adding(window) {
-            guard entry.print == print else { return .other }
+            guard entry.fingerprint == fingerprint else { return .other }
             if let answer = entry.answer { return .answered(answer) }
             return now < entry.begun.adding(Self.patience) ? .running : .lost
         }
-        let begun = Entry(print: print, begun: now)
+        let begun = Entry(fingerprint: fingerprint, begun: now)
         return .none(
             AnswerNote(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
     }
@@ -89,22 +87,22 @@ public struct RememberedAnswers: Sendable {
     }
 }
 
-/// The record.
+/// The body of a record of the kind `answer`.
 private struct Entry {
-    var print: String
+    var fingerprint: String
     var begun: Timetoken
     var answer: RememberedAnswers.Answer?
 
-    init(print: String, begun: Timetoken) {
-        self.print = print
+    init(fingerprint: String, begun: Timetoken) {
+        self.fingerprint = fingerprint
         self.begun = begun
     }
 
     init?(_ body: JSONText) {
-        guard let root = try? JSONDocument(body).root, let print = root["request"]?.string,
+        guard let root = try? JSONDocument(body).root, let fingerprint = root["request"]?.string,
             let begun = root["begun"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
-        self.init(print: print, begun: begun)
+        self.init(fingerprint: fingerprint, begun: begun)
         guard let status = root["status"]?.integer, let text = root["body"]?.string else { return }
         let headers = root["headers"]?.elements ?? []
         answer = RememberedAnswers.Answer(
@@ -118,7 +116,7 @@ private struct Entry {
     var body: JSONText {
         JSONText { writer in
             writer.beginObject()
-            writer.member("request", print)
+            writer.member("request", fingerprint)
             writer.member("begun", begun.description)
             if let answer {
                 writer.member("status", answer.status)

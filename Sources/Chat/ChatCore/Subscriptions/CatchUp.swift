@@ -44,7 +44,7 @@ public struct CatchUp: Sendable {
     }
 }
 
-/// Where a resuming reader really starts, and whether it has lost something.
+/// The position that a resuming reader really starts from, and whether it has lost something.
 public struct Resumption: Sendable, Equatable {
     /// Why a reader has a gap.
     public enum Gap: String, Sendable {
@@ -54,7 +54,7 @@ public struct Resumption: Sendable, Equatable {
         case restore
         /// The position lies in the future: it is another gateway's, or of this one before a restore.
         case future
-        /// What it sent is no position of a gateway's.
+        /// The id that it sent is no position of a gateway.
         case unknown
     }
 

@@ -12,8 +12,8 @@ struct FeedTrial {
     let subject: FilterSubject
     var event: Event { subject.event }
 
-    /// What filters have said, in the order they were asked, and by their feeds once that was interrupted. The feeds are
-    /// held, so that no other comes to have their identity meanwhile.
+    /// The verdicts of filters in the order they were asked, and by their feeds once that was interrupted. The feeds are held,
+    /// so that no other comes to have their identity meanwhile.
     private var said: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
     private var deadline: ContinuousClock.Instant?

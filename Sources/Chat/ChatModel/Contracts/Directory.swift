@@ -68,7 +68,7 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     case eventType = 20, schemaVersion = 21
     /// What was changed by administration, when and by whom.
     case setting = 30, revokedToken = 31, audit = 32
-    /// What a request with an `Idempotency-Key` was answered.
+    /// The answer to a request with an `Idempotency-Key`.
     case answer = 33
 }
 

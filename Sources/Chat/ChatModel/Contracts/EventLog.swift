@@ -25,9 +25,9 @@ public protocol EventLog: Sendable {
     /// request.
     func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken
 
-    /// What a reader of these channels and types, who has everything up to `position`, can have lost since: kept events that
-    /// retention has ended, and what was stored after the backup that the log was restored from. Not what its sender gave an
-    /// end, what somebody deleted, or what is never kept. Nil when nothing is lost.
+    /// The loss of a reader of these channels and types who has everything up to `position`; nil when there is none. Lost are
+    /// kept events that retention has ended, and those that were stored after the backup that the log was restored from. No
+    /// loss is an event that its sender gave an end, that somebody deleted, or that is never kept.
     ///
     /// It tells nobody of a loss on other channels or of other types. Where that cannot be found out within bounds, it tells of
     /// one that there may have been.
@@ -63,7 +63,7 @@ public protocol EventLog: Sendable {
     func committed() async -> CommitSequence
 }
 
-/// What a reader who resumes can have lost.
+/// A loss that a resuming reader may have.
 public struct Loss: Sendable, Equatable {
     public enum Cause: String, Sendable { case retention, restore }
 

@@ -51,7 +51,7 @@ extension NativeAPI {
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
-    /// What becomes of each event, or why it could not be read.
+    /// The draft of each event, or the reason why there is none.
     private static func admitted(
         _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {

@@ -52,16 +52,16 @@ final class Claims: Sendable {
         let scope = Self.scope(key, request.path, request, caller)
         try enter(scope)
         defer { leave(scope) }
-        let print = Hex.encode(Self.fingerprint(request))
+        let fingerprint = Hex.encode(Self.fingerprint(request))
         let note: AnswerNote
-        switch try await answers.begin(Hex.encode(scope), print: print, in: caller.space) {
+        switch try await answers.begin(Hex.encode(scope), fingerprint: fingerprint, in: caller.space) {
         case .none(let begun): note = begun
         case .other: throw Self.reused
         case .running: throw Self.busy
         case .lost:
             throw ChatError(
                 .conflict,
-                "the request was carried out, and its answer is lost; look what there is before you send it with another key",
+                "the request was carried out, but its answer is lost; read the result, and send what is missing with another key",
                 slug: "idempotency_answer_lost")
         case .answered(let answer):
             return Response(
@@ -69,7 +69,7 @@ final class Claims: Sendable {
                 body: answer.body.isEmpty ? .empty : .bytes(answer.body))
         }
         let response = try await AnswerNote.$current.withValue(note, operation: act)
-        // What cannot be kept is carried out all the same: a repeat is told so, and that its answer is lost.
+        // The request is carried out, whether or not its answer can be kept: without it, a repeat is told that it is lost.
         if let body = response.body.known {
             try? await answers.conclude(
                 note, with: .init(status: response.status, headers: response.headers, body: body))

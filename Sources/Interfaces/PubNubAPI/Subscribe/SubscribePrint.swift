@@ -25,7 +25,7 @@ final class SubscribePrint: Sendable {
     private struct Seen {
         let timetoken: Timetoken
         let shown: ShownPayload?
-        /// What their filters have read of it.
+        /// Holds what filters have read of the event.
         let subject: FilterSubject?
 
         init(_ event: Event) {

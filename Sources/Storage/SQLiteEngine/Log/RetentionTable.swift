@@ -24,7 +24,7 @@ final class RetentionTable: Sendable {
         var cursors: [CursorName: Timetoken] = [:]
     }
 
-    /// Where the last of the intervals ends that restores have lost; zero without any.
+    /// The end of the last interval that a restore has lost; zero without any.
     let restored: Timetoken
 
     private let state = Lock(State())

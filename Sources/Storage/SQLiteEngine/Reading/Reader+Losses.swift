@@ -1,7 +1,7 @@
 import ChatModel
 import SQLite
 
-/// What a reader is asked that resumes far back: whether retention has ended something it has not had.
+/// A question of a reader that resumes far back: whether retention has ended something that it has not had.
 struct LossQuestion: Sendable {
     let channels: ChannelSet
     let types: [NamePattern]
@@ -62,7 +62,7 @@ extension Reader {
         return try newest(find, question, isNewestFirst: true)
     }
 
-    /// What is past the retention of its type and has not been removed yet.
+    /// The newest event past the retention of its type that has not been removed yet.
     private func expired(_ question: LossQuestion) throws(SQLiteFailure) -> Timetoken? {
         let find = statements.losses.expired
         find.bind(Int64(question.now.rawValue), at: 1)
@@ -87,7 +87,7 @@ extension Reader {
         return newest
     }
 
-    /// What is past its app's retention and has not been removed yet.
+    /// The end of what the app's retention hides, when an event of these channels and types has not been removed yet.
     private func hidden(_ question: LossQuestion) throws(SQLiteFailure) -> Timetoken? {
         let start = max(question.after, question.swept)
         guard question.hidden > start else { return nil }

@@ -21,7 +21,8 @@ struct HeadFields {
 struct HeadReader {
     var fields = HeadFields()
     var headers = Headers()
-    /// Where the request line ends, then each field: a line end of two bytes follows, which the library has overwritten.
+    /// The end of the last line that was read: of the request line, then of each field. A line end of two bytes follows, which the
+    /// library has overwritten.
     private var lineEnd: UnsafeRawPointer
 
     /// Copies the fields of a connection's request.

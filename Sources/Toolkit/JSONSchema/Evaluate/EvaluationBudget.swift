@@ -28,12 +28,12 @@ public struct EvaluationBudget: Sendable, Equatable {
         steps += Self.stepsPerByte * paid
     }
 
-    /// What the report on one value may take: no more than its size allows, so that others have some as well.
+    /// Steps of the report on one value: no more than its size allows, so that others have some as well.
     func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         min(reportSteps, Self.reportSteps(for: bytes, limits: limits))
     }
 
-    /// What a report may take that stands alone.
+    /// Steps of a report that stands alone.
     static func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         reportStepsPerByte * bytes + limits.steps / 5
     }
