@@ -236,6 +236,30 @@ import Testing
         }
     }
 
+    @Test("whose answer is too large to keep is counted, and is not carried out a second time")
+    func largeAnswer() async throws {
+        try await APIFixture.run { api in
+            let body = #"{"channels":["room"]}"#
+            let request = Request(
+                .post, "/v1/subscriptions",
+                headers: Headers([
+                    ("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k"),
+                ]), body: Array(body.utf8))
+            let caller = try api.api.caller(of: request)
+            let key = try #require(try IdempotencyKey(request.headers))
+            let response = try await api.api.claims.once(key, request, caller, api.service.answers) {
+                _ = try await api.api.postSubscription(request, caller)
+                return Response(status: 201, headers: [], body: .bytes(Array(repeating: 0x20, count: 256 * 1024 + 1)))
+            }
+            #expect(response.status == 201)
+            #expect(api.service.answers.lostAnswers == 1)
+            api.clock.advance(by: .seconds(61))
+            let again = await api.call(.post, "/v1/subscriptions", body, headers: Self.key("k"))
+            #expect(again.status == 409 && again.code == "idempotency_answer_lost")
+            #expect(await api.call(.get, "/v1/subscriptions")["data"]?.count == 1)
+        }
+    }
+
     @Test("that was refused is spent by nothing, of records too")
     func refusedRecord() async throws {
         try await APIFixture.run { api in

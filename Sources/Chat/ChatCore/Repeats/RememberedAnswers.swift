@@ -1,11 +1,12 @@
 public import ChatModel
 import JSON
+import Synchronization
 
 /// The answers to requests with an `Idempotency-Key`, kept for as long as repeats are recognised.
 ///
 /// The commit of a request's first change has a record that it was begun (``AnswerNote``); the answer follows in a commit of
 /// its own. Between the two, a repeat knows that it must not be carried out again.
-public struct RememberedAnswers: Sendable {
+public final class RememberedAnswers: Sendable {
     /// An answer as it was sent.
     public struct Answer: Sendable {
         public var status: Int
@@ -38,9 +39,20 @@ public struct RememberedAnswers: Sendable {
     /// A request that was begun longer ago is not running any more.
     private static let patience: Duration = .seconds(60)
 
-    let directory: any Directory
-    let clock: WallClock
-    let window: Duration
+    private let directory: any Directory
+    private let clock: WallClock
+    private let window: Duration
+    private let lost = Atomic<UInt64>(0)
+
+    init(directory: any Directory, clock: WallClock, window: Duration) {
+        self.directory = directory
+        self.clock = clock
+        self.window = window
+    }
+
+    /// Answers to stored requests that were not kept: larger than 256 KiB, or not taken by the store. Repeats of these
+    /// requests are answered with 409.
+    public var lostAnswers: UInt64 { lost.load(ordering: .relaxed) }
 
     /// Looks a request's key up.
     ///
@@ -64,13 +76,24 @@ public struct RememberedAnswers: Sendable {
             AnswerNote(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
     }
 
-    /// Keeps the answer, if anything of the request was stored.
-    public func conclude(_ note: AnswerNote, with answer: Answer) async throws(ChatError) {
-        guard note.isCommitted, answer.body.count <= Self.answerBytes, let record = try await directory.read(note.key),
-            var entry = Entry(record.body)
-        else { return }
-        entry.answer = answer
-        _ = try await directory.write([RecordChange(note.key, body: entry.body, demand: .etag(record.etag))])
+    /// Keeps the answer, if anything of the request was stored. The request is done by then, so an answer that cannot be
+    /// kept is counted (``lostAnswers``) and does not fail it.
+    ///
+    /// - Parameter answer: nil when its body is not at hand.
+    public func conclude(_ note: AnswerNote, with answer: Answer?) async {
+        guard note.isCommitted else { return }
+        do throws(ChatError) {
+            guard let answer, answer.body.count <= Self.answerBytes, let record = try await directory.read(note.key),
+                var entry = Entry(record.body)
+            else {
+                lost.add(1, ordering: .relaxed)
+                return
+            }
+            entry.answer = answer
+            _ = try await directory.write([RecordChange(note.key, body: entry.body, demand: .etag(record.etag))])
+        } catch {
+            lost.add(1, ordering: .relaxed)
+        }
     }
 
     /// Removes what is too old to be asked for.

@@ -5,7 +5,7 @@ import JSON
 import Locking
 import Signing
 
-/// Requests with an `Idempotency-Key`: one answer, however often they come (`conventions.md` 6).
+/// Requests with an `Idempotency-Key`: one answer, however often they come.
 ///
 /// The log remembers what was answered, in the transaction of the events. Only what is under way is known here, so that
 /// a repeat that overtakes its original is told to wait instead of waiting in the store.
@@ -69,11 +69,9 @@ final class Claims: Sendable {
                 body: answer.body.isEmpty ? .empty : .bytes(answer.body))
         }
         let response = try await AnswerNote.$current.withValue(note, operation: act)
-        // The request is carried out, whether or not its answer can be kept: without it, a repeat is told that it is lost.
-        if let body = response.body.known {
-            try? await answers.conclude(
-                note, with: .init(status: response.status, headers: response.headers, body: body))
-        }
+        await answers.conclude(
+            note,
+            with: response.body.known.map { .init(status: response.status, headers: response.headers, body: $0) })
         return response
     }
 

@@ -55,6 +55,9 @@ extension NativeAPI {
             "parley_http_too_many_requests_total", .counter, "Requests answered 429.", metrics.requests.tooMany)
         text.single(
             "parley_audit_entries_lost_total", .counter, "Entries the audit log lacks.", service.audit.lostEntries)
+        text.single(
+            "parley_idempotency_answers_lost_total", .counter, "Answers that repeats of a request cannot be given.",
+            service.answers.lostAnswers)
         guard let tracer = service.tracer else { return }
         text.single("parley_trace_spans_total", .counter, "Spans recorded.", tracer.counts.recorded)
         text.single("parley_trace_spans_dropped_total", .counter, "Spans the collector lacks.", tracer.counts.dropped)
