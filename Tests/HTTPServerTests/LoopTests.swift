@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import Locking
 import TestSupport
 import Testing
 
@@ -23,6 +24,19 @@ import Testing
             }
             seen.waitBlocking { $0.count == 5000 }
             #expect(seen.value == Array(0..<5000))
+        }
+    }
+
+    @Test("is left by work for the thread pool, even when it never suspends, and come back to") func threadPool()
+        async throws
+    {
+        try await withLoop { loop in
+            let places = await Task(executorPreference: LoopTasks(loop)) {
+                let before = loop.isCurrent
+                let during = await onThreadPool { loop.isCurrent }
+                return [before, during, loop.isCurrent]
+            }.value
+            #expect(places == [true, false, true])
         }
     }
 

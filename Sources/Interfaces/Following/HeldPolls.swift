@@ -1,6 +1,7 @@
 public import ChatCore
 public import ChatModel
 public import HTTPServer
+import Locking
 
 /// Polls that wait for something to happen, each until its beat has come, in whatever wire language they were asked.
 ///
@@ -165,7 +166,7 @@ extension HeldPolls {
         {
             return try await Self.read(order, chat, at: place)
         }
-        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+        return try await onThreadPool {
             () async throws(ChatError) -> (events: [Event], reached: Timetoken) in
             try await Self.read(order, chat, at: place)
         }

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import Locking
 
 /// What a route does once it is known who asks.
 typealias CallerAction = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
@@ -82,11 +83,11 @@ extension NativeAPI {
     }
 
     /// Runs work on the pool of the process when it would take a millisecond or more: on the loop everyone waits for it.
-    nonisolated(nonsending) static func awayFromTheLoop<Value: Sendable>(
-        if isLong: Bool, _ work: nonisolated(nonsending) () async throws -> Value
-    ) async rethrows -> Value {
+    nonisolated(nonsending) static func awayFromTheLoop<Value: Sendable, Failure: Error>(
+        if isLong: Bool, _ work: nonisolated(nonsending) () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         guard isLong else { return try await work() }
-        return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await work() }
+        return try await onThreadPool(work)
     }
 
     /// Who asks, by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1), or by the cookie of a page that has

@@ -1,5 +1,6 @@
 import ChatModel
 import JSON
+import Locking
 
 extension EventTypes {
     /// Reports told to one app in one go.
@@ -32,7 +33,7 @@ extension EventTypes {
 
     /// Away from the loop: the reasons of one violation may take tens of milliseconds.
     private func aside(_ tally: ViolationTally.Tally) async -> JSONText? {
-        await withTaskExecutorPreference(globalConcurrentExecutor) { report(on: tally) }
+        await onThreadPool { report(on: tally) }
     }
 
     /// What is wrong with the last event of a tally; nil when nothing is any more.

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Locking
 import Webhooks
 
 /// A sink of the hub that stands for several live streams, so that dry runs count streams and not feeds.
@@ -168,8 +169,9 @@ extension NativeAPI {
     func reach(of event: Event, for caller: Caller) async -> Reach {
         let sinks = await service.hub.reach(of: event)
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
-        return Reach(
-            webhooks: caller.scopes.allow(.manage) ? webhooks.registry.explain(event, to: caller) : nil,
-            streams: streams)
+        guard caller.scopes.allow(.manage) else { return Reach(webhooks: nil, streams: streams) }
+        // Each webhook's filter may take as long as `limits.filter_steps` allow.
+        let matches = await onThreadPool { webhooks.registry.explain(event, to: caller) }
+        return Reach(webhooks: matches, streams: streams)
     }
 }

@@ -69,15 +69,13 @@ extension NativeAPI {
         if let figures = await storeFigures.latest() { Self.print(figures, at: service.clock.now, to: &text) }
         printOperation(to: &text)
         // Off the loop: a process with 100,000 streams has as many descriptors to list.
-        let process = await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.processFigures() }
+        let process = await onThreadPool { ProcessFigures.read() }
         Self.print(process, to: &text)
         return Response(
             status: 200,
             headers: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), Self.noStore],
             body: .bytes(text.bytes))
     }
-
-    private static func processFigures() async -> ProcessFigures { .read() }
 
     private func printRequests(to text: inout MetricsText) {
         let all = metrics.requests.all

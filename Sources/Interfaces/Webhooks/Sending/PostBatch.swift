@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPClient
+import Locking
 import Signing
 
 /// Attempts that are begun together.
@@ -93,7 +94,7 @@ struct PostBatch {
 extension WebhookRegistry {
     /// A post of one event that is in no queue. Made away from the loop all requests share: a template may take long.
     func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async -> PostBatch {
-        await withTaskExecutorPreference(globalConcurrentExecutor) {
+        await onThreadPool {
             var batch = PostBatch(at: start)
             batch.add(Deliveries.trial(of: event, for: webhook), plans.plan(for: webhook, at: start))
             return batch
