@@ -44,6 +44,44 @@ import Testing
         }
     }
 
+    @Test("show other users' tokens what the app makes public, in records, lists and events")
+    func publicFields() async throws {
+        try await APIFixture.run { api in
+            let body = #"{"name":"Ana","email":"ana@example.com","external_id":"4711","custom":{"team":"red"}}"#
+            _ = await api.call(.put, "/v1/users/ana", body)
+            func token(_ user: String) async -> String {
+                await api.call(.post, "/v1/tokens", "{\"user\":\"\(user)\",\"scopes\":[\"read\"]}")["token"]?.string
+                    ?? ""
+            }
+            let (ana, eve) = (await token("ana"), await token("eve"))
+            #expect(await api.call(.get, "/v1/users/ana", key: ana)["email"]?.string == "ana@example.com")
+            let seen = await api.call(.get, "/v1/users/ana", key: eve)
+            #expect(seen["email"]?.isNull == true && seen["external_id"]?.isNull == true)
+            #expect(seen["name"]?.string == "Ana" && seen["custom"]?["team"]?.string == "red")
+            #expect(seen.header("Cache-Control") == nil)
+            for target in [
+                "/v1/users", "/v1/users?filter=name%20==%20'Ana'", "/v1/channels/ana/events",
+                "/v1/poll?channel=ana&cursor=earliest",
+            ] {
+                let answer = await api.call(.get, target, key: eve)
+                #expect(answer.status == 200 && answer.text.contains("red"), "\(target)")
+                #expect(!answer.text.contains("example.com") && !answer.text.contains("4711"), "\(target)")
+            }
+            #expect(await api.call(.get, "/v1/users?filter=email%20LIKE%20'a*'", key: eve).code == "bad_filter")
+            #expect(await api.call(.get, "/v1/users?sort=external_id", key: eve).code == "bad_sort")
+
+            let changed = await api.call(.patch, "/v1/apps/default", #"{"public_user_fields":["email"]}"#)
+            #expect(changed["public_user_fields"]?.elements?.map(\.string) == ["email"])
+            let other = await api.call(.get, "/v1/users/ana", key: eve)
+            #expect(other["email"]?.string == "ana@example.com" && other["custom"]?.isNull == true)
+            let bad = await api.call(.patch, "/v1/apps/default", #"{"public_user_fields":["name"]}"#)
+            #expect(bad.status == 400 && bad["errors"]?[0]?["pointer"]?.string == "#/public_user_fields")
+            let reset = await api.call(.patch, "/v1/apps/default", #"{"public_user_fields":null}"#)
+            #expect(
+                reset["public_user_fields"]?.elements?.map(\.string) == ["type", "status", "custom", "metadata"])
+        }
+    }
+
     @Test("block others, and lift it")
     func blocks() async throws {
         try await APIFixture.run { api in

@@ -70,6 +70,54 @@ import Testing
         }
     }
 
+    @Test("shows tokens every field of the users they grant, and of others what the app makes public")
+    func publicFields() async throws {
+        try await run { gateway in
+            let base = "/v2/objects/sub-demo"
+            for user in ["ana", "ben"] {
+                let body = #"{"name":"N","email":"\#(user)@example.com","externalId":"4711","custom":{"n":1}}"#
+                let target = signed("PATCH", "\(base)/uuids/\(user)", body: body, at: gateway)
+                #expect(try await gateway.call("PATCH", target, body).status == 200)
+                _ = try await gateway.chat.join(user, to: try await hall(gateway), MembershipEdit())
+            }
+            let text = #"{"resources":{"uuids":{"ana":32},"channels":{"hall":33,"ben":1}},"uuid":"ana"}"#
+            let auth = "uuid=ana&auth=" + (try await token(text, gateway))
+            let users = try await gateway.get("\(base)/uuids?include=custom&\(auth)")["data"]
+            #expect(users?.elements?.map { $0["email"]?.string } == ["ana@example.com", nil])
+            #expect(users?[1]?["externalId"]?.isNull == true && users?[1]?["custom"]?["n"]?.integer == 1)
+            let members = try await gateway.get("\(base)/channels/hall/uuids?include=uuid&\(auth)")["data"]
+            #expect(members?.elements?.map { $0["uuid"]?["email"]?.string } == ["ana@example.com", nil])
+            #expect(try await gateway.get("\(base)/uuids/ana?\(auth)")["data"]?["email"]?.string == "ana@example.com")
+            #expect(try await gateway.get("\(base)/uuids/ben?\(auth)").status == 403)
+            for query in [
+                "uuids?filter=email+LIKE+%22b*%22", "uuids?sort=externalId",
+                "channels/hall/uuids?filter=uuid.email+LIKE+%22b*%22",
+                "channels/hall/uuids?sort=uuid.email",
+            ] {
+                #expect(try await gateway.get("\(base)/\(query)&\(auth)").status == 400, "\(query)")
+            }
+            let signedList = try await gateway.get(signed("GET", "\(base)/uuids", at: gateway))
+            #expect(signedList["data"]?[1]?["email"]?.string == "ben@example.com")
+
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("ben", "0", "&" + auth).cursor
+            var edit = UserEdit()
+            edit.status = .set("away")
+            edit.email = .set("new@example.com")
+            _ = try await gateway.chat.update(user: "ben", edit)
+            let batch = try await poller.batch("ben", start, "&" + auth)
+            #expect(batch.items.first?["d"]?["data"]?["status"]?.string == "away")
+            #expect(!batch.text.contains("example.com"))
+        }
+    }
+
+    private func hall(_ gateway: PubNubHarness) async throws -> String {
+        if try await gateway.chat.channelView("hall") == nil {
+            _ = try await gateway.chat.make(NewChannel(kind: .public, id: "hall"))
+        }
+        return "hall"
+    }
+
     @Test("has restrictions lifted by who may manage the channel beside, not by who may join it")
     func restrictions() async throws {
         try await run { gateway in

@@ -22,6 +22,8 @@ public struct AppRecord: Sendable {
     public var requiresDeclaredTypes = false
     /// PubNub's clients need an access token for whatever they do, or sign it.
     public var demandsTokens = false
+    /// What its users' credentials see of other users.
+    public var publicUserFields = PublicUserFields.standard
     public var created: Timetoken
     /// What all its callers together are held to.
     public var rates = RatePolicies()
@@ -72,6 +74,7 @@ extension AppRecord {
             if let retention { writer.member("retention_hours", retention.components.seconds / 3600) }
             if requiresDeclaredTypes { writer.member("require_declared_types", true) }
             if demandsTokens { writer.member("demand_tokens", true) }
+            if publicUserFields != .standard { writer.member("public_user_fields", publicUserFields.names) }
             writer.member("created", created.description)
             rates.printMembers(to: &writer)
             writer.endObject()
@@ -99,6 +102,10 @@ extension AppRecord {
         }
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
         demandsTokens = root["demand_tokens"]?.boolean ?? false
+        // A name that this version does not know is private.
+        let names = root["public_user_fields"]?.strings
+        publicUserFields =
+            names.map { PublicUserFields(Set($0.compactMap(PublicUserFields.Field.init))) } ?? .standard
         rates = RatePolicies(root)
         etag = record.etag
     }

@@ -4,22 +4,26 @@ public import ChatModel
 public struct AppChange: Sendable {
     public var requiresDeclaredTypes: Bool?
     public var demandsTokens: Bool?
+    public var publicUserFields: PublicUserFields?
     public var retention: Retention?
 
     /// The time that kept events stay, or no end.
     public enum Retention: Sendable, Equatable { case forever, lasting(Duration) }
 
     public init(
-        requiresDeclaredTypes: Bool? = nil, demandsTokens: Bool? = nil, retention: Retention? = nil
+        requiresDeclaredTypes: Bool? = nil, demandsTokens: Bool? = nil, publicUserFields: PublicUserFields? = nil,
+        retention: Retention? = nil
     ) {
         self.requiresDeclaredTypes = requiresDeclaredTypes
         self.demandsTokens = demandsTokens
+        self.publicUserFields = publicUserFields
         self.retention = retention
     }
 
     fileprivate func apply(to app: inout AppRecord) {
         if let requiresDeclaredTypes { app.requiresDeclaredTypes = requiresDeclaredTypes }
         if let demandsTokens { app.demandsTokens = demandsTokens }
+        if let publicUserFields { app.publicUserFields = publicUserFields }
         if let retention { app.retention = retention.age }
     }
 }
@@ -42,8 +46,8 @@ extension ChatService {
     /// stays so.
     ///
     /// - Throws: `.notFound` for another app, unless the caller is an operator; `.forbidden` to whoever does not reach the whole
-    ///   app, for rates unless by an operator, whose admins would lift them, and for types and tokens by anybody but the
-    ///   app's own admins; `.stale` when the app is at another version than `etag`.
+    ///   app, for rates unless by an operator, whose admins would lift them, and for types, tokens and users' fields by anybody
+    ///   but the app's own admins; `.stale` when the app is at another version than `etag`.
     @discardableResult public func change(
         _ space: SpaceID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
         by caller: Caller
@@ -51,8 +55,10 @@ extension ChatService {
         guard space == caller.space || caller.isOperator else { throw ChatError(.notFound, "no such app") }
         try caller.demandWholeApp()
         if rates != nil { try Keyring.demandOperator(caller) }
-        if change.requiresDeclaredTypes != nil || change.demandsTokens != nil, space != caller.space {
-            throw ChatError(.forbidden, "only the app's own admins decide about its types and tokens")
+        let concernsOwnAdmins =
+            change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.publicUserFields != nil
+        if concernsOwnAdmins, space != caller.space {
+            throw ChatError(.forbidden, "only the app's own admins decide about its types, tokens and users' fields")
         }
         let app = try await keyring.change(space, ifMatch: etag) { app throws(ChatError) in
             change.apply(to: &app)

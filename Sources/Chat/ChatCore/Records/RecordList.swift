@@ -43,6 +43,12 @@ public struct RecordFields: Sendable {
         self.id = id
     }
 
+    init(names: [Field], objects: [Field], id: String) {
+        self.names = names
+        self.objects = objects
+        self.id = id
+    }
+
     /// Words that are the store's own.
     private init(names: [String], objects: [String], id: String) {
         self.names = names.map { Field(word: $0, stored: $0) }

@@ -2,11 +2,11 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// A user's record; nil where there is none. Nobody needs one.
+    /// A user's record as the caller may see it; nil where there is none. Nobody needs one.
     public func user(_ id: String) async throws(ChatError) -> UserRecord? {
         try caller.demand(.read)
         try Names.check(user: id)
-        return try await directory.read(UserRecord.key(id, in: space)).flatMap(UserRecord.init)
+        return try await directory.read(UserRecord.key(id, in: space)).flatMap(UserRecord.init).map(seen)
     }
 
     /// Makes a user's record, or replaces all of it; for the user, and for programs of the app.
@@ -50,9 +50,7 @@ extension ChatAccess {
             guard let user = situation[key].flatMap(UserRecord.init) else {
                 return Decision(false, changes: revocations)
             }
-            let event = draft("user.deleted", on: id, by: actor.user) { writer in
-                writer.key("user")
-                user.printWhole(to: &writer)
+            let event = recordEvent("user.deleted", of: user, by: actor.user) { _, writer in
                 writer.member("deleted_at", situation.now.milliseconds)
             }
             return Decision(
@@ -86,10 +84,33 @@ extension ChatAccess {
     }
 
     private func written(_ user: UserRecord, _ before: UserRecord?, by actor: String?) -> EventDraft {
-        draft(before == nil ? "user.created" : "user.updated", on: user.id, by: actor) { writer in
-            writer.key("user")
-            user.printWhole(to: &writer)
-            if let before { RecordDifference(from: before.body, to: user.body).print(to: &writer) }
+        recordEvent(before == nil ? "user.created" : "user.updated", of: user, by: actor) { fields, writer in
+            guard let before else { return }
+            RecordDifference(from: fields.shown(before).body, to: fields.shown(user).body).print(to: &writer)
         }
+    }
+
+    /// An event of a record. It holds public fields alone, whoever reads it: an event is shared by all who follow the channel,
+    /// filters read it, and it stays when the app makes a field private. Those who may see the others read the record.
+    ///
+    /// PubNub's readers get every field, as from PubNub, unless the app demands tokens of them.
+    /// - Parameter more: prints what stands beside the user, given the fields to show.
+    private func recordEvent(
+        _ type: String, of user: UserRecord, by actor: String?,
+        _ more: (PublicUserFields, inout JSONWriter) -> Void
+    ) -> EventDraft {
+        let app = service.keyring.app(space)
+        func showing(_ fields: PublicUserFields) -> EventDraft {
+            draft(type, on: user.id, by: actor) { writer in
+                writer.key("user")
+                fields.print(user, to: &writer)
+                more(fields, &writer)
+            }
+        }
+        var event = showing(app?.publicUserFields ?? .standard)
+        guard app?.demandsTokens == false else { return event }
+        let whole = showing(.all).data
+        if whole != event.data { event.wire = whole }
+        return event
     }
 }

@@ -71,21 +71,6 @@ public struct UserRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// The record as events of its own show it: the reference, and the fields beside it.
-    public func printWhole(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("user_id", id)
-        writer.nullable("nickname", name)
-        writer.nullable("profile_url", profileURL)
-        writer.nullable("email", email)
-        writer.nullable("external_id", externalID)
-        writer.nullable("type", type)
-        writer.nullable("status", status)
-        writer.nullable("custom", custom)
-        writer.member("metadata", metadata)
-        writer.endObject()
-    }
-
     /// How events name a user: the id, and what there is to show (`$defs/user` of the catalogue).
     public func printReference(to writer: inout JSONWriter) {
         writer.beginObject()

@@ -73,10 +73,11 @@ extension NativeAPI {
         try caller.demandWholeApp()
         let fields = try Fields(
             request.body.bytes, limits: limits,
-            known: ["require_declared_types", "demand_tokens", "retention_hours"] + RatePolicies.memberNames)
+            known: ["require_declared_types", "demand_tokens", "public_user_fields", "retention_hours"]
+                + RatePolicies.memberNames)
         var change = AppChange(
             requiresDeclaredTypes: try fields.boolean("require_declared_types"),
-            demandsTokens: try fields.boolean("demand_tokens"))
+            demandsTokens: try fields.boolean("demand_tokens"), publicUserFields: try Self.publicUserFields(fields))
         if fields.has("retention_hours") {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
             change.retention = hours.map { .lasting(.seconds($0 * 3600)) } ?? .forever
@@ -93,6 +94,17 @@ extension NativeAPI {
                 app.printMembers(to: &writer)
                 writer.endObject()
             }.bytes, headers: [("ETag", EntityTag.quoted(app.etag))])
+    }
+
+    /// Nil where the body leaves them as they are; null is the default.
+    private static func publicUserFields(_ fields: Fields) throws(ChatError) -> PublicUserFields? {
+        guard fields.has("public_user_fields") else { return nil }
+        guard let names = try fields.strings("public_user_fields") else { return .standard }
+        guard let chosen = PublicUserFields(names: names) else {
+            let known = PublicUserFields.Field.allCases.map(\.rawValue).joined(separator: ", ")
+            throw fields.fault("public_user_fields", "enum", "public_user_fields is a list of \(known)")
+        }
+        return chosen
     }
 
     /// `POST /v1/apps/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …}`.
@@ -142,6 +154,7 @@ extension AppRecord {
         }
         writer.member("require_declared_types", requiresDeclaredTypes)
         writer.member("demand_tokens", demandsTokens)
+        writer.member("public_user_fields", publicUserFields.names)
         rates.print(to: &writer)
         writer.member("created_at", created.timestamp)
     }

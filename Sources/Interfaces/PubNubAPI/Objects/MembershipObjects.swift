@@ -69,7 +69,7 @@ extension PubNubAPI {
     func getMembers(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         return try await members(
-            of: request.segment(4) ?? "", try ObjectPage(request), request, chat(keyset, for: request))
+            of: request.segment(4) ?? "", try ObjectPage(request), request, keyset)
     }
 
     func patchMembers(_ request: WireRequest) async throws -> Response {
@@ -80,25 +80,29 @@ extension PubNubAPI {
         let setting = try body.memberships("set", of: "uuid")
         let removing = try body.memberships("delete", of: "uuid")
         let page = try await page(
-            of: WireNames.moderated(on: channel) == nil ? .wireMembers : .wireRestrictedUsers, for: request,
-            afterChanging: setting + removing, chat)
+            of: keyset.fields(
+                WireNames.moderated(on: channel) == nil ? .wireMembers : .wireRestrictedUsers, prefix: "user:",
+                to: request),
+            for: request, afterChanging: setting + removing, chat)
         try Names.check(channel: channel)
         for (user, _) in setting + removing { try Names.check(user: user) }
         try demandModerator(for: [channel], request, keyset)
         try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, chat)
         try await Self.remove(removing.map(\.id), from: channel, chat)
-        return try await members(of: channel, page, request, chat)
+        return try await members(of: channel, page, request, keyset)
     }
 
     private func members(
-        of channel: String, _ page: ObjectPage, _ request: WireRequest, _ chat: ChatAccess
+        of channel: String, _ page: ObjectPage, _ request: WireRequest, _ keyset: Keyset
     ) async throws -> Response {
         if let moderated = WireNames.moderated(on: channel) {
-            return try await restrictions(in: moderated, request, chat)
+            return try await restrictions(in: moderated, request, keyset)
         }
+        let chat = chat(keyset, for: request)
         let include = ObjectInclude(request, other: "uuid")
         let members = try await listing { () async throws(ChatError) in
-            try await chat.members(of: channel, page.list(.wireMembers))
+            try await chat.members(
+                of: channel, page.list(keyset.fields(.wireMembers, prefix: "user:", to: request)))
         }
         let names = members.items.map(\.user)
         let users = include.other == nil ? [] : try await chat.users(named: names)
@@ -107,7 +111,7 @@ extension PubNubAPI {
             page.print(members, to: &writer) { membership, writer in
                 membership.print(include.own, "uuid", to: &writer) { writer in
                     if let fields = include.other, let user = known[ExactText(membership.user)] {
-                        user.print(fields, to: &writer)
+                        keyset.shown(user, to: request).print(fields, to: &writer)
                     } else {
                         writer.bareID(membership.user)
                     }

@@ -8,11 +8,13 @@ struct ObjectPayload {
     /// Nil for an event that is none, and for a change of nothing that this wire knows.
     init?(_ event: Event) {
         guard let (type, isSet) = Self.types[event.type] else { return nil }
-        guard let data = (try? JSONDocument(event.data))?.root else { return nil }
+        // Where it is there, it holds the fields that the app's other readers do not see.
+        let text = event.draft.wire ?? event.data
+        guard let data = (try? JSONDocument(text))?.root else { return nil }
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
-        case "user.created": fields = Self.shown(event.data.rawMember("user"), Self.userFields)
-        case "user.updated": fields = Self.changed(event.data, Self.userFields)
+        case "user.created": fields = Self.shown(text.rawMember("user"), Self.userFields)
+        case "user.updated": fields = Self.changed(text, Self.userFields)
         case "channel.created", "channel.updated": fields = Self.changed(event.data, Self.channelFields)
         case "member.joined": fields = Self.shown(event.data, Self.membershipFields)
         case "membership.updated": fields = Self.changed(event.data, Self.membershipFields)
@@ -46,6 +48,9 @@ struct ObjectPayload {
             writer.endObject()
         }
     }
+
+    /// Whether an event announces the change of a record.
+    static func isRecordChange(_ event: Event) -> Bool { types[event.type] != nil }
 
     private static let types: [String: (type: String, isSet: Bool)] = [
         "user.created": ("uuid", true), "user.updated": ("uuid", true), "user.deleted": ("uuid", false),

@@ -11,12 +11,14 @@ extension PubNubAPI {
     // MARK: Reading
 
     func restrictions(
-        in channel: String, _ request: WireRequest, _ chat: ChatAccess
+        in channel: String, _ request: WireRequest, _ keyset: Keyset
     ) async throws -> Response {
+        let chat = chat(keyset, for: request)
         let page = try ObjectPage(request)
         let include = ObjectInclude(request, other: "uuid")
         let restrictions = try await listing { () async throws(ChatError) in
-            try await chat.restrictions(in: channel, page.list(.wireRestrictedUsers))
+            try await chat.restrictions(
+                in: channel, page.list(keyset.fields(.wireRestrictedUsers, prefix: "user:", to: request)))
         }
         let names = restrictions.items.map(\.user)
         let users = include.other == nil ? [] : try await chat.users(named: names)
@@ -25,7 +27,7 @@ extension PubNubAPI {
             page.print(restrictions, to: &writer) { restriction, writer in
                 restriction.print(include.own, "uuid", to: &writer) { writer in
                     if let fields = include.other, let user = known[ExactText(restriction.user)] {
-                        user.print(fields, to: &writer)
+                        keyset.shown(user, to: request).print(fields, to: &writer)
                     } else {
                         writer.bareID(restriction.user)
                     }

@@ -34,10 +34,12 @@ extension PubNubAPI {
         let page = try ObjectPage(request)
         let include = ObjectInclude(request)
         let users = try await listing { () async throws(ChatError) in
-            try await chat(keyset, for: request).users(page.list(.wireUsers))
+            try await chat(keyset, for: request).users(page.list(keyset.fields(.wireUsers, to: request)))
         }
         return .structured { writer in
-            page.print(users, to: &writer) { user, writer in user.print(include.own, to: &writer) }
+            page.print(users, to: &writer) { user, writer in
+                keyset.shown(user, to: request).print(include.own, to: &writer)
+            }
         }
     }
 
@@ -88,6 +90,25 @@ extension PubNubAPI {
             writer.key("data")
             user.print(include.own, to: &writer)
         }
+    }
+}
+
+// MARK: - What lists show of users
+
+/// An app that demands tokens has a token in each user's hands, and a list shows it the public fields of those users whose
+/// metadata it does not grant. Keys alone and signatures see every field, as at PubNub.
+extension Keyset {
+    /// A user's record as a list shows it to whoever asks.
+    func shown(_ user: UserRecord, to request: WireRequest) -> UserRecord {
+        guard let token = request.token, !token.allows(.get, .user, user.id) else { return user }
+        return app.publicUserFields.shown(user)
+    }
+
+    /// What whoever asks may filter and sort a list by.
+    ///
+    /// - Parameter prefix: see `RecordFields.showing`.
+    func fields(_ fields: RecordFields, prefix: String = "", to request: WireRequest) -> RecordFields {
+        request.token == nil ? fields : fields.showing(app.publicUserFields, prefix: prefix)
     }
 }
 

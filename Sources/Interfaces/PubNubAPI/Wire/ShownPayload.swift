@@ -25,7 +25,7 @@ struct ShownPayload {
     }
 
     private init?(payloadOf event: Event) {
-        if let wire = event.draft.wire {
+        if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) {
             payload = wire
             kind = event.kind == .signal ? Self.signal : nil
             label = Self.label(of: event)
@@ -60,7 +60,8 @@ struct ShownPayload {
 
     /// Whether it is of those that are always seen.
     static func showsAtOnce(_ event: Event) -> Bool {
-        event.draft.wire != nil || event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
+        (event.draft.wire != nil && !ObjectPayload.isRecordChange(event)) || event.type == BuiltInTypes.messageCreated
+            || event.type == BuiltInTypes.signalSent
             || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event)
     }
 

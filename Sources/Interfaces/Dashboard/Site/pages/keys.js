@@ -116,6 +116,7 @@ function settings(app) {
       ["Events stay", app.retention_hours ? `${app.retention_hours} hours` : "for ever"],
       ["Requests at most", rate(app.rate_limit)],
       ["Events at most", rate(app.event_quota)],
+      ["Users see of others", ["name", "profile_url", ...app.public_user_fields].join(", ")],
       ["Subscribe key", app.subscribe_key && h("code", {}, app.subscribe_key)],
       ["Publish key", app.publish_key && h("code", {}, app.publish_key)],
     ]),
