@@ -111,6 +111,28 @@ import Testing
         }
     }
 
+    @Test("lists private channels to the token of a user who is in them, and to who signs")
+    func privateChannels() async throws {
+        try await run { gateway in
+            var new = NewChannel(kind: .group, id: "crew")
+            new.users = ["ana"]
+            _ = try await gateway.chat.make(new)
+            let hall = try await hall(gateway)
+            let target = "/v2/objects/sub-demo/channels"
+            func listed(_ user: String) async throws -> [String?]? {
+                let text = "{\"resources\":{\"uuids\":{\"x\":32}}\(user.isEmpty ? "" : ",\"uuid\":\"\(user)\"")}"
+                let query = "?count=true&uuid=\(user)&auth=" + (try await token(text, gateway))
+                let answer = try await gateway.get(target + query)
+                #expect(answer["totalCount"]?.integer == answer["data"].map { Int64($0.count) })
+                return answer["data"]?.elements?.map { $0["id"]?.string }
+            }
+            #expect(try await listed("ana") == ["crew", hall])
+            #expect(try await listed("eve") == [hall])
+            #expect(try await listed("") == [hall])
+            #expect(try await gateway.get(signed("GET", target, at: gateway))["data"]?.count == 2)
+        }
+    }
+
     private func hall(_ gateway: PubNubHarness) async throws -> String {
         if try await gateway.chat.channelView("hall") == nil {
             _ = try await gateway.chat.make(NewChannel(kind: .public, id: "hall"))

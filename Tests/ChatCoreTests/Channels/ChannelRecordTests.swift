@@ -125,6 +125,34 @@ import Testing
         }
     }
 
+    @Test("that a user may not know of show in no page of that user's: not in its length, its cursor or its total")
+    func hiddenInPages() async throws {
+        try await withChat { chat in
+            for id in ["b-secret", "c-secret", "d-secret"] { try await chat.makeChannel(id) }
+            for id in ["a", "e"] { try await chat.makeChannel(id, .public) }
+            try await chat.makeChannel("f-own", users: ["eve"])
+            let eve = chat.acting(as: "eve")
+            func page(_ filter: String? = nil, limit: Int, of access: ChatAccess) async throws -> Page<ChannelView> {
+                var list = RecordList(limit: limit)
+                list.filter = filter
+                list.wantsTotal = true
+                return try await access.channels(list)
+            }
+            let first = try await page(limit: 2, of: eve)
+            #expect(first.items.map(\.channel.id) == ["a", "e"] && first.hasMore && first.total == 3)
+            #expect(first.cursor?.contains("secret") == false)
+            let guess = try await page("kind == 'group'", limit: 1, of: eve)
+            #expect(guess.items.map(\.channel.id) == ["f-own"] && !guess.hasMore && guess.total == 1)
+            #expect(try await page(limit: 10, of: chat).total == 6)
+
+            let narrow = chat.service.chat(
+                for: Caller(
+                    space: chat.space, credential: "key_n", scopes: [.read], channels: [.exact("a"), .below("f.")]))
+            let reached = try await page(limit: 1, of: narrow)
+            #expect(reached.items.map(\.channel.id) == ["a"] && !reached.hasMore && reached.total == nil)
+        }
+    }
+
     @Test("name operators, members and others, and bound how many")
     func operators() async throws {
         var limits = Limits()

@@ -46,6 +46,22 @@ import Testing
         }
     }
 
+    @Test("leave out private channels that a user has nothing to do with, for that user's credential")
+    func privateChannels() async throws {
+        try await withChat { chat in
+            try await chat.makeChannel("crew", users: ["ben"])
+            try await chat.makeChannel("hall", .public)
+            _ = try await chat.write(group: "news", .replace(["crew", "hall", "loose"]))
+            for user in ["ana", "ben"] {
+                #expect(try await chat.acting(as: user).group("news")?.channels == ["crew", "hall", "loose"])
+            }
+            let eve = chat.acting(as: "eve")
+            #expect(try await eve.group("news")?.channels == ["hall", "loose"])
+            #expect(try await eve.groups(limit: 10).items.map(\.channels) == [["hall", "loose"]])
+            #expect(try await chat.with([.read]).group("news")?.channels == ["crew", "hall", "loose"])
+        }
+    }
+
     @Test("show to a key what it reaches, and are changed by those who reach all of them")
     func reach() async throws {
         try await withChat { chat in

@@ -201,6 +201,12 @@ extension Behaviour {
             #expect(try await ids(prefix: "u2") == users([2] + Array(20..<30)))
             #expect(try await ids(parent: "odd") == every(2, from: 1))
             #expect(try await ids(parent: "odd' OR 1=1 --").isEmpty)
+            _ = try await trial.directory.write([
+                RecordChange(RecordKey(.membership, "x/u4", in: trial.space), body: .emptyObject),
+                RecordChange(RecordKey(.membership, "y/u5", in: trial.space), body: .emptyObject),
+                RecordChange(RecordKey(.block, "x/u6", in: trial.space), body: .emptyObject),
+                RecordChange(RecordKey(.membership, "x/u7", in: SpaceID("elsewhere")), body: .emptyObject),
+            ])
             for (filter, expected) in [
                 (.compare(field: "age", .greaterOrEqual, .number(20)), users(20..<30)),
                 (.compare(field: "age", .less, .string("x")), []),
@@ -221,6 +227,8 @@ extension Behaviour {
                     ]), ["u3"]
                 ),
                 (.and([]), every(1)), (.or([]), []),
+                (.beside(.membership, idPrefix: "x/"), ["u4"]), (.beside(.membership, idPrefix: "x' OR 1=1 --"), []),
+                (.not(.beside(.membership, idPrefix: "x/")), every(1).subtracting(["u4"])),
             ] as [(RecordFilter, Set<String>)] {
                 let found = try await ids(filter)
                 #expect(found == expected, "\(filter)")

@@ -8,19 +8,30 @@ extension ChatAccess {
         case change(adding: [String], removing: [String])
     }
 
-    /// A group, with those of its channels that the caller reaches; nil where there is none.
+    /// A group, with those of its channels that the caller reaches and may know of; nil where there is none.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
         try caller.demand(.read)
         try Names.check(group: name)
-        return try await directory.read(GroupRecord.key(name, in: space)).flatMap(GroupRecord.init).map(reachable)
+        let record = try await directory.read(GroupRecord.key(name, in: space))
+        guard let group = record.flatMap(GroupRecord.init) else { return nil }
+        return try await known(reachable(group))
     }
 
-    /// Groups by their names.
+    /// Groups by their names, with what ``group(_:)`` shows of each.
     public func groups(limit: Int, cursor: String? = nil) async throws(ChatError) -> Page<GroupRecord> {
         try caller.demand(.read)
         var query = RecordQuery(.group, in: space, limit: limit)
         query.cursor = cursor
-        return try await directory.list(query).mapped { GroupRecord($0).map(reachable) }
+        var page = try await directory.list(query).mapped { GroupRecord($0).map(reachable) }
+        for index in page.items.indices { page.items[index] = try await known(page.items[index]) }
+        return page
+    }
+
+    /// Without private channels of others: their names are no more for a user's credential here than in the list of channels.
+    private func known(_ group: GroupRecord) async throws(ChatError) -> GroupRecord {
+        var group = group
+        group.channels = try await known(group.channels)
+        return group
     }
 
     private func reachable(_ group: GroupRecord) -> GroupRecord {

@@ -256,6 +256,8 @@ public indirect enum RecordFilter: Sendable {
     case and([RecordFilter])
     case or([RecordFilter])
     case not(RecordFilter)
+    /// Whether a record of that kind is in the same space whose id is the prefix and then the id of the record asked about.
+    case beside(RecordKind, idPrefix: String)
 }
 
 /// One directory commit.

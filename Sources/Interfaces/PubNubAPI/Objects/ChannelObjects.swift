@@ -10,7 +10,8 @@ extension PubNubAPI {
         let page = try ObjectPage(request)
         let include = ObjectInclude(request)
         let channels = try await listing { () async throws(ChatError) in
-            try await chat(keyset, for: request).channels(page.list(.wireChannels))
+            try await chat(keyset, for: request).channels(
+                page.list(.wireChannels), isForUsers: request.token != nil, of: request.token?.user)
         }
         return .structured { writer in
             page.print(channels, to: &writer) { view, writer in view.channel.print(include.own, to: &writer) }

@@ -47,6 +47,12 @@ extension RecordFilter {
             return SQLPiece("NOT \(piece.text)", piece.values)
         case .and(let filters): return try Self.join(filters, "AND", empty: "1", &left)
         case .or(let filters): return try Self.join(filters, "OR", empty: "0", &left)
+        case .beside(let kind, let prefix):
+            let text = """
+                EXISTS (SELECT 1 FROM record AS other WHERE other.space = record.space AND other.kind = \(kind.rawValue) \
+                AND other.id = ? || record.id)
+                """
+            return SQLPiece(text, [.text(prefix)])
         }
     }
 
