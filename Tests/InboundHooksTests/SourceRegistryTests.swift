@@ -3,6 +3,7 @@ import ChatModel
 import JSON
 import SQLiteEngine
 import Signing
+import TestSupport
 import Testing
 
 @testable import InboundHooks
@@ -139,29 +140,61 @@ import Testing
         }
     }
 
-    @Test("gives an id to one app of the gateway, and sets it free when the source or the app goes")
-    func uniqueness() async throws {
+    @Test("holds ids apart by app: what another app has is never told by an answer, and its posts come to it alone")
+    func apart() async throws {
         try await InboundFixture.with { fixture in
-            try await fixture.put("s", Self.plain)
-            let error = try await failure { try await fixture.put("s", Self.plain, by: Self.stranger) }
-            #expect(error.code == .conflict)
-            #expect(error.slug == "source_taken")
-            #expect(
-                try await failure { _ = try await fixture.registry.source("s", by: Self.stranger) }.code == .notFound)
-            #expect(try await failure { try await fixture.registry.delete("s", by: Self.stranger) }.code == .notFound)
+            let other = Self.plain.replacing(#""a""#, with: #""b""#)
+            let theirs = try await fixture.put("s", other, by: Self.stranger)
+            #expect(theirs.path == "/in/other/s")
+            await #expect(throws: ChatError.self) { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s") }
+            let own = try await fixture.put("s", Self.plain)
+            #expect(own.path == "/in/s")
+            for app in [nil, "demo"] { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: app) }
+            #expect(try await fixture.events(on: "a").count == 2)
+            let receipt = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "other")
+            #expect(receipt.events.map(\.event.channel) == [ChannelID("b", in: SpaceID("other"))])
+
             try await fixture.registry.delete("s", by: InboundFixture.owner)
-            #expect(
-                try await failure { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s") }.code
-                    == .notFound
-            )
-            try await fixture.put("s", Self.plain, by: Self.stranger)
+            let gone = try await failure { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s") }
+            let unknown = try await failure {
+                _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "nobody")
+            }
+            #expect(gone.code == .notFound && unknown.code == .notFound && gone.message == unknown.message)
+            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "other")
 
             var operatorKey = InboundFixture.owner
             operatorKey.isOperator = true
             try await fixture.service.keyring.removeApp("other", by: operatorKey)
-            try await fixture.put("s", Self.plain)
-            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s")
+            #expect(
+                try await failure { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "other") }
+                    .code == .notFound)
+        }
+    }
+
+    @Test("leaves an older source of another app its address without an app, for as long as it is there")
+    func olderAddress() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/parley.db"
+        try await InboundFixture.with(path: path) { fixture in
+            try await fixture.put("s", Self.plain.replacing(#""a""#, with: #""b""#), by: Self.stranger)
+            _ = try await fixture.engine.directory.write([
+                RecordChange(
+                    RecordKey(.sourceName, "s", in: .gateway), body: JSONText(trusted: Array(#"{"app":"other"}"#.utf8)))
+            ])
+        }
+        try await InboundFixture.with(path: path) { fixture in
+            #expect(try await fixture.registry.source("s", by: Self.stranger).path == "/in/s")
+            #expect(try await fixture.put("s", Self.plain).path == "/in/demo/s")
+            let receipt = try await fixture.gate.accept(InboundPost(text: ""), for: "s")
+            #expect(receipt.events.map(\.event.channel.space) == [SpaceID("other")])
+            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "demo")
             #expect(try await fixture.events(on: "a").count == 1)
+
+            try await fixture.registry.delete("s", by: Self.stranger)
+            #expect(try await fixture.registry.source("s", by: InboundFixture.owner).path == "/in/s")
+            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s")
+            #expect(try await fixture.events(on: "a").count == 2)
+            #expect(try await fixture.put("s", Self.plain, by: Self.stranger).path == "/in/other/s")
         }
     }
 

@@ -161,6 +161,7 @@ import YAML
         Exchange(.get, "/v1/sources/s", as: "/v1/sources/{id}"),
         Exchange(.post, "/v1/sources/s/test", #"{"body":"{}"}"#, as: "/v1/sources/{id}/test"),
         Exchange(.post, "/in/s", "{}", as: "/in/{source}"),
+        Exchange(.post, "/in/default/s", "{}", as: "/in/{app}/{source}"),
         Exchange(.delete, "/v1/sources/s", as: "/v1/sources/{id}"),
         Exchange(.delete, "/v1/channels/a/events?all=true", as: "/v1/channels/{channel}/events"),
         Exchange(.put, "/v1/event-types/order.paid", #"{"mode":"warn"}"#, as: "/v1/event-types/{type}"),

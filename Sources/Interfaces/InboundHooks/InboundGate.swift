@@ -34,12 +34,16 @@ public final class InboundGate: Sendable {
     /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid`, whatever was wrong
     ///   with the signature, and nothing is stored; `.tooLarge`; `.malformed` for a body that cannot be read; `.invalid`
     ///   with the slug `mapping_failed` and a fault for each reference without a value; what `ChatAccess.emit` throws.
-    public func accept(_ post: InboundPost, for source: String) async throws(ChatError) -> InboundReceipt {
-        guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
+    ///
+    /// - Parameter app: as the post's address says; nil where it says none. So for the other verbs.
+    public func accept(
+        _ post: InboundPost, for source: String, in app: String? = nil
+    ) async throws(ChatError) -> InboundReceipt {
+        guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
         do throws(ChatError) {
             try checkSize(post)
         } catch {
-            noteTooLarge(post, bytes: post.body.count, for: source)
+            noteTooLarge(post, bytes: post.body.count, for: source, in: app)
             throw error
         }
         var request = begin(post, receiver.source)
@@ -66,8 +70,8 @@ public final class InboundGate: Sendable {
 
     /// Notes a post that was not even read, as it is larger than ``bodyLimitBytes``: nothing of its body is kept.
     /// - Parameter bytes: how large it is; nil when its sender has not said.
-    public func noteTooLarge(_ post: InboundPost, bytes: Int?, for source: String) {
-        guard let source = registry.receiver(source)?.source else { return }
+    public func noteTooLarge(_ post: InboundPost, bytes: Int?, for source: String, in app: String? = nil) {
+        guard let source = registry.receiver(source, in: app)?.source else { return }
         var post = post
         post.body = []
         finish(begin(post, source), source) { request in
@@ -78,8 +82,10 @@ public final class InboundGate: Sendable {
 
     /// Whether a post came with a `Content-Encoding` to a source whose posts are signed: its sender signed the bytes it sent, and
     /// what is here is what they were made of. Such a one is noted, and not to be accepted.
-    public func refusesEncoding(of post: InboundPost, for source: String) -> Bool {
-        guard let source = registry.receiver(source)?.source, Self.isEncoded(post, for: source) else { return false }
+    public func refusesEncoding(of post: InboundPost, for source: String, in app: String? = nil) -> Bool {
+        guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
+            return false
+        }
         finish(begin(post, source), source) { $0.note(ChatError(.malformed, Self.encodingRefusal)) }
         return true
     }
@@ -87,8 +93,10 @@ public final class InboundGate: Sendable {
     /// Answers a provider's question that comes as a `GET` or `OPTIONS`; nil when the source has no such handshake, or
     /// the request is no such question.
     /// - Throws: `.notFound` for an unknown source.
-    public func greet(_ post: InboundPost, for source: String) throws(ChatError) -> HandshakeAnswer? {
-        guard let receiver = registry.receiver(source) else { throw SourceRegistry.unknown }
+    public func greet(
+        _ post: InboundPost, for source: String, in app: String? = nil
+    ) throws(ChatError) -> HandshakeAnswer? {
+        guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
         guard let answer = Greeting(receiver.source.settings).answer(post) else { return nil }
         finish(begin(post, receiver.source), receiver.source) { request in
             request.outcome = answer.status == 403 ? .signatureInvalid : .handshake
@@ -275,16 +283,19 @@ extension InboundGate {
     // MARK: Telling
 
     private func note(_ rejection: SignatureRejection, of source: Source) {
-        guard let unsaid = rejectionLines.admit(source.id) else { return }
+        guard let unsaid = rejectionLines.admit(source.path) else { return }
         logger.notice(
             "signature not accepted",
-            metadata: ["source": "\(source.id)", "reason": "\(rejection)", "unsaid": "\(unsaid)"])
+            metadata: [
+                "source": "\(source.id)", "app": "\(source.space.name)", "reason": "\(rejection)",
+                "unsaid": "\(unsaid)",
+            ])
     }
 
     /// Tells the app's operators that a post of a known sender was turned away.
     private func report(_ error: ChatError, _ source: Source) async {
         guard [.malformed, .invalid, .tooLarge, .forbidden].contains(error.code) else { return }
-        guard let unsaid = rejectionEvents.admit(source.id) else { return }
+        guard let unsaid = rejectionEvents.admit(source.path) else { return }
         let data = JSONText { writer in
             writer.beginObject()
             writer.member("source", source.id)

@@ -219,9 +219,11 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("source.replay", replaySourceRequest))
         var manners = RouteManners()
         manners.noteTooLarge = noteTooLargePost
-        router.add(.post, "/in/{source}", body: inboundBody, manners: manners, handler: asAnybody(postInbound))
-        router.add(.get, "/in/{source}", handler: asAnybody(greetInbound))
-        router.add(.options, "/in/{source}", handler: asAnybody(greetInbound))
+        for address: RoutePattern in ["/in/{source}", "/in/{app}/{source}"] {
+            router.add(.post, address, body: inboundBody, manners: manners, handler: asAnybody(postInbound))
+            router.add(.get, address, handler: asAnybody(greetInbound))
+            router.add(.options, address, handler: asAnybody(greetInbound))
+        }
     }
 
     private func addEventTypeRoutes(to router: inout Router) {

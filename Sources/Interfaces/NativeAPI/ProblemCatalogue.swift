@@ -161,9 +161,6 @@ enum ProblemCatalogue {
             code: "conflict", status: 409, title: "The present state does not allow this",
             meaning: "The detail says what stands in the way."),
         Entry(
-            code: "source_taken", status: 409, title: "The source's id is taken",
-            meaning: "An id is unique in the gateway, because it stands in the address senders post to."),
-        Entry(
             code: "idempotency_key_running", status: 409, title: "The same request is still running",
             meaning: "Ask again after the time Retry-After says."),
         Entry(

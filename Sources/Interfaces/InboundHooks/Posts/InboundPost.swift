@@ -2,7 +2,7 @@ public import ChatCore
 public import ChatModel
 public import Signing
 
-/// A post to `/in/{source}` as it came.
+/// A post to a source's address as it came.
 public struct InboundPost: Sendable {
     public typealias Field = (name: String, value: String)
 

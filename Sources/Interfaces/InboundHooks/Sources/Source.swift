@@ -3,9 +3,9 @@ public import ChatModel
 public import JSON
 import Signing
 
-/// A sender whose posts to `/in/{id}` become events.
+/// A sender whose posts to ``path`` become events.
 public struct Source: Sendable {
-    /// Chosen by its owner, unique in the gateway.
+    /// Chosen by its owner, unique in its app.
     public var id: String
     public var space: SpaceID
     public var settings: SourceSettings
@@ -19,6 +19,11 @@ public struct Source: Sendable {
     public var updated: Timetoken
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag: String
+    /// Whether posts to `/in/{id}`, without an app, are for this source. Set by the registry.
+    var hasShortPath = false
+
+    /// The address below the gateway's that its sender posts to.
+    public var path: String { hasShortPath ? "/in/\(id)" : "/in/\(space.name)/\(id)" }
 
     /// Whose rights its events have.
     var caller: Caller {
@@ -32,7 +37,7 @@ public struct Source: Sendable {
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
-        writer.member("path", "/in/\(id)")
+        writer.member("path", path)
         writer.member("scheme", settings.scheme.name)
         writer.member("secret_count", settings.secretCount)
         settings.options.print(to: &writer, of: settings.scheme)
@@ -60,16 +65,9 @@ public struct Source: Sendable {
 extension Source {
     var recordKey: RecordKey { RecordKey(.source, id, in: space) }
 
-    /// Holds the id for this source in the whole gateway.
+    /// Names the app that posts to `/in/{id}` are for, where that is not the first app: a source from before apps had addresses of
+    /// their own.
     var nameKey: RecordKey { RecordKey(.sourceName, id, in: .gateway) }
-
-    var nameBody: JSONText {
-        JSONText { writer in
-            writer.beginObject()
-            writer.member("app", space.name)
-            writer.endObject()
-        }
-    }
 
     /// As the directory keeps it; secrets as the vault seals them.
     func body(sealedBy vault: Vault) -> JSONText {

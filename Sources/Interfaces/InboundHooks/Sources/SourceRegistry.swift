@@ -8,7 +8,7 @@ import Signing
 /// The sources of all apps: their administration, and what the gate reads of them without waiting.
 ///
 /// The directory is the truth; this follows it. A change made on this node counts at once, on another within a second.
-/// Every verb demands the scope `manage`; sources of other apps are `.notFound`.
+/// Every verb demands the scope `manage`; sources of other apps are `.notFound`, and take no id away.
 public final class SourceRegistry: Sendable {
     /// A source ready to take posts.
     struct Receiver: Sendable {
@@ -19,8 +19,21 @@ public final class SourceRegistry: Sendable {
 
     let service: ChatService
     let logger: Logger
+    private struct State: Sendable {
+        var receivers: [RecordKey: Receiver] = [:]
+        /// The apps other than the first whose sources have addresses without an app; see `Source.nameKey`.
+        var holders: [ExactText: SpaceID] = [:]
+        var firstApp: SpaceID?
+
+        /// The source that posts to an address without an app are for: an older one of that name, or the first app's.
+        func short(_ id: String) -> RecordKey? {
+            let spaces = [holders[ExactText(id)], firstApp].compactMap(\.self)
+            return spaces.map { RecordKey(.source, id, in: $0) }.first { receivers[$0] != nil }
+        }
+    }
+
     private let mirror: RecordMirror
-    private let receivers = Lock<[ExactText: Receiver]>([:])
+    private let state = Lock(State())
     /// The latest requests of each source.
     let requests: RequestLog
     let keeper: RequestKeeper
@@ -28,7 +41,7 @@ public final class SourceRegistry: Sendable {
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
-        mirror = RecordMirror([.app, .source], of: service.engine.directory)
+        mirror = RecordMirror([.app, .source, .sourceName], of: service.engine.directory)
         keeper = RequestKeeper(service.engine.directory, logger: logger)
         requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), keeper: keeper)
     }
@@ -36,7 +49,22 @@ public final class SourceRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     private var vault: Vault { service.vault }
 
-    func receiver(_ id: String) -> Receiver? { receivers.withLock { $0[ExactText(id)] } }
+    /// - Parameter app: as the address says; nil where it says none.
+    func receiver(_ id: String, in app: String?) -> Receiver? {
+        state.withLock { state in
+            let key = app.map { RecordKey(.source, id, in: SpaceID($0)) } ?? state.short(id)
+            return key.flatMap { state.receivers[$0] }
+        }
+    }
+
+    /// Nil for a record that is no source of ours.
+    private func source(_ record: Record) -> Source? {
+        guard var source = Source(record, vault) else { return nil }
+        source.hasShortPath = hasShortPath(source)
+        return source
+    }
+
+    private func hasShortPath(_ source: Source) -> Bool { state.withLock { $0.short(source.id) == source.recordKey } }
 
     /// Makes a source, or changes its settings.
     ///
@@ -45,15 +73,15 @@ public final class SourceRegistry: Sendable {
     ///   - body: as `SourceSettings` reads it. What is left out of an existing source's body stays as it is.
     ///   - etag: the demanded version (`If-Match`); nil takes any.
     /// - Returns: the source, and whether it is new.
-    /// - Throws: `.malformed` with faults; `.conflict` when another app has a source of that id; `.invalid` past
-    ///   `Limits.sourcesPerApp`; `.stale`; `.notFound` when `etag` is given and there is no such source.
+    /// - Throws: `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; `.stale`; `.notFound` when `etag` is given
+    ///   and there is no such source.
     public func put(
         _ id: String, _ body: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> (source: Source, isNew: Bool) {
         try caller.demand(.manage)
         try Source.check(id: id)
         for _ in 0..<8 {
-            let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap { Source($0, vault) }
+            let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap(source)
             if let etag, old?.etag != etag { throw old == nil ? Self.unknown : Self.stale }
             do {
                 if let old { return (try await replace(old, body, caller), false) }
@@ -70,7 +98,7 @@ public final class SourceRegistry: Sendable {
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         try caller.demand(.manage)
         let record = try await directory.read(RecordKey(.source, id, in: caller.space))
-        guard let source = record.flatMap({ Source($0, vault) }) else { throw Self.unknown }
+        guard let source = record.flatMap(source) else { throw Self.unknown }
         return source
     }
 
@@ -83,7 +111,7 @@ public final class SourceRegistry: Sendable {
         var query = RecordQuery(.source, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        return Page(items: page.items.compactMap { Source($0, vault) }, hasMore: page.hasMore, cursor: page.cursor)
+        return Page(items: page.items.compactMap(source), hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// Removes a source and sets its id free.
@@ -93,8 +121,9 @@ public final class SourceRegistry: Sendable {
         try Self.demandReach(of: source, by: caller)
         do throws(ChatError) {
             let removal = RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)
-            let versions = MappingVersion.removals(of: source)
-            _ = try await mirror.write([removal, RecordChange(source.nameKey, body: nil)] + versions, take)
+            let holder = state.withLock { $0.holders[ExactText(id)] }
+            let name = holder == source.space ? [RecordChange(source.nameKey, body: nil)] : []
+            _ = try await mirror.write([removal] + name + MappingVersion.removals(of: source), take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
@@ -146,40 +175,31 @@ extension SourceRegistry {
 
     private func create(_ id: String, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
         let most = service.limits.sourcesPerApp
-        guard receivers.withLock({ $0.values.count { $0.source.space == caller.space } }) < most else {
+        guard state.withLock({ $0.receivers.keys.count { $0.space == caller.space } }) < most else {
             throw ChatError(.invalid, "an app may have at most \(most) sources", slug: "too_many_sources")
         }
         let now = service.clock.now
         let source = Source(
             id: id, space: caller.space, settings: try SourceSettings(body), channels: caller.channels,
             types: caller.types, created: now, updated: now, etag: "")
-        var name = RecordChange(source.nameKey, body: source.nameBody, demand: .absent)
-        if let holder = try await directory.read(source.nameKey) {
-            // The name of an app that is no more is free, once nobody took it in the meantime.
-            let app = (try? JSONDocument(holder.body).root["app"]?.string).map { SpaceID($0) }
-            guard let app, app == caller.space || service.keyring.app(app) == nil else { throw Self.taken }
-            name.demand = .etag(holder.etag)
-        }
         do throws(ChatError) {
             return try await write(
                 source,
                 [
-                    RecordChange(source.recordKey, body: source.body(sealedBy: vault), demand: .absent), name,
+                    RecordChange(source.recordKey, body: source.body(sealedBy: vault), demand: .absent),
                     MappingVersion(of: source, at: now, by: caller.credential).change,
                 ])
         } catch {
-            guard error.code == .conflict else { throw error }
-            throw error.current?.key.kind == .source ? Self.stale : Self.taken
+            throw error.code == .conflict ? Self.stale : error
         }
     }
-
-    private static let taken = ChatError(.conflict, "the id is taken; choose another", slug: "source_taken")
 
     private func write(_ source: Source, _ changes: [RecordChange]) async throws(ChatError) -> Source {
         let record = try await mirror.write(changes, take)[0]
         var stored = source
         stored.etag = record.etag
         stored.updated = record.updated
+        stored.hasShortPath = hasShortPath(stored)
         return stored
     }
 
@@ -188,6 +208,8 @@ extension SourceRegistry {
     /// Reads every source. Returns the revision from which `follow` goes on.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
+        state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.space }
+        try await mirror.load(.sourceName, in: .gateway, take)
         for app in service.keyring.apps {
             try await mirror.load(.source, in: app.space, take)
             try await restoreRequests(in: app.space)
@@ -229,13 +251,15 @@ extension SourceRegistry {
 
     /// Takes a record as it is now.
     private func take(_ key: RecordKey, _ record: Record?) {
-        guard key.kind == .source else { return record == nil ? drop(SpaceID(key.id)) : () }
-        if record == nil { requests.forget { $0 == key } }
-        let receiver = record.flatMap { self.receiver(of: $0) }
-        receivers.withLock { receivers in
-            // The id may be another app's by now: then what happens to the record of its former holder is no news.
-            guard receiver != nil || receivers[ExactText(key.id)]?.source.space == key.space else { return }
-            receivers[ExactText(key.id)] = receiver
+        switch key.kind {
+        case .source:
+            if record == nil { requests.forget { $0 == key } }
+            let receiver = record.flatMap { self.receiver(of: $0) }
+            state.withLock { $0.receivers[key] = receiver }
+        case .sourceName:
+            let app = record.flatMap { try? JSONDocument($0.body).root["app"]?.string }
+            state.withLock { $0.holders[ExactText(key.id)] = app.map { SpaceID($0) } }
+        default: if record == nil { drop(SpaceID(key.id)) }
         }
     }
 
@@ -256,7 +280,7 @@ extension SourceRegistry {
 
     /// The app is gone, and its sources with it.
     private func drop(_ space: SpaceID) {
-        receivers.withLock { receivers in receivers = receivers.filter { $0.value.source.space != space } }
+        state.withLock { state in state.receivers = state.receivers.filter { $0.key.space != space } }
         requests.forget { $0.space == space }
     }
 }

@@ -6,22 +6,24 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    /// `POST /in/{source}`: a post of another service. Its signature is its credential.
+    /// `POST /in/{source}` and `POST /in/{app}/{source}`: a post of another service. Its signature is its credential.
     func postInbound(_ request: Request) async throws -> Response {
-        let (post, source) = (post(request), request.name("source"))
-        guard !inbound.gate.refusesEncoding(of: post, for: source) else { throw Self.encodedPost }
-        return try await inbound.gate.accept(post, for: source).response
+        let (post, source, app) = (post(request), request.name("source"), request.parameters["app"])
+        guard !inbound.gate.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
+        return try await inbound.gate.accept(post, for: source, in: app).response
     }
 
     /// One that is larger than any post may be: the server refuses it, and the source's owner finds it in the log.
     @Sendable func noteTooLargePost(_ request: Request) {
         inbound.gate.noteTooLarge(
-            post(request), bytes: request.headers["Content-Length"].flatMap { Int($0) }, for: request.name("source"))
+            post(request), bytes: request.headers["Content-Length"].flatMap { Int($0) }, for: request.name("source"),
+            in: request.parameters["app"])
     }
 
-    /// `GET /in/{source}` and `OPTIONS /in/{source}`: a provider asks whether it may post here.
+    /// `GET` and `OPTIONS` of the same addresses: a provider asks whether it may post here.
     func greetInbound(_ request: Request) async throws -> Response {
-        if let answer = try inbound.gate.greet(post(request), for: request.name("source")) { return answer.response }
+        let (source, app) = (request.name("source"), request.parameters["app"])
+        if let answer = try inbound.gate.greet(post(request), for: source, in: app) { return answer.response }
         let allowed: [HTTPMethod] = [.post, .options]
         guard request.method == .options else { throw Problem.methodNotAllowed(request.method, allowed: allowed) }
         return .empty(headers: [("Allow", allowed.map(\.rawValue).joined(separator: ", "))])

@@ -35,8 +35,9 @@ extension NativeAPI {
     func replaySourceRequest(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let id = request.name("id")
+        let path = try await inbound.registry.source(id, by: caller).path
         let receipt = try await inbound.gate.replay(
-            request.name("request"), of: id, url: publicURL.isEmpty ? nil : publicURL + "/in/" + id, by: caller)
+            request.name("request"), of: id, url: publicURL.isEmpty ? nil : publicURL + path, by: caller)
         return receipt.response
     }
 }

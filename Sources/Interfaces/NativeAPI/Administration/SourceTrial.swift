@@ -31,7 +31,8 @@ extension NativeAPI {
             let logged = try await inbound.gate.request(logged, of: id, by: caller)
             trial = try await inbound.gate.test(request: logged, for: id, mapping: mapping, by: caller)
         } else {
-            trial = try await inbound.gate.test(try post(fields, id), for: id, mapping: mapping, by: caller)
+            let path = try await inbound.registry.source(id, by: caller).path
+            trial = try await inbound.gate.test(try post(fields, to: path), for: id, mapping: mapping, by: caller)
         }
         var writer = JSONWriter(capacity: 1024)
         try await print(trial, for: caller, to: &writer)
@@ -39,7 +40,7 @@ extension NativeAPI {
     }
 
     /// A post as somebody describes it.
-    private func post(_ fields: Fields, _ id: String) throws -> InboundPost {
+    private func post(_ fields: Fields, to path: String) throws -> InboundPost {
         let method = try fields.string("method") ?? "POST"
         guard ["POST", "GET", "OPTIONS"].contains(method) else {
             throw fields.fault("method", "enum", "must be POST, GET or OPTIONS")
@@ -55,7 +56,7 @@ extension NativeAPI {
         let content = method == "POST" ? try fields.required("body", body) : body ?? []
         return InboundPost(
             headers: try pairs("headers", fields), query: try pairs("query", fields), body: content,
-            url: publicURL.isEmpty ? nil : publicURL + "/in/" + id, method: method)
+            url: publicURL.isEmpty ? nil : publicURL + path, method: method)
     }
 
     /// An object of texts, or a list of `{"name":…,"value":…}`, where a name may be there several times.
