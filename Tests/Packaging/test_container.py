@@ -34,3 +34,13 @@ def test_image_and_package_need_the_same_libraries():
     install = (HOUSE / "packaging/INSTALL").read_text()
     libraries = set(re.search(r"apt-get install (.*)", install)[1].split())
     assert libraries == set(re.search(r"--no-install-recommends \\\n\s+(.*?) \\", recipe)[1].split()) - {"curl"}
+
+
+def test_dependencies_have_exact_versions():
+    """The image resolves Package.swift anew, so a range would build whatever is newest."""
+    package = (HOUSE / "Package.swift").read_text()
+    dependencies = re.findall(r"\.package\(.*?\)", package, re.DOTALL)
+    assert dependencies and all(re.search(r'exact: "\d+\.\d+\.\d+"', each) for each in dependencies), dependencies
+    resolved = json.loads((HOUSE / "Package.resolved").read_text())["pins"]
+    # No dependency brings another one, whose version nothing here would say.
+    assert len(resolved) == len(dependencies)
