@@ -171,33 +171,6 @@ import Testing
         }
     }
 
-    @Test("leaves an older source of another app its address without an app, for as long as it is there")
-    func olderAddress() async throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path + "/parley.db"
-        try await InboundFixture.with(path: path) { fixture in
-            try await fixture.put("s", Self.plain.replacing(#""a""#, with: #""b""#), by: Self.stranger)
-            _ = try await fixture.engine.directory.write([
-                RecordChange(
-                    RecordKey(.sourceName, "s", in: .gateway), body: JSONText(trusted: Array(#"{"app":"other"}"#.utf8)))
-            ])
-        }
-        try await InboundFixture.with(path: path) { fixture in
-            #expect(try await fixture.registry.source("s", by: Self.stranger).path == "/in/s")
-            #expect(try await fixture.put("s", Self.plain).path == "/in/demo/s")
-            let receipt = try await fixture.gate.accept(InboundPost(text: ""), for: "s")
-            #expect(receipt.events.map(\.event.channel.space) == [SpaceID("other")])
-            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "demo")
-            #expect(try await fixture.events(on: "a").count == 1)
-
-            try await fixture.registry.delete("s", by: Self.stranger)
-            #expect(try await fixture.registry.source("s", by: InboundFixture.owner).path == "/in/s")
-            _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s")
-            #expect(try await fixture.events(on: "a").count == 2)
-            #expect(try await fixture.put("s", Self.plain, by: Self.stranger).path == "/in/other/s")
-        }
-    }
-
     @Test("honours the demanded version")
     func versions() async throws {
         try await InboundFixture.with { fixture in

@@ -56,7 +56,7 @@ public typealias Revision = UInt64
 
 /// The kinds of record; the number is what engines store.
 public enum RecordKind: Int, Sendable, CaseIterable {
-    case app = 1, key = 2, webhook = 3, source = 4, sourceName = 5, subscription = 6, job = 7
+    case app = 1, key = 2, webhook = 3, source = 4, subscription = 6, job = 7
     case sourceMapping = 8
     /// A post that was verified and turned away.
     case inboundRequest = 9

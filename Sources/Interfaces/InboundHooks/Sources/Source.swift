@@ -19,11 +19,11 @@ public struct Source: Sendable {
     public var updated: Timetoken
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag: String
-    /// Whether posts to `/in/{id}`, without an app, are for this source. Set by the registry.
-    var hasShortPath = false
+    /// Set by the registry.
+    var isOfFirstApp = false
 
     /// The address below the gateway's that its sender posts to.
-    public var path: String { hasShortPath ? "/in/\(id)" : "/in/\(space.name)/\(id)" }
+    public var path: String { isOfFirstApp ? "/in/\(id)" : "/in/\(space.name)/\(id)" }
 
     /// Whose rights its events have.
     var caller: Caller {
@@ -64,10 +64,6 @@ public struct Source: Sendable {
 
 extension Source {
     var recordKey: RecordKey { RecordKey(.source, id, in: space) }
-
-    /// Names the app that posts to `/in/{id}` are for, where that is not the first app: a source from before apps had addresses of
-    /// their own.
-    var nameKey: RecordKey { RecordKey(.sourceName, id, in: .gateway) }
 
     /// As the directory keeps it; secrets as the vault seals them.
     func body(sealedBy vault: Vault) -> JSONText {

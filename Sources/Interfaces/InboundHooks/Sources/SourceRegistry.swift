@@ -21,15 +21,8 @@ public final class SourceRegistry: Sendable {
     let logger: Logger
     private struct State: Sendable {
         var receivers: [RecordKey: Receiver] = [:]
-        /// The apps other than the first whose sources have addresses without an app; see `Source.nameKey`.
-        var holders: [ExactText: SpaceID] = [:]
+        /// The app whose sources have addresses without an app.
         var firstApp: SpaceID?
-
-        /// The source that posts to an address without an app are for: an older one of that name, or the first app's.
-        func short(_ id: String) -> RecordKey? {
-            let spaces = [holders[ExactText(id)], firstApp].compactMap(\.self)
-            return spaces.map { RecordKey(.source, id, in: $0) }.first { receivers[$0] != nil }
-        }
     }
 
     private let mirror: RecordMirror
@@ -41,7 +34,7 @@ public final class SourceRegistry: Sendable {
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
-        mirror = RecordMirror([.app, .source, .sourceName], of: service.engine.directory)
+        mirror = RecordMirror([.app, .source], of: service.engine.directory)
         keeper = RequestKeeper(service.engine.directory, logger: logger)
         requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), keeper: keeper)
     }
@@ -52,19 +45,17 @@ public final class SourceRegistry: Sendable {
     /// - Parameter app: as the address says; nil where it says none.
     func receiver(_ id: String, in app: String?) -> Receiver? {
         state.withLock { state in
-            let key = app.map { RecordKey(.source, id, in: SpaceID($0)) } ?? state.short(id)
-            return key.flatMap { state.receivers[$0] }
+            guard let space = app.map({ SpaceID($0) }) ?? state.firstApp else { return nil }
+            return state.receivers[RecordKey(.source, id, in: space)]
         }
     }
 
     /// Nil for a record that is no source of ours.
     private func source(_ record: Record) -> Source? {
         guard var source = Source(record, vault) else { return nil }
-        source.hasShortPath = hasShortPath(source)
+        source.isOfFirstApp = state.withLock { $0.firstApp == source.space }
         return source
     }
-
-    private func hasShortPath(_ source: Source) -> Bool { state.withLock { $0.short(source.id) == source.recordKey } }
 
     /// Makes a source, or changes its settings.
     ///
@@ -121,9 +112,7 @@ public final class SourceRegistry: Sendable {
         try Self.demandReach(of: source, by: caller)
         do throws(ChatError) {
             let removal = RecordChange(source.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)
-            let holder = state.withLock { $0.holders[ExactText(id)] }
-            let name = holder == source.space ? [RecordChange(source.nameKey, body: nil)] : []
-            _ = try await mirror.write([removal] + name + MappingVersion.removals(of: source), take)
+            _ = try await mirror.write([removal] + MappingVersion.removals(of: source), take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
@@ -199,7 +188,7 @@ extension SourceRegistry {
         var stored = source
         stored.etag = record.etag
         stored.updated = record.updated
-        stored.hasShortPath = hasShortPath(stored)
+        stored.isOfFirstApp = state.withLock { $0.firstApp == stored.space }
         return stored
     }
 
@@ -209,7 +198,6 @@ extension SourceRegistry {
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.space }
-        try await mirror.load(.sourceName, in: .gateway, take)
         for app in service.keyring.apps {
             try await mirror.load(.source, in: app.space, take)
             try await restoreRequests(in: app.space)
@@ -256,9 +244,6 @@ extension SourceRegistry {
             if record == nil { requests.forget { $0 == key } }
             let receiver = record.flatMap { self.receiver(of: $0) }
             state.withLock { $0.receivers[key] = receiver }
-        case .sourceName:
-            let app = record.flatMap { try? JSONDocument($0.body).root["app"]?.string }
-            state.withLock { $0.holders[ExactText(key.id)] = app.map { SpaceID($0) } }
         default: if record == nil { drop(SpaceID(key.id)) }
         }
     }
