@@ -22,6 +22,30 @@ import Testing
         try await gateway.call("GET", "/v1/channels/a/events", as: token).status
     }
 
+    @Test("no user's tokens by a narrowed key, which does not reach all that the user does")
+    func narrowed() async throws {
+        try await StreamHarness.run { gateway in
+            let narrowed = try await gateway.key([.read, .manage], channels: [.exact("b")])
+            let token = try await token(gateway)
+            for (method, path) in [("POST", "/v1/users/eve/revoke-tokens"), ("DELETE", "/v1/users/eve")] {
+                #expect(try await gateway.call(method, path, as: narrowed.text).status == 403)
+            }
+            #expect(try await reads(token, gateway) == 200)
+        }
+    }
+
+    @Test("a token that says it was made later than now: it would outlive the next revocation")
+    func future() async throws {
+        try await StreamHarness.run { gateway in
+            let now = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond
+            for (issued, status) in [(now + 30, 200), (now + 100, 401)] {
+                let token = signed(
+                    "{\"iss\":\"demo\",\"sub\":\"eve\",\"exp\":\(now + 600),\"iat\":\(issued)}", by: "demo-secret")
+                #expect(try await reads(token, gateway) == status)
+            }
+        }
+    }
+
     @Test(
         "a user's tokens and tickets, by deleting the user or by saying so, and no other user's",
         arguments: ["DELETE /v1/users/eve", "POST /v1/users/eve/revoke-tokens"])

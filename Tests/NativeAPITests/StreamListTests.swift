@@ -47,6 +47,23 @@ import Testing
         }
     }
 
+    @Test("shows and hands over to a narrowed manager what follows no more than it reaches, and no user's sessions")
+    func narrowed() async throws {
+        try await StreamHarness.run { gateway in
+            let narrowed = try await gateway.key([.read, .manage], channels: [.exact("a")])
+            let own = try await gateway.openReady("channel=a")
+            let wider = try await gateway.openReady("channel=a&channel=b")
+            let device = try await gateway.openReady("user=ana&device=phone&channel=a")
+            #expect(ids(try await gateway.call("GET", "/v1/streams", as: narrowed.text)) == [own.id])
+            for id in [wider.id, device.id] {
+                #expect(try await gateway.call("DELETE", "/v1/streams/\(id)", as: narrowed.text).status == 404)
+            }
+            #expect(try await gateway.call("GET", "/v1/users/ana/sessions", as: narrowed.text).status == 403)
+            #expect(try await gateway.call("DELETE", "/v1/streams/\(own.id)", as: narrowed.text).status == 204)
+            for stream in [own, wider, device] { stream.reader.close() }
+        }
+    }
+
     @Test("shows and hands over to a reader its own, to a manager all of the app")
     func rights() async throws {
         try await StreamHarness.run { gateway in

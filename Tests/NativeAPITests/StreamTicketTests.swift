@@ -147,7 +147,8 @@ import Testing
             _ = try tickets.use(shown, isResuming: false)
             _ = try tickets.use(shown, isResuming: true)
             tickets.giveBack(shown.nonce)
-            #expect(tickets.opened(shown.nonce, by: 7, at: .zero) == nil)
+            let everything = Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true))
+            #expect(tickets.opened(shown.nonce, by: 7, following: everything, at: .zero) == nil)
             #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
             tickets.giveBack(shown.nonce)
             #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
@@ -329,6 +330,29 @@ import Testing
             // One that was not used yet is voided as well.
             for _ in 0..<5 { #expect(try await show(other, gateway, lastEventID: "\(old)") == 401) }
             #expect(try await show(other, gateway) == 401)
+        }
+    }
+
+    @Test(
+        "is not resumed with an event of its channels that its stream was not sent: of after its end, or left out by its filter"
+    )
+    func unsentIDs() async throws {
+        try await StreamHarness.run { gateway in
+            let text = try await ticket(gateway)
+            let early = try await gateway.emit("a.x", 0)
+            let (reader, _, _) = try await gateway.openReady(
+                "ticket=\(text)&cursor=\(early)&filter=data.n%20%3E%201", as: nil)
+            let unwanted = try await gateway.emit("a.x", 1)
+            let sent = try await gateway.emit("a.x", 2)
+            for number in 3..<40 { try await gateway.emit("a.x", number) }
+            #expect(await reader.numbers(38) == Array(2..<40))
+            reader.close()
+            await gateway.until { $0.roll.count == 0 }
+            gateway.clock.advance(by: .seconds(1))
+            let late = try await gateway.emit("a.x", 50)
+            for id in [unwanted, late] { #expect(try await show(text, gateway, lastEventID: "\(id)") == 401) }
+            // One that is too old to be remembered is in the log.
+            #expect(try await show(text, gateway, lastEventID: "\(sent)") == 200)
         }
     }
 

@@ -111,9 +111,16 @@ extension Caller {
     /// - Throws: `.forbidden` without `admin`, and to a credential that is narrowed to channels or types.
     public func demandWholeApp() throws(ChatError) {
         try demand(.admin)
+        try demandEveryChannel()
+    }
+
+    /// For what concerns a user wherever the user is: tokens, sessions.
+    ///
+    /// - Throws: `.forbidden` to a credential that is narrowed to channels or types.
+    public func demandEveryChannel() throws(ChatError) {
         guard reachesWholeApp else {
             throw ChatError(
-                .forbidden, "this takes an admin key that reaches every channel and type ('*'); this one is narrowed")
+                .forbidden, "this takes a key that reaches every channel and type ('*'); this one is narrowed")
         }
     }
 

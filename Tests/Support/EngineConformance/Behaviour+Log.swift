@@ -19,6 +19,12 @@ extension Behaviour {
             #expect(try await log.watermark(of: other) == places[0])
             #expect(try await log.watermark(of: .gateway) >= own[1].timetoken)
         },
+        Behaviour("an empty log stands at a time before its first event, and not at zero") { trial in
+            let log = await trial.log
+            let before = try await log.watermark(of: trial.space)
+            #expect(before.description.utf8.count == 17)
+            #expect(try await trial.append(trial.draft("room", "1"))[0].timetoken > before)
+        },
         Behaviour("an append returns a 17-digit timetoken, and reading back gives the same event") { trial in
             var draft = trial.draft("room", #"{"a" : 1.50e1}"#, type: "order.paid", kind: .message)
             draft.user = "ana"

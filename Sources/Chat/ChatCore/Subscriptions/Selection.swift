@@ -68,7 +68,7 @@ public struct Selection: Sendable {
     }
 
     /// The same, for a caller that found the selection by the event's channel.
-    func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
+    public func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
         guard subject.event.audience != .webhooks, types.match(subject.event.type) else { return false }
         guard !isOfUser || isOpen(subject.event) else { return false }
         return filter?.accepts(subject) ?? true

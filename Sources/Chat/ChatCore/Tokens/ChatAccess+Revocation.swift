@@ -33,10 +33,11 @@ extension ChatAccess {
     /// - Parameter before: tokens made before it hold no more; nil: all that there are. A moment that was given before is
     ///   never taken back.
     /// - Returns: the moment that counts.
-    /// - Throws: `.malformed` for a moment in the future, `.forbidden` without `manage` and to a user's credential.
+    /// - Throws: `.malformed` for a moment in the future, `.forbidden` without `manage`, to a user's credential and to a narrowed key.
     public func revokeTokens(of user: String, before: Timetoken? = nil) async throws(ChatError) -> Timetoken {
         try caller.demand(.manage)
         try caller.demandNoUser()
+        try caller.demandEveryChannel()
         try Names.check(user: user)
         if let before, before > service.clock.now {
             throw ChatError(.malformed, "before lies in the future; leave it out for now")

@@ -36,11 +36,12 @@ extension ChatAccess {
 
     /// Deletes a user's record. Memberships and events stay: both name users by their ids alone.
     ///
-    /// - Parameter revokesTokens: takes back every token the user has, also where there is no record.
+    /// - Parameter revokesTokens: takes back every token the user has, also where there is no record. Not for narrowed keys.
     /// - Returns: whether there was one.
     @discardableResult public func delete(
         user id: String, demand: RecordChange.Demand = .none, by named: String? = nil, revokesTokens: Bool = false
     ) async throws(ChatError) -> Bool {
+        if revokesTokens { try caller.demandEveryChannel() }
         let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: space)
         let revocationKey = UserRevocation.key(UserID(id, in: space))

@@ -187,7 +187,9 @@ extension LiveStreams {
 
     private func begin(_ stream: LiveStream, _ order: StreamOrder) {
         let resumption = order.resumption
-        if let nonce = stream.ticket, let old = tickets.opened(nonce, by: stream.sequence, at: order.shownStart),
+        if let nonce = stream.ticket,
+            let old = tickets.opened(
+                nonce, by: stream.sequence, following: order.selection, at: order.shownStart),
             let old = roll[old]
         {
             close(old, .replaced)

@@ -26,7 +26,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// A credential of a user's own sees and ends that user's sessions only.
+    /// A credential of a user's own sees and ends that user's sessions only. A session may be in any channel, so another
+    /// credential must reach all of them.
     private static func sessionUser(
         _ request: Request, _ caller: Caller, needing scope: Scopes
     ) throws(ChatError) -> UserID {
@@ -36,6 +37,7 @@ extension NativeAPI {
         if let own = caller.user, ExactText(own) != ExactText(user) {
             throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
         }
+        if caller.user == nil { try caller.demandEveryChannel() }
         return UserID(user, in: caller.space)
     }
 }

@@ -50,12 +50,20 @@ extension LiveStreams {
             bytesSent: stream.connection.bytesSent, remote: stream.connection.remoteAddress.description)
     }
 
-    /// Who reads sees and changes the streams of its own credential; who manages, all of the app.
+    /// A credential sees and changes its own streams; one that may manage, all those of the app that follow no more than it
+    /// reaches. A device's stream follows its user into any channel.
     private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
         let owner = stream.owner.caller
         guard stream.connection.isOpen, owner.space == caller.space else { return false }
-        if caller.scopes.allow(.manage) { return true }
+        if caller.scopes.allow(.manage), caller.reachesWholeApp || follows(stream, within: caller) { return true }
         return owner.credential == caller.credential && (caller.user == nil || caller.hasSameUser(as: owner))
+    }
+
+    private func follows(_ stream: LiveStream, within caller: Caller) -> Bool {
+        let selection = stream.feed.selection
+        return selection.viewer == nil
+            && selection.channelPatterns.allSatisfy { pattern in caller.channels.contains { $0.covers(pattern) } }
+            && selection.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
     }
 
     /// The streams behind a number in the order of opening, and whether there are more.

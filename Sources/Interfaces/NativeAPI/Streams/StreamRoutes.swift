@@ -107,30 +107,29 @@ extension NativeAPI {
         guard let id = request.lastEventID else { return }
         try await streams.tickets.demandSent(id, to: ticket) { position in
             if await streams.hasSent(position, by: ticket.nonce) { return true }
-            return try await hears(position, ticket, chat)
+            guard let event = try await event(at: position, for: ticket, chat) else { return false }
+            return streams.tickets.covers(event, by: ticket)
         }
     }
 
-    /// Whether the log has an event at the position that the ticket's stream is sent.
-    private func hears(
-        _ position: Timetoken, _ ticket: StreamTicket, _ chat: ChatAccess
-    ) async throws(ChatError) -> Bool {
+    /// The log's event at a position, if the ticket's holder may read it.
+    private func event(
+        at position: Timetoken, for ticket: StreamTicket, _ chat: ChatAccess
+    ) async throws(ChatError) -> Event? {
         do throws(ChatError) {
-            _ = try await chat.event(position)
-            return true
+            return try await chat.event(position)
         } catch {
             guard error.code == .notFound else { throw error }
         }
         // A user's own channel is heard whatever the ticket names.
-        guard let user = ticket.user else { return false }
+        guard let user = ticket.user else { return nil }
         var own = chat.caller
         own.channels = [.exact(user)]
         do throws(ChatError) {
-            _ = try await service.chat(for: own).event(position)
-            return true
+            return try await service.chat(for: own).event(position)
         } catch {
             guard error.code == .notFound else { throw error }
-            return false
+            return nil
         }
     }
 

@@ -12,7 +12,8 @@ import Signing
 ///   without a word) and until 120 s after it broke: the browser's own reconnect. An hour after its making it resumes
 ///   nothing more; a stream that is open then stays open.
 /// - The id must be one that the stream was sent: whoever saw the URL alone does not know any. The ticket's start is one, and
-///   cannot be read from it. Five wrong ones void the ticket.
+///   cannot be read from it. The newest sent ids are remembered; an older one is looked up in the log, within what the stream
+///   covered. Five wrong ones void the ticket.
 /// - What was used is remembered in memory. After a restart a ticket from before opens nothing afresh, but with
 ///   `Last-Event-ID` it is taken up within 120 s of the start, because its stream broke with the restart. That it had
 ///   opened one is then taken on trust; its key's present rights hold in any case.
@@ -36,6 +37,8 @@ final class StreamTickets: Sendable {
         var isFinished = false
         /// What the last stream of it began with.
         var began: Timetoken?
+        /// What the last stream of it followed.
+        var selection: Selection?
         /// The newest ids the last stream of it was sent before it broke.
         var sent: [Timetoken] = []
         /// Ids it was shown with that are being looked up, or were wrong.
@@ -187,19 +190,36 @@ final class StreamTickets: Sendable {
     private static let refusal = ChatError(
         .unauthorized, "the ticket is unknown, was used, or has expired; ask for a new one", slug: "ticket_invalid")
 
+    /// Whether the ticket's stream can have been sent an event: it followed it, from where it began to where it broke. Of a
+    /// ticket from before the gateway's start nothing is remembered but what it says itself.
+    func covers(_ event: Event, by ticket: StreamTicket) -> Bool {
+        state.withLock { state in
+            guard let use = state.uses[ticket.nonce], let began = use.began, let selection = use.selection else {
+                return ticket.issued < started
+            }
+            guard event.timetoken > began, use.stream != nil || event.timetoken <= use.broke else { return false }
+            let subject = FilterSubject(event)
+            // The channels of a user's device are where the user is.
+            return selection.viewer == nil ? selection.admits(subject) : selection.admitsBesideChannel(subject)
+        }
+    }
+
     // MARK: - Life of its stream
 
     /// The stream a ticket has open now.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
 
-    /// Notes which stream a ticket has opened, and what it begins with. Returns the one it had open until now.
-    func opened(_ nonce: StreamTicket.Nonce, by stream: UInt64, at start: Timetoken) -> UInt64? {
+    /// Notes which stream a ticket has opened, what it follows and what it begins with. Returns the one it had open until now.
+    func opened(
+        _ nonce: StreamTicket.Nonce, by stream: UInt64, following selection: Selection, at start: Timetoken
+    ) -> UInt64? {
         let now = service.clock.now
         return state.withLock { state in
             // Not there when it was shown twice at the same time and the other one was given back.
             var use = state.uses[nonce] ?? Use(broke: now)
             let old = use.stream
             (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
+            use.selection = selection
             state.uses[nonce] = use
             return old
         }

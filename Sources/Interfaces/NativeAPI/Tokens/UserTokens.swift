@@ -58,6 +58,10 @@ final class UserTokens: Sendable {
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
             throw Self.refusal("it holds only from 'nbf' on")
         }
+        // One that says it is made later would outlive the next revocation.
+        if let issued = token.issued, now < issued.adding(.zero - UserToken.skew) {
+            throw Self.refusal("its 'iat' lies in the future")
+        }
         // Registered and removed again, or expired: as if it had never been.
         guard let key = service.keyring.caller(key: known.credential, in: known.space) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
