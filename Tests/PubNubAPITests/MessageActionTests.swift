@@ -96,12 +96,16 @@ import Testing
                         again.text == #"{"status":409,"error":{"message":"Action Already Added","source":"actions"}}"#)
                 }
             }
-            #expect(try await add("reactions", "👍", to: message, gateway).status == 200)
+            for type in ["reactions", "edited", "seen"] {
+                let refused = try await add(type, "👍", to: message, gateway)
+                #expect(
+                    refused.text == #"{"status":410,"error":{"message":"the message is deleted","source":"actions"}}"#)
+            }
             let listed = try await gateway.get(Self.base)["data"]?.elements ?? []
-            #expect(listed.map { $0["type"]?.string } == ["edited", "deleted", "deleted", "reactions"])
+            #expect(listed.map { $0["type"]?.string } == ["edited", "deleted", "deleted"])
             let place = listed[2]["actionTimetoken"]?.string ?? ""
             #expect(try await remove(place, from: message, gateway).status == 200)
-            #expect(try await gateway.get(Self.base)["data"]?.count == 3)
+            #expect(try await gateway.get(Self.base)["data"]?.count == 2)
         }
     }
 

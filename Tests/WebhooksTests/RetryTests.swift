@@ -237,6 +237,52 @@ import Testing
         gate.open()
     }
 
+    @Test("of a message that is deleted during the attempt is not repeated", arguments: [true, false])
+    func deletedMeanwhile(byRange: Bool) async throws {
+        let gate = Latch()
+        let receiver = try ScriptedServer { _ in .held(gate, then: .status(500)) }
+        let clock = WebhookFixture.newClock()
+        try await WebhookFixture.with(clock: clock) { fixture in
+            _ = try await fixture.webhook(receiver, types: [.exact("message.created")])
+            let data = JSONText(trusted: Array(#"{"text":"secret"}"#.utf8))
+            let sent = try await fixture.chat.emit(.message(channel: "room", data: data, user: "ana", meta: nil)).event
+            await receiver.requests.wait(count: 1)
+            if byRange {
+                _ = try await fixture.chat.deleteEvents(after: .zero, before: .distantFuture, in: "room")
+            } else {
+                try await fixture.chat.delete(sent.timetoken, in: "room", isHard: true, by: nil)
+            }
+            gate.open()
+            await fixture.recorded(1)
+            clock.advance(by: .seconds(60))
+            try await waitUntil { try await fixture.deliveries().first?.status == .dead }
+            #expect(try await fixture.deliveries().first?.reason == "event_not_kept")
+            #expect(receiver.requests.value.count == 1)
+        }
+    }
+
+    @Test(
+        "that waits is dead once its message is deleted, also while the event is in memory", arguments: [true, false])
+    func deletedBefore(byRange: Bool) async throws {
+        let receiver = try ScriptedServer()
+        try await WebhookFixture.with { fixture in
+            let webhook = try await fixture.webhook(receiver, types: [.exact("message.created")]).webhook
+            _ = try await fixture.registry.disable(webhook.id, by: WebhookFixture.owner)
+            let data = JSONText(trusted: Array(#"{"text":"secret"}"#.utf8))
+            let sent = try await fixture.chat.emit(.message(channel: "room", data: data, user: "ana", meta: nil)).event
+            try await waitUntil { try await !fixture.deliveries().isEmpty }
+            if byRange {
+                _ = try await fixture.chat.deleteEvents(after: .zero, before: .distantFuture, in: "room")
+            } else {
+                try await fixture.chat.delete(sent.timetoken, in: "room", isHard: true, by: nil)
+            }
+            _ = try await fixture.registry.enable(webhook.id, by: WebhookFixture.owner)
+            try await waitUntil { try await fixture.deliveries().first?.status == .dead }
+            #expect(try await fixture.deliveries().first?.reason == "event_not_kept")
+            #expect(receiver.requests.value.isEmpty)
+        }
+    }
+
     @Test("of an event that is no longer kept is dead and says so")
     func eventGone() async throws {
         let receiver = try ScriptedServer()

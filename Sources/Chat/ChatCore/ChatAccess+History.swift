@@ -1,17 +1,22 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Kept events of one channel or several; one page per request, see `EventLog.history`.
+    /// Kept events of one channel or several; one page per request, see `EventLog.history`. What a message said that is
+    /// marked as deleted is null, but for who may take the deletion back.
     ///
     /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel, `.malformed` for a limit out of range.
     public func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
-        let pages = try await log.history(try await readable(requests))
-        guard let user = caller.user else { return pages }
-        return pages.map { page in
-            var page = page
-            page.items.removeAll { !$0.isReadable(by: user) }
-            return page
+        var pages = try await log.history(try await readable(requests))
+        if let user = caller.user {
+            for index in pages.indices { pages[index].items.removeAll { !$0.isReadable(by: user) } }
         }
+        var shown = try await withoutDeletedTexts(pages.flatMap(\.items))[...]
+        for index in pages.indices {
+            let count = pages[index].items.count
+            pages[index].items = Array(shown.prefix(count))
+            shown = shown.dropFirst(count)
+        }
+        return pages
     }
 
     /// How many kept events a history request would give in all.
@@ -19,7 +24,7 @@ extension ChatAccess {
         try await log.counts(try await readable(requests))
     }
 
-    /// One event by its id.
+    /// One event by its id, as ``history(_:)`` shows it.
     ///
     /// - Throws: `.notFound` when there is none in this app, or none the caller may read: it never tells which.
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
@@ -31,19 +36,7 @@ extension ChatAccess {
             let obstacle = try await obstacle(to: .hearing, of: user, in: event.channel.name)
             guard obstacle == nil, event.isReadable(by: user) else { throw Self.noEvent }
         }
-        return event
-    }
-
-    /// Hides the kept events strictly between the bounds, for good; needs `manage`.
-    public func deleteEvents(
-        after: Timetoken, before: Timetoken, in name: String
-    ) async throws(ChatError) -> Int {
-        try caller.demand(.manage)
-        try caller.demand(channel: name)
-        defer { service.noteDeletion() }
-        let count = try await log.delete(after: after, before: before, in: channel(name))
-        await service.unread.cleared(channel(name))
-        return count
+        return try await withoutDeletedTexts([event])[0]
     }
 
     /// Where reading continues from now on.

@@ -11,6 +11,8 @@ public struct ChatAccess: Sendable {
     public var device: String?
     /// What the events of one call share: the request's id.
     public var cause: String?
+    /// Whether events show what messages said that are marked as deleted: for clients that judge by the mark themselves.
+    public var showsDeletedTexts = false
     /// Nobody is told of what is changed: for records that are moved here from elsewhere.
     var isQuiet = false
 

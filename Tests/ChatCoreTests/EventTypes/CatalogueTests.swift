@@ -17,7 +17,7 @@ private let table = """
     e presence.joined presence.left presence.timed_out presence.state_changed presence.interval
     k user.created user.updated user.deleted user.blocked user.unblocked
     k user.muted user.unmuted user.banned user.unbanned
-    k channel.created channel.updated channel.deleted channel.frozen channel.unfrozen
+    k channel.created channel.updated channel.deleted channel.events_deleted channel.frozen channel.unfrozen
     e channel.hidden
     k channel.metadata.created channel.metadata.updated channel.metadata.deleted
     k channel.metacounter.created channel.metacounter.updated channel.metacounter.deleted

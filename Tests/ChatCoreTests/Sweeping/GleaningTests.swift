@@ -32,6 +32,7 @@ import Testing
             let second = try await message(room)
             let other = try await message(room, in: "lobby")
             #expect(try await room.chat.deleteEvents(after: .zero, before: second, in: "crew") > 0)
+            room.advance(.seconds(24 * 3600 + 1))
             await room.service.glean(ChatFixture.space)
             #expect(try await records(.message, room).compactMap { MessageRecord($0)?.timetoken } == [second, other])
             let actions = try await records(.messageAction, room).compactMap { MessageActionRecord($0) }
@@ -86,6 +87,8 @@ import Testing
             }
             _ = try await room.chat.deleteEvents(
                 after: Timetoken(replies[0].rawValue - 1), before: Timetoken(replies[0].rawValue + 1), in: "crew")
+            #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
+            room.advance(.seconds(24 * 3600 + 1))
             await room.service.glean(ChatFixture.space)
             #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
             #expect(try await room.chat.replies(to: root, in: "crew", limit: 2).items.map(\.timetoken) == [replies[1]])

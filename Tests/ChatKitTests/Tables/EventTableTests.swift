@@ -11,6 +11,7 @@ import enum ChatCore.BuiltInCatalogue
     private static let exempt = [
         "webhook.": "what the gateway reports of itself on `$system`", "source.": "likewise", "schema.": "likewise",
         "key.": "likewise", "stream.": "likewise", "system.": "likewise",
+        "channel.events_deleted": "takes an administrator who deletes a range of events",
         "connection.failed": "takes a device that stays away for two minutes",
         "connection.canceled": "takes an administrator who ends a device's session",
     ]

@@ -112,6 +112,52 @@ extension Behaviour {
             #expect(leases.map { $0.delivery.event } == events.timetokens)
             #expect(leases.map { $0.body == nil } == [true, false])
         },
+        Behaviour("an attempt that ends after its event was removed stores no body") { trial in
+            let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
+            let queue = await trial.queue
+            let items = events.map { trial.item($0.timetoken, "wh") }
+            try await queue.plan(items, cursor: CursorName("planner"), from: .zero, to: events[1].timetoken)
+            trial.clock.advance(by: .seconds(1))
+            let leases = try await queue.take(9, wait: .seconds(5))
+            #expect(leases.count == 2)
+            _ = try await trial.directory.decide([]) { _ in
+                var decision = Decision(())
+                decision.removals = [(trial.channel("room"), events[0].timetoken)]
+                return decision
+            }
+            for lease in leases {
+                let again = trial.clock.now.adding(.seconds(1))
+                #expect(try await queue.finish(lease, trial.outcome(.retry(at: again), body: Array("secret".utf8))))
+            }
+            trial.clock.advance(by: .seconds(2))
+            let again = try await queue.take(9, wait: .seconds(5))
+            #expect(again.map { $0.delivery.event } == events.timetokens)
+            #expect(again.map { $0.body == nil } == [true, false])
+        },
+        Behaviour("a decision about events is refused when one of them is gone, or on another channel") { trial in
+            let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
+            let key = RecordKey(.user, "ana", in: trial.space)
+            let (room, other) = (trial.channel("room"), trial.channel("b"))
+            @Sendable func decide(_ places: [(ChannelID, Timetoken)]) async throws(ChatError) {
+                _ = try await trial.directory.decide([]) { _ in
+                    var decision = Decision((), changes: [RecordChange(key, body: .emptyObject)])
+                    decision.requires = places.map { (channel: $0.0, timetoken: $0.1) }
+                    return decision
+                }
+            }
+            await trial.refusal(.notFound) { try await decide([(other, events[0].timetoken)]) }
+            _ = try await trial.directory.decide([]) { _ in
+                var decision = Decision(())
+                decision.removals = [(room, events[0].timetoken)]
+                return decision
+            }
+            await trial.refusal(.notFound) {
+                try await decide([(room, events[1].timetoken), (room, events[0].timetoken)])
+            }
+            #expect(try await trial.directory.read(key) == nil)
+            try await decide([(room, events[1].timetoken)])
+            #expect(try await trial.directory.read(key) != nil)
+        },
         Behaviour("a decision removes events from the log with what it changes, or not at all") { trial in
             let events = try await trial.append(
                 trial.draft("room", "1"), trial.draft("room", "2"), trial.draft("b", "3"))

@@ -265,8 +265,11 @@ extension Behaviour {
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 0, "there is nobody to deliver to")
         },
         Behaviour("replay makes deliveries due with the same id, and leaves alone those under way") { trial in
-            let items = (1...6).map { trial.item(Timetoken(UInt64($0)), "wh") }
-            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 6)
+            let drafts = (1...6).map { trial.draft("room", "\($0)") }
+            let places = try await trial.log.append(drafts, claim: nil).events.map(\.event.timetoken)
+            let items = places.map { trial.item($0, "wh") }
+            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: places[5])
+            trial.clock.advance(by: .seconds(1))
             let leases = try await trial.queue.take(5, wait: .zero)
             let later = trial.clock.now.adding(.seconds(3600))
             for (lease, verdict) in zip(
@@ -274,7 +277,8 @@ extension Behaviour {
             {
                 #expect(try await trial.queue.finish(lease, trial.outcome(verdict, body: Array("sent".utf8))))
             }
-            let failed = DeliverySelection.range(trial.endpoint("wh"), after: 1, before: 6, onlyFailed: true)
+            let failed = DeliverySelection.range(
+                trial.endpoint("wh"), after: places[0], before: places[5], onlyFailed: true)
             #expect(try await trial.queue.replay(failed, isDryRun: true) == 2)
             #expect(try await trial.queue.replay(failed, isDryRun: false) == 2)
             let ids = DeliverySelection.ids([items[0].id, items[0].id, items[4].id, "dlv_none"], in: trial.space)
@@ -282,7 +286,7 @@ extension Behaviour {
             #expect(try await trial.queue.replay(.ids([items[0].id], in: SpaceID("other")), isDryRun: false) == 0)
             let replayed = try await trial.queue.take(9, wait: .zero)
             #expect(Set(replayed.map(\.delivery.id)) == Set([items[0], items[1], items[2], items[5]].map(\.id)))
-            for lease in replayed where lease.delivery.event != 6 {
+            for lease in replayed where lease.delivery.event != places[5] {
                 #expect(lease.isManual && lease.delivery.attempts == 1 && lease.body == Array("sent".utf8))
                 #expect(try await trial.queue.finish(lease, trial.outcome(.delivered)))
             }
@@ -299,8 +303,11 @@ extension Behaviour {
         },
         Behaviour("leases are void after a restart; the count of attempts goes on", needsRestart: true) { trial in
             try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
-            let items = (1...3).map { trial.item(Timetoken(UInt64($0)), "wh") }
-            try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 3)
+            let drafts = (1...3).map { trial.draft("room", "\($0)") }
+            let places = try await trial.log.append(drafts, claim: nil).events.map(\.event.timetoken)
+            try await trial.queue.plan(
+                places.map { trial.item($0, "wh") }, cursor: CursorName("c"), from: .zero, to: places[2])
+            trial.clock.advance(by: .seconds(1))
             let first = try await trial.queue.take(1, wait: .zero)[0]
             let sent = Array("bytes".utf8)
             let outcome = trial.outcome(.retry(at: trial.clock.now), body: sent)

@@ -30,16 +30,31 @@ extension ChatAccess {
             else { throw error }
             return false
         }
+        // Also after an outcome that is not known.
+        defer { service.noteDeletion() }
         let root = known?.threadKey(in: space)
-        let decided = try await decide(scene, root.map { [$0] } ?? []) { situation throws(ChatError) in
-            try self.deletion(of: scene, root: root, isHard: isHard, ifMatch: etag, situation)
+        for _ in 0..<Self.tries {
+            var thread: ThreadLoss?
+            if let root { thread = try await ThreadLoss(of: root, losing: [timetoken], in: directory) }
+            do throws(ChatError) {
+                let keys = (thread?.keys ?? []) + (isHard ? [reportsKey(timetoken, channel)] : [])
+                let decided = try await decide(scene, keys) { [thread] situation throws(ChatError) in
+                    try self.deletion(of: scene, thread, isHard: isHard, ifMatch: etag, situation)
+                }
+                try await service.answers.forget(about: timetoken, in: self.channel(channel))
+                return decided.value
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
         }
-        if isHard { service.noteDeletion() }
-        return decided.value
+        throw ThreadLoss.isBusy
     }
 
+    /// How often a deletion is tried whose thread changes at the same moment.
+    private static let tries = 20
+
     private func deletion(
-        of scene: MessageScene, root: RecordKey?, isHard: Bool, ifMatch etag: String?, _ situation: Situation
+        of scene: MessageScene, _ thread: ThreadLoss?, isHard: Bool, ifMatch etag: String?, _ situation: Situation
     ) throws(ChatError) -> Decision<Bool> {
         var channel = scene.channelRecord(situation)
         try scene.demandAuthority(in: channel)
@@ -48,18 +63,21 @@ extension ChatAccess {
         // Nobody waits for the same twice.
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.demand(etag)
-        record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: isHard)
-        let copies = record.copies
-        if isHard { (record.edit, record.copies) = (nil, []) }
+        var removals: [Timetoken] = []
+        if isHard {
+            removals = [scene.timetoken] + record.remove(at: situation.next, by: scene.actor.user)
+        } else {
+            record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: false)
+        }
         var decision = Decision(
             true, changes: [record.change(in: space)],
             events: [deleted(scene, isHard: isHard, at: situation.next, in: channel)])
-        if isHard { decision.removals = ([scene.timetoken] + copies).map { (scene.event.channel, $0) } }
-        if wasThere, let root, var thread = situation[root].flatMap({ MessageRecord($0) }) {
-            thread.thread.remove(by: scene.event.user)
-            decision.changes.append(thread.change(in: space))
+        decision.removals = removals.map { (scene.event.channel, $0) }
+        if isHard { removeReports(of: scene.timetoken, in: scene.channel, situation, &decision) }
+        if wasThere, let root = try thread?.rest(situation, without: [scene.event.user]) {
+            decision.changes.append(root.change(in: space))
             decision.events.append(
-                threadUpdated(thread, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, situation))
+                threadUpdated(root, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, situation))
         }
         if let pinned = channel?.pinned, pinned == scene.timetoken { pin(.zero, in: &channel, scene.actor, &decision) }
         return decision

@@ -22,6 +22,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let most = limits.dataBytes
+        AnswerNote.current?.concern(timetoken, in: scene.event.channel)
         let decided = try await decide(scene) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             try scene.demandAuthority(in: channel)
@@ -77,12 +78,7 @@ extension ChatAccess {
             } else {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
-            // Over who did it, not over the message's author: what a moderator took away is no author's to give back.
-            if let doer {
-                try scene.actor.demand(over: doer, in: channel)
-            } else {
-                try scene.actor.demandOperator(of: channel)
-            }
+            try scene.actor.demandUndoing(of: doer, in: channel)
             let data = record.edit?.data ?? scene.event.data
             let event = self.updated(scene, saying: .data(data), in: channel) { writer in
                 writer.key("undone")

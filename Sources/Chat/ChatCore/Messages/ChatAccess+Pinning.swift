@@ -42,6 +42,7 @@ extension ChatAccess {
             try check(situation)
             var decision = Decision(())
             if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision) }
+            if timetoken != .zero { decision.requires = [(self.channel(channel), timetoken)] }
             return decision
         }
     }

@@ -91,6 +91,7 @@ extension ChatAccess {
             message.audience = channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         }
         var decision = Decision((), events: [message])
+        decision.requires = [post.ties.quote, post.ties.threadOf].compactMap(\.self).map { (message.channel, $0) }
         decision.events += mentions(of: post, in: channel, situation)
         try reply(post, in: channel, situation, &decision)
         return decision

@@ -24,13 +24,43 @@ extension ChatAccess {
             throw ChatError(.malformed, "reason must be 1 to 1000 bytes long")
         }
         let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .hearing)
-        let decided = try await decide([scene.key]) { situation throws(ChatError) in
+        let key = reportsKey(timetoken, channel)
+        let decided = try await decide(scene, [key]) { situation throws(ChatError) in
             let record = try scene.present(situation)
-            var report = self.report(of: scene, saying: record.edit?.data ?? scene.event.data, reason)
+            // One that could not be found when the message goes holds none of its text.
+            var reports =
+                self.reports(key, situation)
+                ?? MessageRecord(
+                    channel: Self.moderationChannel(of: channel), timetoken: timetoken)
+            let isNoted = reports.copies.count < MessageRecord.copiesMost
+            if isNoted { _ = reports.noteCopy(at: situation.next) }
+            let data = record.edit?.data ?? scene.event.data
+            var report = self.report(of: scene, saying: isNoted ? data : .null, reason)
             report.deduplicationKey = "report/\(timetoken)/\(scene.actor.user ?? "")"
-            return Decision((), events: [report])
+            return Decision((), changes: [reports.change(in: self.space)], events: [report])
         }
         return decided.events[0]
+    }
+
+    /// The record of where a message's reports are, which hold its text: that of a message with the same place on the
+    /// channel that the reports are on.
+    func reportsKey(_ timetoken: Timetoken, _ channel: String) -> RecordKey {
+        MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: space)
+    }
+
+    private func reports(_ key: RecordKey, _ situation: Situation) -> MessageRecord? {
+        situation[key].flatMap { MessageRecord($0) }
+    }
+
+    /// Adds to a decision that the reports of a message go.
+    func removeReports<Value>(
+        of timetoken: Timetoken, in channel: String, _ situation: Situation, _ decision: inout Decision<Value>
+    ) {
+        let key = reportsKey(timetoken, channel)
+        guard let reports = reports(key, situation) else { return }
+        let place = self.channel(Self.moderationChannel(of: channel))
+        decision.removals += reports.copies.map { (place, $0) }
+        decision.changes.append(RecordChange(key, body: nil))
     }
 
     private func report(of scene: MessageScene, saying data: JSONText, _ reason: String) -> EventDraft {

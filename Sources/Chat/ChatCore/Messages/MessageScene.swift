@@ -65,7 +65,7 @@ extension ChatAccess {
             wish: wish)
     }
 
-    /// Decides about a message, where who acts still may.
+    /// Decides about a message, where who acts still may and the message is still there.
     ///
     /// - Parameter keys: what the decision looks at beside the message and its channel.
     func decide<Value: Sendable>(
@@ -75,7 +75,12 @@ extension ChatAccess {
         let standing = scene.wish == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
         return try await decide([scene.key, scene.channelKey] + standing + keys) { situation throws(ChatError) in
             if let wish = scene.wish { try self.demand(wish, of: scene.actor.user, in: scene.channel, situation) }
-            return try body(situation)
+            var decision = try body(situation)
+            // A decision that changes nothing may well be about one that is gone.
+            if !decision.changes.isEmpty || !decision.events.isEmpty {
+                decision.requires.append((scene.event.channel, scene.timetoken))
+            }
+            return decision
         }
     }
 

@@ -8,8 +8,8 @@ extension ChatAccess {
     /// Attaches an action to a message. The types `reactions` and `edited` do what they say, and so does `deleted` with the
     /// value `deleted`; `threadRootId` names the channel that holds the replies.
     ///
-    /// - Parameter evenDeleted: whether a message that is marked as deleted takes more, further deletions too: where
-    ///   clients alone decide what a deletion means.
+    /// - Parameter evenDeleted: whether a message that is marked as deleted takes further deletions, and the name of its
+    ///   thread's channel: clients that delete and restore by actions attach both. It never takes a reaction or an edit.
     /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has attached the same before, or who ever has
     ///   deleted it; `.gone` when the message is deleted; `.tooMany`.
     public func addAction(
@@ -33,7 +33,8 @@ extension ChatAccess {
             return try await add(type, value, timetoken, channel, user, evenDeleted: true)
         case .reactions, .deleted, .threadRootId, nil:
             if type == MessageActionRecord.reaction { try Self.check(value, "a reaction", 1...128) }
-            return try await add(type, value, timetoken, channel, user, evenDeleted: evenDeleted)
+            let isOfDeleting = type == BuiltInAction.deleted.rawValue || type == BuiltInAction.threadRootId.rawValue
+            return try await add(type, value, timetoken, channel, user, evenDeleted: evenDeleted && isOfDeleting)
         }
     }
 

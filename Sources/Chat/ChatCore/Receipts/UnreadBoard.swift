@@ -86,7 +86,7 @@ actor UnreadBoard {
         guard !audience.isEmpty, let users = audience[event.channel] else { return }
         switch event.type {
         case BuiltInTypes.messageCreated: if event.retention == .kept { add(event, to: users) }
-        case "message.deleted": makeStale(event.channel, for: users)
+        case "message.deleted", "channel.events_deleted": makeStale(event.channel, for: users)
         case "message.updated": if Self.isUndone(event) { makeStale(event.channel, for: users) }
         default: break
         }
@@ -164,9 +164,6 @@ actor UnreadBoard {
             }
         }
     }
-
-    /// Messages of a channel were deleted without an event.
-    func cleared(_ channel: ChannelID) { makeStale(channel, for: audience[channel] ?? []) }
 
     func hold(_ channel: ChannelID, for user: UserID) {
         guard let holder = holders[user], holder.channels[ExactText(channel.name)] == nil else { return }

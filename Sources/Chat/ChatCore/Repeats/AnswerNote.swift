@@ -10,11 +10,20 @@ public final class AnswerNote: Sendable {
 
     private let begun: RecordChange
     private let isWritten = Lock(false)
+    private let subject = Lock<String?>(nil)
 
     init(_ begun: RecordChange) { self.begun = begun }
 
     /// The record that its answer is kept in.
     var key: RecordKey { begun.key }
+
+    /// Says which message's text the answer will hold, before the request's first change: the answer goes with the message.
+    func concern(_ message: Timetoken, in channel: ChannelID) {
+        subject.withLock { $0 = RememberedAnswers.parent(ofAnswersAbout: message, in: channel) }
+    }
+
+    /// What its record is listed under; nil for most.
+    var parent: String? { subject.withLock { $0 } }
 
     /// Whether something of the request is stored.
     public var isCommitted: Bool { isWritten.withLock { $0 } }
@@ -26,7 +35,10 @@ public final class AnswerNote: Sendable {
             defer { isWritten = true }
             return !isWritten
         }
-        return isFirst ? note.begun : nil
+        guard isFirst else { return nil }
+        var begun = note.begun
+        begun.parent = note.parent
+        return begun
     }
 
     /// Takes the note as not written, when the commit with it has failed.

@@ -90,10 +90,29 @@ public final class RememberedAnswers: Sendable {
                 return
             }
             entry.answer = answer
-            _ = try await directory.write([RecordChange(note.key, body: entry.body, demand: .etag(record.etag))])
+            _ = try await directory.write([
+                RecordChange(note.key, body: entry.body, parent: record.parent, demand: .etag(record.etag))
+            ])
         } catch {
             lost.add(1, ordering: .relaxed)
         }
+    }
+
+    /// Removes the answers that hold what a message said. One that is not kept yet never will be.
+    func forget(about message: Timetoken, in channel: ChannelID) async throws(ChatError) {
+        var query = RecordQuery(.answer, in: channel.space, limit: 200)
+        query.parent = Self.parent(ofAnswersAbout: message, in: channel)
+        var page: Page<Record>
+        repeat {
+            page = try await directory.list(query)
+            if !page.items.isEmpty {
+                _ = try await directory.write(page.items.map { RecordChange($0.key, body: nil) })
+            }
+        } while page.hasMore
+    }
+
+    static func parent(ofAnswersAbout message: Timetoken, in channel: ChannelID) -> String {
+        MessageRecord.key(channel.name, message, in: channel.space).id
     }
 
     /// Removes what is too old to be asked for.

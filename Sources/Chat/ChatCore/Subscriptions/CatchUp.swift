@@ -9,12 +9,18 @@ public struct CatchUp: Sendable {
     private let log: any EventLog
     public let selection: Selection
     private let hearing: Hearing?
+    /// Takes texts out that nobody may read any more; nil where they are shown.
+    private let deletedTexts: DeletedTexts?
     /// Where reading ends, inclusive.
     public let upTo: Timetoken
     /// Everything up to here has been read.
     public private(set) var position: Timetoken
 
-    init(log: any EventLog, selection: Selection, hearing: Hearing?, after: Timetoken, upTo: Timetoken) {
+    init(
+        log: any EventLog, selection: Selection, hearing: Hearing?, after: Timetoken, upTo: Timetoken,
+        deletedTexts: DeletedTexts?
+    ) {
+        self.deletedTexts = deletedTexts
         self.log = log
         self.selection = selection
         self.hearing = hearing
@@ -35,7 +41,10 @@ public struct CatchUp: Sendable {
         // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
         // the end, where its events are left out: so must their places be.
         position = page.hasMore ? min(page.position, upTo) : upTo
-        return page.items.filter { $0.timetoken <= upTo && isWanted($0) }
+        var events = page.items.filter { $0.timetoken <= upTo }
+        // Before a filter reads them.
+        if let deletedTexts { events = try await deletedTexts.withheld(from: events) }
+        return events.filter(isWanted)
     }
 
     private func isWanted(_ event: Event) -> Bool {
@@ -71,14 +80,17 @@ public struct Resumption: Sendable, Equatable {
 }
 
 extension ChatAccess {
-    /// The events of a selection after one position up to another.
+    /// The events of a selection after one position up to another. What a message said that is marked as deleted is null,
+    /// whoever reads: many read the same pages.
     ///
     /// - Parameter hearing: of a selection with a viewer, taken in the turn in which the hub was at `upTo`; nothing is
     ///   admitted without.
     public func catchUp(
         _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken
     ) -> CatchUp {
-        CatchUp(log: log, selection: selection, hearing: hearing, after: after, upTo: upTo)
+        CatchUp(
+            log: log, selection: selection, hearing: hearing, after: after, upTo: upTo,
+            deletedTexts: showsDeletedTexts ? nil : DeletedTexts(directory: directory))
     }
 
     /// Reads a cursor as clients send it: a timetoken, an RFC 3339 time, `earliest` or `latest`.

@@ -204,7 +204,8 @@ public struct DeliveryOutcome: Sendable {
 
     public var verdict: Verdict
     public var attempt: DeliveryAttempt
-    /// The bytes sent, stored so that every retry repeats them; nil when they are stored already or not needed again.
+    /// The bytes sent, stored so that every retry repeats them; nil when they are stored already or not needed again. They
+    /// are not stored when the event has gone from the log during the attempt.
     public var body: [UInt8]?
 
     public init(_ verdict: Verdict, attempt: DeliveryAttempt, body: [UInt8]? = nil) {

@@ -155,6 +155,9 @@ public struct Decision<Value: Sendable>: Sendable {
     /// Kept events that go from the log, each on its channel, with the bodies that deliveries of them have stored. Those that
     /// are gone already do no harm.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
+    /// Kept events that the decision is about. One that is gone by then refuses it: `.notFound`. So nothing is stored of a
+    /// message that is deleted at the same moment.
+    public var requires: [(channel: ChannelID, timetoken: Timetoken)] = []
     /// Commits with the events, so that a repeat of the call finds them (`EventLog.earlier`). A key that was used before
     /// refuses the decision: `.conflict`.
     public var claim: Claim?

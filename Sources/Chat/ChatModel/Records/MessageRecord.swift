@@ -68,7 +68,7 @@ public struct MessageRecord: Sendable, Equatable {
     }
 
     /// How many copies are remembered.
-    private static let copiesMost = 256
+    public static let copiesMost = 256
 
     /// Remembers an event that repeats what the message says.
     ///

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}`. An event never changes, so its tag holds for ever.
+    /// `GET /v1/events/{id}`. An event never changes; its tag changes when its text is withheld.
     func getEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let envelope = try await event(named: request.name("id"), caller).envelope

@@ -41,6 +41,9 @@ extension Keyset {
 
 extension PubNubAPI {
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
-        service.chat(for: keyset.caller, cause: request.request.id)
+        var chat = service.chat(for: keyset.caller, cause: request.request.id)
+        // Clients of this wire judge by the action that deleted it.
+        chat.showsDeletedTexts = true
+        return chat
     }
 }

@@ -112,21 +112,23 @@ final class Planner: Sendable {
         // Nothing before the first webhook was made can be owed to one; an app may have years of it.
         position.reached = max(position.reached, since)
         let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
+        let deletions = service.deletions
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
         // After the page was read, never before. A webhook stands in the snapshot before its creation is answered, so for
         // an event committed after that answer the webhook has won the race: whoever can read the event finds it here.
         guard let matcher = registry.snapshot.withLock({ $0.matcher(for: space) }) else { return true }
-        try await plan(page, matcher, space, &position)
+        try await plan(page, read: deletions, matcher, space, &position)
         positions[space] = position
         return !page.hasMore
     }
 
     private func plan(
-        _ page: Page<Event>, _ matcher: WebhookMatcher, _ space: SpaceID, _ position: inout Position
+        _ page: Page<Event>, read deletions: UInt64, _ matcher: WebhookMatcher, _ space: SpaceID,
+        _ position: inout Position
     ) async throws(ChatError) {
         var items: [PlannedDelivery] = []
         for event in page.items {
-            collect(event, matcher, &items)
+            collect(event, read: deletions, matcher, &items)
             if items.count >= Self.itemsPerPlan {
                 try await store(items, space, upTo: event.timetoken, &position)
                 items.removeAll(keepingCapacity: true)
@@ -141,12 +143,14 @@ final class Planner: Sendable {
         }
     }
 
-    private func collect(_ event: Event, _ matcher: WebhookMatcher, _ items: inout [PlannedDelivery]) {
+    private func collect(
+        _ event: Event, read deletions: UInt64, _ matcher: WebhookMatcher, _ items: inout [PlannedDelivery]
+    ) {
         var body: [UInt8]?
         matcher.visit(event) { webhook in
             if body == nil {
                 let printed = event.envelope.bytes
-                recent.insert(printed, trace: event.draft.trace?.stored, at: event.timetoken)
+                recent.insert(printed, trace: event.draft.trace?.stored, at: event.timetoken, deletions: deletions)
                 body = printed
             }
             items.append(PlannedDelivery(event, to: webhook, printed: body))

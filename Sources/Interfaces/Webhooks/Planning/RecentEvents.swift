@@ -4,7 +4,8 @@ import Locking
 /// Bodies of events that were planned a moment ago, so that sending does not read the log again, and an event owed to
 /// many webhooks is printed once.
 ///
-/// Bounded by bytes; the oldest goes first. What is not here is read from the log.
+/// Bounded by bytes; the oldest goes first. What is not here is read from the log. A deletion of events empties it
+/// (`ChatService.deletions`), so that no delivery carries what the log does not hold any more.
 final class RecentEvents: Sendable {
     /// An event as it is sent, and where it stands in a trace.
     struct Entry {
@@ -18,6 +19,15 @@ final class RecentEvents: Sendable {
         var order: [Timetoken] = []
         var first = 0
         var bytes = 0
+        /// How many deletions there had been when the oldest entry's event was read.
+        var deletions: UInt64 = 0
+
+        /// Empties it where events were deleted since. False where `deletions` is an older number.
+        mutating func keepUp(with deletions: UInt64) -> Bool {
+            guard deletions >= self.deletions else { return false }
+            if deletions > self.deletions { self = State(deletions: deletions) }
+            return true
+        }
     }
 
     /// What an entry costs beside its body: two table entries and an array's header.
@@ -28,9 +38,12 @@ final class RecentEvents: Sendable {
 
     init(capacityBytes: Int = 16 * 1024 * 1024) { capacity = capacityBytes }
 
-    func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken) {
+    /// - Parameter deletions: how many there had been before the event was read.
+    func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken, deletions: UInt64) {
         state.withLock { state in
-            guard state.entries.updateValue(Entry(body: body, trace: trace), forKey: timetoken) == nil else { return }
+            guard state.keepUp(with: deletions),
+                state.entries.updateValue(Entry(body: body, trace: trace), forKey: timetoken) == nil
+            else { return }
             state.order.append(timetoken)
             state.bytes += body.count + Self.overhead
             while state.bytes > capacity, state.first < state.order.count {
@@ -47,5 +60,8 @@ final class RecentEvents: Sendable {
         }
     }
 
-    func entry(at timetoken: Timetoken) -> Entry? { state.withLock { $0.entries[timetoken] } }
+    /// - Parameter deletions: how many there have been by now.
+    func entry(at timetoken: Timetoken, deletions: UInt64) -> Entry? {
+        state.withLock { $0.keepUp(with: deletions) ? $0.entries[timetoken] : nil }
+    }
 }

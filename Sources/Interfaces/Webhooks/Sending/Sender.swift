@@ -276,7 +276,7 @@ final class Sender: Sendable {
 
     /// The same without asking the log.
     private func atHand(_ lease: Lease) -> Sent? {
-        let recent = recent.entry(at: lease.delivery.event)
+        let recent = recent.entry(at: lease.delivery.event, deletions: service.deletions)
         return (lease.body ?? recent?.body).map { Sent(lease: lease, body: $0, trace: recent?.trace) }
     }
 

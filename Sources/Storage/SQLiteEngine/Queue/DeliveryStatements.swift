@@ -98,10 +98,12 @@ struct DeliveryStatements {
             SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? AND due < \(Writer.inLine)
             ORDER BY due, tt LIMIT ?
             """)
+        // An event that was deleted during the attempt has taken the body along. A passing event has one from the start.
         finish = try prepare(
             """
             UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, log=?7,
-            body=ifnull(?8, body), chain=?9 WHERE tt=?1 AND ep=?2 AND log IS ?10
+            body=CASE WHEN ?8 IS NOT NULL AND (body IS NOT NULL OR EXISTS (SELECT 1 FROM event WHERE tt=?1)) THEN ?8
+            ELSE body END, chain=?9 WHERE tt=?1 AND ep=?2 AND log IS ?10
             """)
         history = try prepare(
             """

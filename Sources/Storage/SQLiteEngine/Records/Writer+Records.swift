@@ -83,11 +83,14 @@ extension Writer {
         } catch {
             return .failure(error)
         }
+        for place in decision.requires where try !isKept(place.timetoken, in: place.channel) {
+            return .failure(ChatError(.notFound, "the event \(place.timetoken) does not exist any more"))
+        }
         try reserve(for: decision.events.count)
         switch try write(decision.changes, events: decision.events, claim: decision.claim) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let written):
-            for removal in decision.removals { try remove(eventAt: removal.timetoken, in: removal.channel) }
+            try remove(decision.removals)
             return .success(
                 Decided(
                     value: decision.value, records: written.records, events: written.events,

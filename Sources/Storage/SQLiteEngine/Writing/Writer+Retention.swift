@@ -45,14 +45,35 @@ extension Writer {
         return stretch
     }
 
-    /// Removes one kept event, and every copy of it that waits to be delivered again: such a delivery dies for want of its
+    /// Removes kept events, and every copy of them that waits to be delivered again: such a delivery dies for want of its
     /// event.
-    func remove(eventAt timetoken: Timetoken, in channel: ChannelID) throws(SQLiteFailure) {
-        guard timetoken > .zero else { return }
-        _ = try delete(
-            after: Timetoken(timetoken.rawValue - 1), before: Timetoken(timetoken.rawValue + 1), in: channel)
-        statements.dropBodies.bind(Int64(timetoken.rawValue), at: 1)
-        try statements.dropBodies.run()
+    func remove(_ removals: [(channel: ChannelID, timetoken: Timetoken)]) throws(SQLiteFailure) {
+        var gone: Set<Timetoken> = []
+        for removal in removals {
+            let timetoken = Int64(clamping: removal.timetoken.rawValue)
+            if try isKept(removal.timetoken, in: removal.channel) {
+                statements.deleteEvent.bind(timetoken, at: 1)
+                try statements.deleteEvent.run()
+                gone.insert(removal.timetoken)
+            }
+            statements.dropBodies.bind(timetoken, at: 1)
+            try statements.dropBodies.run()
+        }
+        guard !gone.isEmpty else { return }
+        effects.append { [memory, gone] in
+            memory.tail.remove { $0.retention == .kept && gone.contains($0.timetoken) }
+            memory.tailIndex.reset()
+        }
+    }
+
+    /// Whether a kept event lies at this place in a channel, earlier in this turn included.
+    func isKept(_ timetoken: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> Bool {
+        guard let id = try names.id(of: channel) else { return false }
+        let find = statements.findPlace
+        find.bind(Int64(clamping: timetoken.rawValue), at: 1)
+        find.bind(id, at: 2)
+        defer { find.reset() }
+        return try find.step()
     }
 
     /// Notes how long a space's events are kept; readers hold to it from the commit on.

@@ -15,6 +15,7 @@ struct WriterStatements {
     let findClaim: Statement
     let insertClaim: Statement
     let findDoomed: Statement
+    let findPlace: Statement
     let deleteEvent: Statement
     let dropBodies: Statement
     let setRetention: Statement
@@ -47,6 +48,7 @@ struct WriterStatements {
             "INSERT OR REPLACE INTO claim(space, key, print, tts, note, until) VALUES (?,?,?,?,?,?)")
         findDoomed = try database.prepare(
             "SELECT tt, expires FROM event INDEXED BY event_ch WHERE ch=? AND tt > ? AND tt < ? ORDER BY tt LIMIT ?")
+        findPlace = try database.prepare("SELECT 1 FROM event WHERE tt=? AND ch=?")
         deleteEvent = try database.prepare("DELETE FROM event WHERE tt=?")
         dropBodies = try database.prepare("UPDATE delivery SET body=NULL WHERE tt=? AND body IS NOT NULL")
         setRetention = try database.prepare("UPDATE space SET retention=? WHERE id=?")

@@ -58,6 +58,22 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"deleted_at":1732412345678,"channel":{"channel_url":"crew","name":"Crew"}}"#],
             refuses: [#"{"deleted_at":"yesterday"}"#, #"{"channel":{"channel_url":"crew"}}"#]),
+        BuiltInType(
+            "channel.events_deleted", .kept,
+            "Events of a channel were deleted by range. Of a large range each stretch is told when it is gone, oldest first.",
+            members: """
+                "required": ["after", "before", "deleted_count"],
+                "properties": {
+                  "after": {"$ref": "#/$defs/timetoken", "description": "Everything behind this place is gone, …"},
+                  "before": {"$ref": "#/$defs/timetoken", "description": "… up to before this one."},
+                  "deleted_count": {"type": "integer", "minimum": 1, "description": "How many events that were."}
+                }
+                """,
+            accepts: [#"{"after":"0","before":"17324123456789012","deleted_count":3}"#],
+            refuses: [
+                #"{"after":"17324123456789012","before":"17324123456789013"}"#,
+                #"{"after":"17324123456789012","before":"17324123456789013","deleted_count":"3"}"#,
+            ]),
         freeze("channel.frozen", "Only operators may write in a channel.", true),
         freeze("channel.unfrozen", "Everybody may write in a channel again.", false),
         BuiltInType(

@@ -1,0 +1,133 @@
+public import ChatModel
+import JSON
+
+extension ChatAccess {
+    /// Events that go in one step of a deletion by range: others write between two.
+    private static let stepEvents = 500
+    /// How often a step is tried whose events change at the same moment.
+    private static let stepTries = 20
+
+    /// Removes the kept events strictly between the bounds for good, oldest first; needs `manage`. Events that are emitted
+    /// during the call stay.
+    ///
+    /// It goes in steps of 500 events. Each is one commit: the events go with every stored copy of what their messages said,
+    /// the replies among them are not counted any more, a pinned message among them is unpinned, and
+    /// `channel.events_deleted` says which stretch is gone.
+    /// - Returns: how many events there were.
+    /// - Throws: `.forbidden`. After a failure in between, the steps before it are done.
+    public func deleteEvents(
+        after: Timetoken, before: Timetoken, in name: String
+    ) async throws(ChatError) -> Int {
+        try caller.demand(.manage)
+        try caller.demand(channel: name)
+        let end = min(before, Timetoken(try await log.watermark(of: space).rawValue + 1))
+        var request = HistoryRequest(channel: channel(name), after: after, before: end, limit: Self.stepEvents)
+        var (count, tries) = (0, 0)
+        while true {
+            let page = try await log.history([request])[0]
+            let bound = page.hasMore ? Timetoken(page.position.rawValue + 1) : end
+            do throws(ChatError) {
+                if !page.items.isEmpty { try await remove(page.items, after: request.after, before: bound, in: name) }
+            } catch {
+                // One of them went, or a thread moved, since they were read.
+                tries += 1
+                guard error.code == .notFound || error.code == .conflict else { throw error }
+                guard tries < Self.stepTries else { throw ThreadLoss.isBusy }
+                continue
+            }
+            (count, tries) = (count + page.items.count, 0)
+            guard let rest = request.rest(behind: page) else { break }
+            request = rest
+        }
+        // What nobody could read any more, but is in the file.
+        _ = try await log.delete(after: after, before: end, in: channel(name))
+        return count
+    }
+
+    /// One step.
+    private func remove(
+        _ events: [Event], after: Timetoken, before: Timetoken, in name: String
+    ) async throws(ChatError) {
+        let messages = events.filter(\.isMessage)
+        let threads = try await threads(losing: messages, in: name)
+        let channelKey = ChannelRecord.key(name, in: space)
+        let keys = messages.flatMap {
+            [MessageRecord.key(name, $0.timetoken, in: space), reportsKey($0.timetoken, name)]
+        }
+        // Also after an outcome that is not known.
+        defer { service.noteDeletion() }
+        let edited = try await decide([channelKey] + keys + threads.flatMap(\.keys)) { situation throws(ChatError) in
+            var channel = situation[channelKey].flatMap { ChannelRecord($0) }
+            let announcement = self.draft(
+                "channel.events_deleted", on: name, kind: .action, by: self.caller.user,
+                audience: channel.audience(members: .joined, inside: .participants)
+            ) { writer in
+                writer.member("after", after.description)
+                writer.member("before", before.description)
+                writer.member("deleted_count", events.count)
+            }
+            var decision = Decision<[Timetoken]>([], events: [announcement])
+            decision.requires = events.map { ($0.channel, $0.timetoken) }
+            decision.removals = decision.requires
+            let places = Set(events.map(\.timetoken))
+            var authors: [RecordKey: [String?]] = [:]
+            for message in messages {
+                self.removeReports(of: message.timetoken, in: name, situation, &decision)
+                let key = MessageRecord.key(name, message.timetoken, in: self.space)
+                guard var record = situation[key].flatMap({ MessageRecord($0) }) else { continue }
+                if record.deletion == nil, let root = record.threadKey(in: self.space),
+                    !places.contains(record.threadOf)
+                {
+                    authors[root, default: []].append(message.user)
+                }
+                if !record.copies.isEmpty { decision.value.append(message.timetoken) }
+                decision.removals += record.remove(at: situation.next, by: self.caller.user).map {
+                    (message.channel, $0)
+                }
+                decision.changes.append(record.change(in: self.space))
+            }
+            for thread in threads {
+                guard let authors = authors[thread.root], let root = try thread.rest(situation, without: authors) else {
+                    continue
+                }
+                decision.changes.append(root.change(in: self.space))
+                decision.events.append(
+                    self.threadUpdated(root, .replyDeleted, .zero, by: self.caller.user, in: channel, situation))
+            }
+            if let pinned = channel?.pinned, places.contains(pinned) {
+                self.pin(.zero, in: &channel, Actor(user: self.caller.user, isManager: true), &decision)
+            }
+            return decision
+        }
+        for message in edited.value { try await service.answers.forget(about: message, in: channel(name)) }
+    }
+
+    /// The threads that lose replies by it and whose first message stays.
+    private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadLoss] {
+        let places = Set(messages.map(\.timetoken))
+        let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: space) })
+        var roots: Set<RecordKey> = []
+        for record in records.compactMap({ $0.flatMap { MessageRecord($0) } }) where !places.contains(record.threadOf) {
+            if let root = record.threadKey(in: space) { roots.insert(root) }
+        }
+        var threads: [ThreadLoss] = []
+        for root in roots { threads.append(try await ThreadLoss(of: root, losing: places, in: directory)) }
+        return threads
+    }
+}
+
+extension Event {
+    /// Whether it is a message, or what counts as one.
+    var isMessage: Bool { type == BuiltInTypes.messageCreated || kind == .message }
+}
+
+extension MessageRecord {
+    /// Makes it that of a message that is removed from the log.
+    ///
+    /// - Returns: the copies of what it said, which have to go with it.
+    mutating func remove(at timetoken: Timetoken, by user: String?) -> [Timetoken] {
+        defer { (edit, copies) = (nil, []) }
+        deletion = Deletion(at: timetoken, by: user, isHard: true)
+        return copies
+    }
+}

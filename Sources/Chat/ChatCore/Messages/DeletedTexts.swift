@@ -1,0 +1,137 @@
+import ChatModel
+import JSON
+
+/// What a message said that is marked as deleted is kept, so that the deletion can be taken back. Events show it to nobody
+/// else: neither the event of the message, nor those of its edits, nor reports of it.
+struct DeletedTexts: Sendable {
+    let directory: any Directory
+
+    /// The events without those texts, in their order.
+    ///
+    /// - Parameter mayRead: whether a deletion's text is left in, by the channel's record; nil: never.
+    func withheld(
+        from events: [Event],
+        unless mayRead: (@Sendable (MessageRecord.Deletion, ChannelRecord?) -> Bool)? = nil
+    ) async throws(ChatError) -> [Event] {
+        var places: [(index: Int, message: RecordKey, channel: RecordKey)] = []
+        for (index, event) in events.enumerated() {
+            guard let (channel, timetoken) = event.quotedMessage else { continue }
+            let space = event.channel.space
+            places.append(
+                (index, MessageRecord.key(channel, timetoken, in: space), ChannelRecord.key(channel, in: space)))
+        }
+        guard !places.isEmpty else { return events }
+        let records = try await directory.read(places.map(\.message))
+        var marked: [(index: Int, deletion: MessageRecord.Deletion, channel: RecordKey)] = []
+        for (place, record) in zip(places, records) {
+            guard let deletion = record.flatMap({ MessageRecord($0) })?.deletion else { continue }
+            marked.append((place.index, deletion, place.channel))
+        }
+        guard !marked.isEmpty else { return events }
+        let channels = mayRead == nil ? marked.map { _ in nil } : try await directory.read(marked.map(\.channel))
+        var shown = events
+        for (place, channel) in zip(marked, channels) {
+            if let mayRead, mayRead(place.deletion, channel.flatMap { ChannelRecord($0) }) { continue }
+            shown[place.index] = events[place.index].withoutText
+        }
+        return shown
+    }
+}
+
+extension ChatAccess {
+    /// The events as the caller may read them: what a message said that is marked as deleted is there for who may take the
+    /// deletion back.
+    func withoutDeletedTexts(_ events: [Event]) async throws(ChatError) -> [Event] {
+        let reader: Actor? =
+            if let user = caller.user {
+                caller.scopes.allow(.emit) ? Actor(user: user, isManager: false) : nil
+            } else {
+                caller.scopes.allow(.manage) ? Actor(user: nil, isManager: true) : nil
+            }
+        // Most programs may read everything, which costs nothing.
+        if showsDeletedTexts || reader?.isManager == true { return events }
+        let texts = DeletedTexts(directory: directory)
+        guard let reader else { return try await texts.withheld(from: events) }
+        return try await texts.withheld(from: events) { deletion, channel in
+            do throws(ChatError) {
+                try reader.demandUndoing(of: deletion.by, in: channel)
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+}
+
+extension Actor {
+    /// What somebody did to a message is theirs to take back, and the channel's operators': over who did it, not over the
+    /// message's author, since what a moderator took away is no author's to give back.
+    ///
+    /// - Parameter doer: nil for an operator of the app.
+    /// - Throws: `.forbidden`.
+    func demandUndoing(of doer: String?, in channel: ChannelRecord?) throws(ChatError) {
+        if let doer { try demand(over: doer, in: channel) } else { try demandOperator(of: channel) }
+    }
+}
+
+extension Event {
+    /// The message whose text it holds; nil where it holds none.
+    fileprivate var quotedMessage: (channel: String, timetoken: Timetoken)? {
+        guard retention == .kept else { return nil }
+        let isReport = type == Self.report
+        guard isReport || type == Self.edit else { return isMessage ? (channel.name, timetoken) : nil }
+        guard let data = (try? JSONDocument(data))?.root,
+            let timetoken = data["message_timetoken"]?.string.flatMap({ Timetoken(text: $0) })
+        else { return nil }
+        guard isReport else { return (channel.name, timetoken) }
+        return data["reported_message_channel_id"]?.string.map { ($0, timetoken) }
+    }
+
+    /// The same event, with null for what the message said.
+    fileprivate var withoutText: Event {
+        var draft = draft
+        draft.wire = nil
+        switch type {
+        case Self.edit: draft.data = Self.editWithoutText(data)
+        case Self.report: draft.data = data.replacing("text", with: .null)
+        default: draft.data = .null
+        }
+        return Event(timetoken: timetoken, draft: draft)
+    }
+
+    private static func editWithoutText(_ data: JSONText) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("message_timetoken", data.rawMember("message_timetoken") ?? .null)
+            writer.nullMember("data")
+            if let undone = data.rawMember("undone") {
+                writer.key("undone")
+                writer.beginObject()
+                for name in ["type", "action_timetoken"] {
+                    guard let value = undone.rawMember(name) else { continue }
+                    writer.key(text: name)
+                    writer.raw(value)
+                }
+                writer.endObject()
+            }
+            writer.endObject()
+        }
+    }
+
+    private static let edit = "message.updated"
+    private static let report = "report.created"
+}
+
+extension JSONText {
+    /// An object with another value for one of its members.
+    fileprivate func replacing(_ member: String, with value: JSONText) -> JSONText {
+        JSONText(capacity: count) { writer in
+            writer.beginObject()
+            for (name, old) in rawMembers() ?? [] {
+                writer.key(text: name)
+                writer.raw(name == member ? value : old)
+            }
+            writer.endObject()
+        }
+    }
+}

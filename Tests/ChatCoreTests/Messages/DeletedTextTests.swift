@@ -1,0 +1,83 @@
+import ChatModel
+import JSON
+import Testing
+
+@testable import ChatCore
+
+@Suite("The text of a message that is marked as deleted", .timeLimit(.minutes(2))) struct DeletedTextTests {
+    /// A message of ana's that says `secret`, was edited and reported, and is marked as deleted by somebody.
+    private static func with(
+        deletedBy user: String, _ body: @escaping @Sendable (ChatAccess, Timetoken) async throws -> Void
+    ) async throws {
+        try await withChat { chat in
+            try await chat.make("room", .public, operators: ["mod"])
+            try await chat.join("ana", "ben", "mod")
+            let sent = try await chat.say("secret one", by: "ana")
+            _ = try await chat.of("ana").edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
+            _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
+            try await chat.of(user).delete(sent, in: "room", isHard: false, by: nil)
+            try await body(chat, sent)
+        }
+    }
+
+    private static func read(_ chat: ChatAccess, _ sent: Timetoken) async throws -> [String] {
+        let request = HistoryRequest(channel: ChannelID("room", in: chat.space), limit: 100)
+        var texts = try await chat.history([request])[0].items.map(\.data.description)
+        texts.append(try await chat.event(sent).data.description)
+        return texts
+    }
+
+    @Test("is read by who may take the deletion back, and by nobody else", arguments: ["ana", "mod"])
+    func readers(doer: String) async throws {
+        try await Self.with(deletedBy: doer) { chat, sent in
+            let readers = [("ana", doer == "ana"), ("ben", false), ("mod", true)]
+            for (reader, reads) in readers {
+                let texts = try await Self.read(chat.of(reader), sent)
+                #expect(texts.filter { $0.contains("secret") }.count == (reads ? 3 : 0), "\(reader): \(texts)")
+            }
+            #expect(try await Self.read(chat, sent).contains { $0.contains("secret") }, "the scope manage")
+            let program = chat.service.chat(for: Caller(space: chat.space, credential: "key", scopes: [.read]))
+            #expect(try await !Self.read(program, sent).contains { $0.contains("secret") })
+            let reports = HistoryRequest(
+                channel: ChannelID("PUBNUB_INTERNAL_MODERATION_room", in: chat.space), limit: 9)
+            #expect(try await program.history([reports])[0].items.map { $0.value?["text"]?.isNull } == [true])
+        }
+    }
+
+    @Test("is null where it was, in events that are as their schemas say")
+    func shape() async throws {
+        try await Self.with(deletedBy: "ana") { chat, sent in
+            let request = HistoryRequest(channel: ChannelID("room", in: chat.space), limit: 100)
+            let events = try await chat.of("ben").history([request])[0].items
+            #expect(events.map(\.type) == ["message.created", "message.updated", "message.deleted"])
+            #expect(events[0].timetoken == sent && events[0].data == .null && events[0].user == "ana")
+            #expect(events[1].data.description == #"{"message_timetoken":"\#(sent)","data":null}"#)
+        }
+    }
+
+    @Test("is not in what streams and polls catch up with, whoever reads, but for a wire that shows it")
+    func catchUp() async throws {
+        try await Self.with(deletedBy: "ana") { chat, sent in
+            func caughtUp(_ chat: ChatAccess) async throws -> [Event] {
+                let selection = Selection(
+                    channels: ChannelSet(space: chat.space, names: ["room"]), filter: try Filter("data.text != 'x'"))
+                return try await chat.missed(selection, after: .zero, upTo: try await chat.watermark()).events
+            }
+            for reader in [chat, chat.of("ana"), chat.of("ben")] {
+                #expect(try await !caughtUp(reader).contains { $0.data.description.contains("secret") })
+            }
+            var wire = chat
+            wire.showsDeletedTexts = true
+            #expect(try await caughtUp(wire).filter { $0.data.description.contains("secret") }.count == 2)
+        }
+    }
+
+    @Test("is there again when the deletion is taken back")
+    func undone() async throws {
+        try await Self.with(deletedBy: "ana") { chat, sent in
+            let deletion = try #require(try await chat.message(sent, in: "room").record.deletion)
+            _ = try await chat.of("ana").undo(deletion.at, to: sent, in: "room", by: nil)
+            #expect(try await Self.read(chat.of("ben"), sent).filter { $0.contains("secret") }.count == 4)
+        }
+    }
+}
