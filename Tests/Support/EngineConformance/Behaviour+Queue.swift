@@ -310,7 +310,8 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(1))
             let first = try await trial.queue.take(1, wait: .zero)[0]
             let sent = Array("bytes".utf8)
-            let outcome = trial.outcome(.retry(at: trial.clock.now), body: sent)
+            // Due before the others.
+            let outcome = trial.outcome(.retry(at: places[0]), body: sent)
             #expect(try await trial.queue.finish(first, outcome))
             let held = try await trial.queue.take(2, wait: .zero)
             try await trial.subject.restart()
