@@ -329,7 +329,7 @@ import Testing
             for reader in [first, second, third] {
                 var count = 0
                 while let event = await reader.next(), event.number != 999 {
-                    count += event.type.hasSuffix("count.updated") ? 1 : 0
+                    count += event.type == "channel.member_count.updated" ? 1 : 0
                 }
                 told.append(count)
             }

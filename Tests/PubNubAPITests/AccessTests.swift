@@ -195,6 +195,40 @@ import Testing
         }
     }
 
+    @Test("lets every token of a user read the user's own channel, and nothing more of it")
+    func ownChannel() async throws {
+        try await run { gateway in
+            let auth = "&auth=" + (try await token(#"{"resources":{"channels":{"room":1}},"uuid":"ana"}"#, gateway))
+            for (target, status) in [
+                ("/v2/subscribe/sub-demo/room,ana,ana-pnpres/0?uuid=ana", 200),
+                ("/v2/subscribe/sub-demo/bob/0?uuid=ana", 403), ("/v2/subscribe/sub-demo/ana/0?uuid=bob", 403),
+                ("/v3/history/sub-key/sub-demo/channel/ana?uuid=ana", 200),
+                ("/v2/presence/sub-key/sub-demo/channel/ana?uuid=ana", 200),
+                ("/publish/pub-demo/sub-demo/0/ana/0/1?uuid=ana", 403),
+            ] {
+                #expect(try await gateway.get(target + auth).status == status, "\(target)")
+            }
+            let anybody = "&auth=" + (try await token(#"{"resources":{"channels":{"room":1}}}"#, gateway))
+            #expect(try await gateway.get("/v2/subscribe/sub-demo/ana/0?uuid=ana" + anybody).status == 403)
+        }
+    }
+
+    @Test("answers the polls of those who showed none when it begins to demand them, and judges the next")
+    func demanded() async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try poller.ask("room", start)
+            await gateway.untilHeld()
+            let admin = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin])
+            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
+            let answer = await poller.answer()
+            #expect(answer.status == 200 && answer.items.isEmpty && answer.cursor == start)
+            #expect(try await poller.batch("room", start).status == 403)
+            poller.close()
+        }
+    }
+
     @Test("refuses a token that is over, taken back or none")
     func endings() async throws {
         try await run { gateway in

@@ -29,7 +29,7 @@ extension ChatAccess {
     /// - Throws: `.notFound` when there is none in this app, or none the caller may read: it never tells which.
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
         try caller.demand(.read)
-        guard let event = try await log.event(at: timetoken, in: space), caller.reaches(channel: event.channel.name),
+        guard let event = try await log.event(at: timetoken, in: space), caller.reads(channel: event.channel.name),
             caller.types.match(event.type)
         else { throw Self.noEvent }
         if let user = caller.user {

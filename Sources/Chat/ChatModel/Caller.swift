@@ -44,6 +44,9 @@ public struct Caller: Sendable, Hashable {
     public var expires: Timetoken?
     /// Set where a token of a user, or a ticket, was shown in place of an API key.
     public var proof: TokenProof?
+    /// Whether the user's own channel, the one named like the user, can be read beside `channels`. Emitting there takes
+    /// `channels`.
+    public private(set) var readsOwnChannel = false
     /// An `admin` key of the first app that reaches everything: sees `/apps` and operation (`product.md` 5).
     public var isOperator: Bool
     /// What holds it to its rates; nil where there are none.
@@ -69,6 +72,14 @@ public struct Caller: Sendable, Hashable {
         set { exactUser = newValue.map { ExactText($0) } }
     }
 
+    /// The credential of its user, made with `key`: the user's own channel can be read whatever `channels` say, as long as the
+    /// key reaches it.
+    public func readingOwnChannel(within key: Caller) -> Caller {
+        var caller = self
+        caller.readsOwnChannel = user.map { key.reaches(channel: $0) } ?? false
+        return caller
+    }
+
     /// Whether both speak for the same user, or both for any.
     public func hasSameUser(as other: Caller) -> Bool { exactUser == other.exactUser }
 
@@ -92,11 +103,29 @@ extension Caller {
         return channels.match(channel)
     }
 
+    /// Whether the credential can read the channel: one that it reaches, or its user's own.
+    public func reads(channel: String) -> Bool { reaches(channel: channel) || isOwn(channel) }
+
+    private func isOwn(_ channel: String) -> Bool { readsOwnChannel && exactUser == ExactText(channel) }
+
+    /// The channels that can be read: `channels`, and the user's own where they leave it out.
+    public var readableChannels: [NamePattern] {
+        guard readsOwnChannel, let user, !channels.match(user) else { return channels }
+        return channels + [.exact(user)]
+    }
+
     /// - Throws: `.forbidden` naming the channel.
     public func demand(channel: String) throws(ChatError) {
-        guard reaches(channel: channel) else {
-            throw ChatError(.forbidden, "this credential does not reach channel '\(channel)'")
-        }
+        guard reaches(channel: channel) else { throw Self.outOfReach(channel) }
+    }
+
+    /// - Throws: `.forbidden` naming the channel.
+    public func demand(reading channel: String) throws(ChatError) {
+        guard reads(channel: channel) else { throw Self.outOfReach(channel) }
+    }
+
+    private static func outOfReach(_ channel: String) -> ChatError {
+        ChatError(.forbidden, "this credential does not reach channel '\(channel)'")
     }
 
     /// - Throws: `.forbidden` naming the type.

@@ -39,26 +39,35 @@ extension ChatService {
 }
 
 extension ChatAccess {
-    /// The selection of those channels and of the groups' channels, as far as the credential reaches them; what is asked
-    /// of types and by filter is as in the one it resembles.
-    public func selection(of groups: FollowedGroups, like other: Selection) async throws(ChatError) -> Selection {
+    /// The selection of those channels and of the groups' channels, as far as they may be heard; what is asked of types and
+    /// by filter is as in the one it resembles.
+    ///
+    /// - Parameter isOfDevice: whether a user is to listen by it.
+    public func selection(
+        of groups: FollowedGroups, like other: Selection, isOfDevice: Bool = false
+    ) async throws(ChatError) -> Selection {
         let held = try await service.channels(ofGroups: groups.keys(in: space))
-        let channels = try channels(of: groups, holding: held)
-        let selection = Selection(
-            channels: channels, types: other.types, filter: other.filter, isOfUser: other.isOfUser)
-        guard let viewer = other.viewer else { return selection }
-        return try await self.selection(selection, heardBy: viewer.user, on: viewer.device)
+        return Selection(
+            channels: try await channels(of: groups, holding: held, isOfDevice: isOfDevice), types: other.types,
+            filter: other.filter, isOfUser: other.isOfUser)
     }
 
     /// The same channels, where it is known what the groups hold.
+    ///
+    /// A group's channel that the credential does not reach, or that its user may not hear, is left out; one that is named is
+    /// refused elsewhere.
     public func channels(
-        of groups: FollowedGroups, holding held: [RecordKey: [String]]
-    ) throws(ChatError) -> ChannelSet {
+        of groups: FollowedGroups, holding held: [RecordKey: [String]], isOfDevice: Bool
+    ) async throws(ChatError) -> ChannelSet {
         let named = groups.channels.isEmpty ? nil : try selection(channels: groups.channels).channels
         var channels = named ?? ChannelSet(space: space)
-        for name in groups.keys(in: space).compactMap({ held[$0] }).joined() where caller.reaches(channel: name) {
-            channels.names.insert(ExactText(name))
+        var grouped: Set<ExactText> = []
+        for name in groups.keys(in: space).compactMap({ held[$0] }).joined() where caller.reads(channel: name) {
+            grouped.insert(ExactText(name))
         }
+        grouped.subtract(channels.names)
+        grouped.subtract(try await unheard(of: grouped, isOfDevice: isOfDevice))
+        channels.names.formUnion(grouped)
         return channels
     }
 }

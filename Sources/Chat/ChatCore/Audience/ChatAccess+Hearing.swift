@@ -10,12 +10,17 @@ extension ChatAccess {
         for name in selection.channels.names.sorted() { try await demand(.hearing, of: user, in: name.text) }
     }
 
-    /// The channels of a selection whose name a credential of a user's own may not follow.
-    public func namesUnheard(_ selection: Selection) async throws(ChatError) -> Set<ExactText> {
+    /// Those channels that a credential of a user's own may not follow by their names.
+    ///
+    /// - Parameter isOfDevice: whether the user listens by it. Such a stream may name a channel that is for its members, and
+    ///   hears it while the user is one.
+    public func unheard(
+        of names: Set<ExactText>, isOfDevice: Bool = false
+    ) async throws(ChatError) -> Set<ExactText> {
         guard let user = caller.user else { return [] }
         var unheard: Set<ExactText> = []
-        for name in selection.channels.names where try await obstacle(to: .hearing, of: user, in: name.text) != nil {
-            unheard.insert(name)
+        for name in names where !isOfDevice || Self.channel(moderatedOn: name.text) != nil {
+            if try await obstacle(to: .hearing, of: user, in: name.text) != nil { unheard.insert(name) }
         }
         return unheard
     }
@@ -24,7 +29,7 @@ extension ChatAccess {
     func demandHearing(of name: String) async throws(ChatError) {
         try Names.check(channel: name)
         try caller.demand(.read)
-        try caller.demand(channel: name)
+        try caller.demand(reading: name)
         try await demand(.hearing, of: caller.user, in: name)
     }
 }

@@ -23,18 +23,23 @@ extension ChatAccess {
 
     /// Checks the name of a channel that is to have a record, and that the caller reaches it.
     func demandRecord(of name: String) throws(ChatError) {
+        try Self.check(recordOf: name)
+        try caller.demand(channel: name)
+    }
+
+    private static func check(recordOf name: String) throws(ChatError) {
         try Names.check(channel: name)
         guard name != ChannelID.systemName else {
             throw ChatError(.malformed, "'\(name)' is the gateway's own channel; it has no record")
         }
-        try caller.demand(channel: name)
     }
 
     /// Asks whether the caller may know of a channel's record and members.
     /// - Throws: `.forbidden`, slug `not_a_member`.
     func demandSight(of name: String) async throws(ChatError) {
         try caller.demand(.read)
-        try demandRecord(of: name)
+        try Self.check(recordOf: name)
+        try caller.demand(reading: name)
         try await demand(.knowing, of: caller.user, in: name)
     }
 }

@@ -19,7 +19,7 @@ extension ChatAccess {
         if isForUsers || caller.user != nil { query.demand(.known(to: user)) }
         if let reach = caller.reach { query.demand(reach) }
         let page = try await directory.list(query).mapped(ChannelRecord.init)
-        let channels = try await known(page.items.filter { caller.reaches(channel: $0.id) }, to: user)
+        let channels = try await known(page.items.filter { caller.reads(channel: $0.id) }, to: user)
         let counts = try await directory.read(channels.map { MemberCounts.key($0.id, in: space) })
         let views = zip(channels, counts).map { ChannelView(channel: $0, counts: MemberCounts($1)) }
         return Page(items: views, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
@@ -30,7 +30,7 @@ extension ChatAccess {
         try caller.demand(.read)
         let records = try await directory.read(names.map { ChannelRecord.key($0, in: space) })
         let channels = records.map { $0.flatMap(ChannelRecord.init) }
-        let reached = channels.compactMap(\.self).filter { caller.reaches(channel: $0.id) }
+        let reached = channels.compactMap(\.self).filter { caller.reads(channel: $0.id) }
         let known = Set(try await known(reached, to: caller.user).map { ExactText($0.id) })
         return channels.map { channel in channel.flatMap { known.contains(ExactText($0.id)) ? $0 : nil } }
     }

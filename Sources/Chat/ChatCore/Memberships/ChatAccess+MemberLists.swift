@@ -31,7 +31,7 @@ extension ChatAccess {
         query.idPrefix = MembershipRecord.prefix(of: user)
         query.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
         var page = try await directory.list(query).mapped(MembershipRecord.init)
-        page.items.removeAll { !caller.reaches(channel: $0.channel) || service.sweeps.hide($0, in: space) }
+        page.items.removeAll { !caller.reads(channel: $0.channel) || service.sweeps.hide($0, in: space) }
         return page
     }
 }

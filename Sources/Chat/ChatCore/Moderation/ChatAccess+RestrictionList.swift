@@ -77,7 +77,7 @@ extension ChatAccess {
     private func restrictions(_ query: RecordQuery) async throws(ChatError) -> Page<RestrictionRecord> {
         let page = try await directory.list(query)
         let items = page.items.compactMap { RestrictionRecord($0) }.filter { restriction in
-            isInForce(restriction) && caller.reaches(channel: restriction.channel)
+            isInForce(restriction) && caller.reads(channel: restriction.channel)
         }
         return Page(items: items, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
     }

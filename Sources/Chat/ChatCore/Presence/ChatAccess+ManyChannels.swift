@@ -56,7 +56,7 @@ extension ChatAccess {
         try caller.demand(.read)
         var occupied: [(channel: String, count: Int)] = []
         let venues = try await tracker.board.venues(of: .occupant, in: space, limit: .max) { [caller] in
-            caller.reaches(channel: $0.name)
+            caller.reads(channel: $0.name)
         }
         for (channel, count) in venues {
             if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }

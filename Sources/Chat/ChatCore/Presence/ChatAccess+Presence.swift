@@ -72,7 +72,7 @@ extension ChatAccess {
         try Names.check(user: user)
         var channels: [String] = []
         for channel in try await tracker.board.channels(of: UserID(user, in: space), as: .occupant)
-        where caller.reaches(channel: channel.name) {
+        where caller.reads(channel: channel.name) {
             if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
             channels.append(channel.name)
         }

@@ -145,13 +145,16 @@ extension ChatAccess {
     ///   - channels: names and patterns; empty means every channel the caller reaches. `$system` is never among them
     ///     unless it is named.
     ///   - types: names and patterns; empty means every type the caller reaches.
+    ///   - isOfDevice: whether a user listens by it: every channel includes the user's own then. Without it, the selections of
+    ///     all users who may read the same are equal.
     /// - Throws: `.forbidden` beyond the caller's rights, `.malformed` for bad names and too many of them.
     public func selection(
-        channels: [String], types: [String] = [], filter: Filter? = nil
+        channels: [String], types: [String] = [], filter: Filter? = nil, isOfDevice: Bool = false
     ) throws(ChatError) -> Selection {
         try caller.demand(.read)
+        let reach = channels.isEmpty && !isOfDevice ? caller.channels : caller.readableChannels
         return Selection(
-            channels: ChannelSet(space: space, patterns: try channelPatterns(channels)),
+            channels: ChannelSet(space: space, patterns: try channelPatterns(channels, within: reach)),
             types: try typePatterns(types), filter: filter, isOfUser: caller.user != nil)
     }
 
@@ -161,7 +164,7 @@ extension ChatAccess {
     ) throws(ChatError) -> Selection {
         try caller.demand(.read)
         let channels = try channels.map { texts throws(ChatError) in
-            ChannelSet(space: space, patterns: try channelPatterns(texts))
+            ChannelSet(space: space, patterns: try channelPatterns(texts, within: caller.readableChannels))
         }
         let types = try types.map { texts throws(ChatError) in try typePatterns(texts) }
         return Selection(
@@ -169,7 +172,9 @@ extension ChatAccess {
             isOfUser: old.isOfUser)
     }
 
-    private func channelPatterns(_ texts: [String]) throws(ChatError) -> [NamePattern] {
+    private func channelPatterns(
+        _ texts: [String], within reach: [NamePattern]
+    ) throws(ChatError) -> [NamePattern] {
         try checkCount(texts, "channels and patterns")
         let others = texts.filter { $0 != ChannelID.systemName }
         var patterns: [NamePattern] = []
@@ -181,7 +186,7 @@ extension ChatAccess {
         guard !others.isEmpty || patterns.isEmpty else { return patterns }
         let narrowed = try Selection.narrow(
             try Self.patterns(others, "channel") { name throws(ChatError) in try Names.check(channel: name) },
-            to: caller.channels.filter { $0 != .exact(ChannelID.systemName) }, what: "channel")
+            to: reach.filter { $0 != .exact(ChannelID.systemName) }, what: "channel")
         return patterns + (narrowed.isEmpty ? [.all] : narrowed)
     }
 

@@ -28,24 +28,26 @@ struct FollowRequest {
         hearingChanges = try await streams.polls.hearingChanges(in: chat)
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
-        let groups = try await Self.groups(parameters, streams)
-        var asked = try chat.selection(
-            channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter)
-        if let groups { asked = try await chat.selection(of: groups, like: asked) }
-        self.groups = groups
+        groups = try await Self.groups(parameters, streams)
         let cursor = try parameters.text("cursor")
         self.cursor = request.lastEventID ?? cursor
         isLastEventID = request.lastEventID != nil
         isPresent = try parameters.flag("presence")
         let device = try parameters.text("device")
-        guard let user = try parameters.text("user") ?? device.flatMap({ _ in chat.caller.user }) else {
+        let user = try parameters.text("user") ?? device.flatMap { _ in chat.caller.user }
+        let channels = parameters.texts("channel")
+        let named = try chat.selection(
+            channels: channels, types: parameters.texts("type"), filter: filter, isOfDevice: user != nil)
+        guard let user else {
             guard device == nil else { throw Parameters.bad("device", "goes with the user whose device it is: 'user'") }
             guard !isPresent else { throw Parameters.bad("presence", "goes with the user who is present: 'user'") }
-            try await chat.demandHearing(asked)
+            if groups == nil || !channels.isEmpty { try await chat.demandHearing(named) }
             caller = chat.caller
-            selection = asked
+            selection = if let groups { try await chat.selection(of: groups, like: named) } else { named }
             return
         }
+        let asked =
+            if let groups { try await chat.selection(of: groups, like: named, isOfDevice: true) } else { named }
         selection = try await chat.selection(asked, heardBy: user, on: device)
         var caller = chat.caller
         caller.user = user

@@ -20,7 +20,7 @@ extension LiveStreams {
         if stream.presentOn != nil { stream.presentOn = present }
         service.presence.opened(
             holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.space), presentOn: present.map(\.text))
-        watchUnread(of: viewer, in: stream, isOn: true)
+        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.space), isOn: true)
         guard let device = device(of: stream) else { return }
         let change = sessions.enter(device, stream.sequence, now: service.clock.now)
         guard let session = sessions.session(device) else { return }
@@ -38,7 +38,7 @@ extension LiveStreams {
     /// A device's stream is over, for whatever reason.
     func deviceWent(_ stream: LiveStream) {
         guard let viewer = stream.feed.selection.viewer else { return }
-        watchUnread(of: viewer, in: stream, isOn: false)
+        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.space), isOn: false)
         if stream.isEnded {
             service.presence.closed(holder(of: stream))
         } else {
@@ -70,8 +70,8 @@ extension LiveStreams {
 
     /// While a user has a stream, the user's devices are told of what is unread. One after the other: an end that
     /// overtook its beginning would leave the user watched for good.
-    private func watchUnread(of viewer: Viewer, in stream: LiveStream, isOn: Bool) {
-        watches.append((user: UserID(viewer.user, in: stream.owner.caller.space), isOn: isOn))
+    private func watchUnread(of user: UserID, isOn: Bool) {
+        watches.append((user: user, isOn: isOn))
         if watching == nil { watching = Task { await settleWatches() } }
     }
 
@@ -81,6 +81,31 @@ extension LiveStreams {
             await service.watchUnread(of: user, isOn: isOn)
         }
         watching = nil
+    }
+
+    /// A poll listens as a user: as if the user had a stream until no poll has come for a while, so that each one finds what
+    /// has become of the unread since the last.
+    func pollCame(_ selection: Selection) {
+        guard let viewer = selection.viewer else { return }
+        let user = UserID(viewer.user, in: selection.channels.space)
+        let most = service.limits.streamsInGateway
+        guard pollWatches[user] != nil || most == 0 || pollWatches.count < most else { return }
+        if pollWatches.updateValue(beats.now + Self.pollWatchBeats, forKey: user) == nil {
+            watchUnread(of: user, isOn: true)
+        }
+        startBeating()
+    }
+
+    /// So long a poll may be held, and as long as passing events can be caught up with.
+    private static let pollWatchBeats: UInt64 = 150
+
+    func expirePollWatches(at beat: UInt64) {
+        // There may be many, and nothing hangs on a second.
+        guard beat.isMultiple(of: 10) else { return }
+        for (user, end) in pollWatches where end <= beat {
+            pollWatches[user] = nil
+            watchUnread(of: user, isOn: false)
+        }
     }
 
     func presence(on selection: Selection) -> Set<ExactText> {

@@ -9,7 +9,8 @@ extension LiveStreams {
     /// What a stream's groups mean to it depends on these alone.
     private struct GroupQuestion: Hashable {
         let owner: ObjectIdentifier
-        let device: String?
+        /// As whom the stream listens; a user may have one that is shared beside it.
+        let viewer: Viewer?
         let names: [String]
         let channels: [String]
     }
@@ -43,7 +44,7 @@ extension LiveStreams {
         for (index, stream) in streams.enumerated() {
             guard let groups = stream.groups else { continue }
             let question = GroupQuestion(
-                owner: ObjectIdentifier(stream.owner), device: stream.feed.selection.viewer?.device,
+                owner: ObjectIdentifier(stream.owner), viewer: stream.feed.selection.viewer,
                 names: groups.names, channels: groups.channels)
             let answer: Result<ChannelSet, ChatError>
             if let known = answers[question] {
@@ -64,12 +65,11 @@ extension LiveStreams {
         let chat = service.chat(for: stream.owner.caller)
         let selection = stream.feed.selection
         do throws(ChatError) {
-            let channels = try chat.channels(of: groups, holding: held)
-            let wanted = Selection(channels: channels, isOfUser: selection.isOfUser)
-            if let viewer = selection.viewer {
+            let viewer = selection.viewer
+            let channels = try await chat.channels(of: groups, holding: held, isOfDevice: viewer != nil)
+            if let viewer {
+                let wanted = Selection(channels: channels, isOfUser: selection.isOfUser)
                 _ = try await chat.selection(wanted, heardBy: viewer.user, on: viewer.device)
-            } else {
-                try await chat.demandHearing(wanted)
             }
             return .success(channels)
         } catch {
@@ -87,7 +87,10 @@ extension LiveStreams {
             let old = stream.feed.selection
             let selection = Selection(
                 channels: channels, types: old.types, filter: old.filter, viewer: old.viewer, isOfUser: old.isOfUser)
-            if selection != old { move(stream, to: selection) }
+            guard selection != old else { return }
+            // What its user may hear of the new channels may have changed since it was looked up.
+            stream.mustBeAsked = selection.isOfUser
+            move(stream, to: selection)
         case .failure(let error): close(stream, error.code == .forbidden ? .unauthorized : .storeUnavailable)
         }
     }

@@ -81,7 +81,7 @@ extension LiveStreams {
             let selection = stream.feed.selection
             var refused: Set<ExactText> = []
             do throws(ChatError) {
-                refused = try await service.chat(for: stream.owner.caller).namesUnheard(selection)
+                refused = try await service.chat(for: stream.owner.caller).unheard(of: selection.channels.names)
             } catch {
                 close(stream, .storeUnavailable)
             }

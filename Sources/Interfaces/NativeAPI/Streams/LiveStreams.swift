@@ -54,6 +54,8 @@ actor LiveStreams {
     /// Whose unread messages are to be watched from now on, or no more, and the task that says so.
     var watches: [(user: UserID, isOn: Bool)] = []
     var watching: Task<Void, Never>?
+    /// The users as whom polls were asked lately, with the beat at which they count as gone.
+    var pollWatches: [UserID: UInt64] = [:]
 
     private struct FeedKey: Hashable {
         var selection: Selection
@@ -360,10 +362,11 @@ extension LiveStreams {
         tickets.sweep()
         reportLag()
         expireSessions()
+        expirePollWatches(at: now)
         shelf.tidy(at: now)
         for press in presses.values { press.assumeIsolated { $0.forget() } }
         let hasWork = roll.count > 0 || !tickets.isEmpty || !lagged.isEmpty || !shelf.isEmpty
-        return hasWork || !sessions.isEmpty
+        return hasWork || !sessions.isEmpty || !pollWatches.isEmpty
     }
 
     private func releaseCounts() {

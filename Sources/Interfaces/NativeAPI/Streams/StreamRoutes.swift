@@ -107,26 +107,15 @@ extension NativeAPI {
         guard let id = request.lastEventID else { return }
         try await streams.tickets.demandSent(id, to: ticket) { position in
             if await streams.hasSent(position, by: ticket.nonce) { return true }
-            guard let event = try await event(at: position, for: ticket, chat) else { return false }
+            guard let event = try await event(at: position, chat) else { return false }
             return streams.tickets.covers(event, by: ticket)
         }
     }
 
     /// The log's event at a position, if the ticket's holder may read it.
-    private func event(
-        at position: Timetoken, for ticket: StreamTicket, _ chat: ChatAccess
-    ) async throws(ChatError) -> Event? {
+    private func event(at position: Timetoken, _ chat: ChatAccess) async throws(ChatError) -> Event? {
         do throws(ChatError) {
             return try await chat.event(position)
-        } catch {
-            guard error.code == .notFound else { throw error }
-        }
-        // A user's own channel is heard whatever the ticket names.
-        guard let user = ticket.user else { return nil }
-        var own = chat.caller
-        own.channels = [.exact(user)]
-        do throws(ChatError) {
-            return try await service.chat(for: own).event(position)
         } catch {
             guard error.code == .notFound else { throw error }
             return nil
@@ -147,6 +136,7 @@ extension NativeAPI {
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest(request, parameters, chat, streams)
+        await streams.pollCame(wanted.selection)
         guard request.method != .head, let cursor = wanted.cursor else {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }

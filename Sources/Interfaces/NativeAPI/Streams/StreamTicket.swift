@@ -53,7 +53,7 @@ struct StreamTicket: Sendable, Equatable {
         // A ticket of an API key is taken back with its user's tokens of that time.
         caller.proof = proof ?? TokenProof(issued: issued)
         caller.meters = key.meters
-        return caller
+        return caller.readingOwnChannel(within: key)
     }
 }
 

@@ -16,7 +16,13 @@ struct UserToken: Sendable, Equatable {
     var audience: [String] = []
     var notBefore: Timetoken?
     var issued: Timetoken?
+    /// `exp`.
     var expires: Timetoken
+    /// How long it holds after that: clocks of other machines may be off. Nothing for one that was made here.
+    var leeway = skew
+
+    /// From when on it holds no more.
+    var end: Timetoken { expires.adding(leeway) }
 
     /// What manages an app is nobody's by name and holds beyond a token's end: it takes an API key.
     static let possible: Scopes = [.read, .emit]
@@ -33,9 +39,9 @@ struct UserToken: Sendable, Equatable {
         var caller = Caller(
             space: key.space, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
             types: types ?? key.types, user: user,
-            expires: min(expires.adding(Self.skew), key.expires ?? .distantFuture))
+            expires: min(end, key.expires ?? .distantFuture))
         caller.meters = key.meters
-        return caller
+        return caller.readingOwnChannel(within: key)
     }
 
     private static func isWithin(_ patterns: [NamePattern]?, _ own: [NamePattern]) -> Bool {

@@ -58,8 +58,10 @@ struct AccessToken: Sendable {
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 
-    /// Whether the named resource, or a pattern that matches it, has all of these permissions.
+    /// Whether the named resource, or a pattern that matches it, has all of these permissions. A user's own channel, the one
+    /// named like the user, can be read by every token of that user.
     func allows(_ permission: Permission, _ kind: ResourceKind, _ name: String) -> Bool {
+        if kind == .channel, permission == .read, let user, ExactText(user) == ExactText(name) { return true }
         // Users and channels have older names beside their own.
         let sections = kind == .user ? ["uuid", "usr"] : kind == .channel ? ["chan", "spc"] : ["grp"]
         let isNamed = sections.contains { section in
