@@ -17,7 +17,8 @@ extension NativeAPI {
             throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; the rest takes an API key")
         }
         for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
-        let expires = service.clock.now.adding(try lifetime(fields))
+        // A token says its end in whole seconds.
+        let expires = service.clock.now.adding(try lifetime(fields)).secondsUp
         let token = UserToken(
             user: user, scopes: scopes, channels: try reached("channels", fields, caller.channels),
             types: try reached("types", fields, caller.types), expires: min(expires, caller.expires ?? .distantFuture))
@@ -43,5 +44,12 @@ extension NativeAPI {
             throw ChatError(.forbidden, "this credential does not reach \(name) '\(pattern)'")
         }
         return patterns
+    }
+}
+
+extension Timetoken {
+    fileprivate var secondsUp: Timetoken {
+        let second = Self.ticksPerSecond
+        return Timetoken((rawValue + second - 1) / second * second)
     }
 }

@@ -52,7 +52,7 @@ final class UserTokens: Sendable {
     private func caller(_ known: Known) throws(ChatError) -> Caller {
         let token = known.token
         let now = service.clock.now
-        guard now < token.expires.adding(UserToken.skew) else {
+        guard now < token.end else {
             throw ChatError(.unauthorized, "the token has expired; get a new one", slug: "token_expired")
         }
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
@@ -89,12 +89,16 @@ final class UserTokens: Sendable {
                 header["alg"]?.string == $0.key.algorithm.rawValue && $0.key.signs(token)
             })
         else { throw Self.unknown }
-        let claims: UserToken
+        var claims: UserToken
         do { claims = try UserToken(claims: token.claims) } catch { throw Self.refusal(error.text) }
         try check(audience: claims.audience)
         // Only what the app's own secret has signed may say which key it comes from.
-        let credential = signer.secretPrint == nil ? signer.id : claims.key ?? signer.id
-        return Known(token: claims, space: signer.space, credential: credential, secretPrint: signer.secretPrint)
+        guard let secretPrint = signer.secretPrint, let key = claims.key else {
+            return Known(token: claims, space: signer.space, credential: signer.id, secretPrint: signer.secretPrint)
+        }
+        // It was made here, by this machine's clock.
+        claims.leeway = .zero
+        return Known(token: claims, space: signer.space, credential: key, secretPrint: secretPrint)
     }
 
     private struct Signer {
