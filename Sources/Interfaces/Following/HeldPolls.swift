@@ -305,8 +305,12 @@ extension HeldPolls {
     /// Ends the polls of those whose credential no longer holds.
     private func recheck(_ isConcerned: (StreamOwner) -> Bool) {
         for entry in waiting.values where isConcerned(entry.owner) {
-            guard !entry.poll.order.voice.isInForce(entry.poll.order) else { continue }
-            entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
+            let voice = entry.poll.order.voice
+            if !voice.isInForce(entry.poll.order) {
+                entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
+            } else if voice.isToBeAskedAgain {
+                entry.poll.assumeIsolated { $0.sendAgain() }
+            }
         }
     }
 }

@@ -39,6 +39,8 @@ public protocol PollVoice: Sendable {
     var asksFilters: Bool { get }
     /// Whether what the poll was begun with still holds.
     func isInForce(_ order: PollOrder) -> Bool
+    /// Whether the next poll of the same client may be refused where this one was let in: it is answered with nothing.
+    var isToBeAskedAgain: Bool { get }
     func answer(_ batch: PollBatch, to reply: LateReply)
     func refuse(_ error: ChatError, to reply: LateReply)
     /// The poll is over, whether it was answered, refused or given up by its client.
@@ -48,6 +50,7 @@ public protocol PollVoice: Sendable {
 extension PollVoice {
     public func ended() {}
     public var asksFilters: Bool { false }
+    public var isToBeAskedAgain: Bool { false }
 }
 
 /// What comes of a poll.

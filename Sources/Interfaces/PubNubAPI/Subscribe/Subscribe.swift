@@ -92,6 +92,9 @@ private final class SubscribeVoice: PollVoice {
     /// As long as the app has the key that was shown, and the token holds.
     func isInForce(_ order: PollOrder) -> Bool { app != nil && tokenFault == nil }
 
+    /// Whether the app demands tokens by now, and the poll has shown none. A signed one is asked again too, and let in.
+    var isToBeAskedAgain: Bool { shown == nil && app?.demandsTokens == true }
+
     private var app: AppRecord? {
         service.keyring.app(subscribeKey: reader.subscribeKey).flatMap { $0.space == reader.space ? $0 : nil }
     }
