@@ -58,7 +58,8 @@ struct ParleyCommand: AsyncParsableCommand {
         abstract: "A self-hosted chat-event gateway: serve it, emit into it, listen to it.",
         discussion: """
             The client commands talk to the gateway at PARLEY_URL (default \(ServerAddress.standard)) with the API key in \
-            PARLEY_KEY (default 'dev', for a loopback address only). With --json they print JSON for programs, one value a \
+            PARLEY_KEY (default 'dev', for a loopback address only). PARLEY_TOKEN_COMMAND, or --token-command, is a command \
+            that prints a token instead; it is run again when the token has ended. With --json they print JSON for programs, one value a \
             line. Colours are used on a terminal unless NO_COLOR is set.
 
             Exit codes: 0 done, 1 failed, 2 wrong usage; those of 'schema' are in its own help.

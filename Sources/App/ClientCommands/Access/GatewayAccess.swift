@@ -42,7 +42,7 @@ package struct Answer: Sendable {
 package final class GatewayAccess: Sendable {
     package let url: String
     package let client: Client
-    private let key: String
+    private let credential: Credential
     private let surroundings: Surroundings
     /// Set by the first answer. Before it, a refused connection means a wrong address or no gateway, and waiting would
     /// only hide that; after it, a gateway that is being restarted.
@@ -52,9 +52,11 @@ package final class GatewayAccess: Sendable {
     /// A page of 250 events at their largest, with room.
     private static let answerLimit = 64 * 1024 * 1024
 
-    package init(address: ServerAddress, key: String, surroundings: Surroundings) throws(CommandFailure) {
+    package init(
+        address: ServerAddress, credential: Credential, surroundings: Surroundings
+    ) throws(CommandFailure) {
         url = address.url
-        self.key = key
+        self.credential = credential
         self.surroundings = surroundings
         do {
             client = try Client(
@@ -69,14 +71,24 @@ package final class GatewayAccess: Sendable {
 
     package func close() async { await client.shutdown() }
 
-    /// Sends a request; one that is safe to repeat is sent again when the connection breaks or the gateway is busy.
+    /// Whether a credential that has ended is renewed.
+    package var isRenewable: Bool { credential.isRenewable }
+
+    /// Sends a request; one that is safe to repeat is sent again when the connection breaks or the gateway is busy. A token
+    /// that is refused is renewed once.
     ///
     /// - Throws: a refusal as the gateway explains it, or why there is no answer.
     package func send(_ call: Call) async throws(CommandFailure) -> Answer {
-        let request = self.request(call)
+        var text = try await credential.current()
+        var isRenewed = false
         var attempt = 1
         while true {
-            let result = await client.send(request)
+            let result = await client.send(request(call, text))
+            // Nothing came of it, so it may be sent again whatever it is.
+            if result.status == 401, !isRenewed, let other = try await credential.renewed(after: text) {
+                (text, isRenewed) = (other, true)
+                continue
+            }
             let failure: CommandFailure
             switch verdict(on: result, to: call) {
             case .answer(let answer): return answer
@@ -91,15 +103,33 @@ package final class GatewayAccess: Sendable {
         }
     }
 
-    /// Opens a stream of lines. Not repeated: its reader knows from where to go on.
-    package func stream(_ path: RequestPath, idleTimeout: Duration) async throws(OutboundFailure) -> OutboundStream {
-        let headers = [("Authorization", "Bearer \(key)"), ("Accept", "application/x-ndjson")]
+    /// Opens a stream of lines. A token that is refused is renewed once; nothing else is repeated: its reader knows from
+    /// where to go on.
+    ///
+    /// - Throws: `OutboundFailure` without an answer, `CommandFailure` without a credential.
+    package func stream(_ path: RequestPath, idleTimeout: Duration) async throws -> OutboundStream {
+        let text = try await credential.current()
+        let stream = try await open(path, text, idleTimeout)
+        guard stream.status == 401, let other = try await credential.renewed(after: text) else { return stream }
+        stream.cancel()
+        return try await open(path, other, idleTimeout)
+    }
+
+    private func open(
+        _ path: RequestPath, _ credential: String, _ idleTimeout: Duration
+    ) async throws(OutboundFailure) -> OutboundStream {
+        let headers = [("Authorization", "Bearer \(credential)"), ("Accept", "application/x-ndjson")]
         return try await client.stream(
             OutboundRequest(url: url + path.text, headers: headers), idleTimeout: idleTimeout)
     }
 
-    private func request(_ call: Call) -> OutboundRequest {
-        var headers = [("Authorization", "Bearer \(key)"), ("Accept", "application/json")]
+    /// A refusal in the words of the person who asked.
+    package func failure(status: Int, body: [UInt8]) -> CommandFailure {
+        ProblemText.failure(status: status, body: body, credential: credential.source)
+    }
+
+    private func request(_ call: Call, _ credential: String) -> OutboundRequest {
+        var headers = [("Authorization", "Bearer \(credential)"), ("Accept", "application/json")]
         if call.body != nil { headers.append(("Content-Type", "application/json")) }
         if let idempotencyKey = call.idempotencyKey { headers.append(("Idempotency-Key", idempotencyKey)) }
         return OutboundRequest(
@@ -124,7 +154,7 @@ package final class GatewayAccess: Sendable {
         guard let status = result.status else { return .final(CommandFailure("\(url) gave no answer")) }
         hasAnswered.store(true, ordering: .relaxed)
         guard (200..<300).contains(status) || call.takesRefusals && Self.refusals.contains(status) else {
-            let failure = ProblemText.failure(status: status, body: result.body)
+            let failure = failure(status: status, body: result.body)
             return Self.isTransient(result, status) ? .transient(failure) : .final(failure)
         }
         guard !result.truncated else {

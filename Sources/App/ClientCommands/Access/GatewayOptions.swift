@@ -5,6 +5,12 @@ package struct GatewayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The gateway's address; default: PARLEY_URL.", valueName: "url"))
     package var url: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A command for the shell that prints a token to show in place of a key, run again when the token has ended; default: PARLEY_TOKEN_COMMAND.",
+            valueName: "command"))
+    package var tokenCommand: String?
+
     @Flag(name: .customLong("json"), help: "Print JSON, one value a line, for programs.")
     package var isJSON = false
 
@@ -17,7 +23,8 @@ package struct GatewayOptions: ParsableArguments {
         let surroundings = Surroundings.current
         let address = try ServerAddress(url ?? surroundings.environment["PARLEY_URL"] ?? ServerAddress.standard)
         let access = try GatewayAccess(
-            address: address, key: try Self.key(for: address, surroundings.environment), surroundings: surroundings)
+            address: address, credential: try credential(for: address, surroundings.environment),
+            surroundings: surroundings)
         do {
             let result = try await body(access, surroundings)
             await access.close()
@@ -26,6 +33,15 @@ package struct GatewayOptions: ParsableArguments {
             await access.close()
             throw error
         }
+    }
+
+    /// A token's command goes before a key: it is there to take its place.
+    private func credential(
+        for address: ServerAddress, _ environment: [String: String]
+    ) throws(CommandFailure) -> Credential {
+        let line = tokenCommand ?? environment["PARLEY_TOKEN_COMMAND"] ?? ""
+        guard line.isEmpty else { return Credential(TokenCommand(line)) }
+        return Credential(key: try Self.key(for: address, environment))
     }
 
     /// The key, from the environment only: an argument would stand in process lists.

@@ -5,11 +5,15 @@ package import JSON
 package enum ProblemText {
     /// One sentence from a problem document (RFC 9457), its faults as details. Anything else is told by its status: a page
     /// of HTML from some proxy helps nobody.
-    package static func failure(status: Int, body: [UInt8], retryAfter: String? = nil) -> CommandFailure {
+    ///
+    /// - Parameter credential: where the credential comes from.
+    package static func failure(
+        status: Int, body: [UInt8], credential: String = "PARLEY_KEY"
+    ) -> CommandFailure {
         guard let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root,
             let title = problem["title"]?.string ?? problem["detail"]?.string
-        else { return CommandFailure(foreign(status)) }
-        return failure(problem, title: title, status: status)
+        else { return CommandFailure(foreign(status, credential)) }
+        return failure(problem, title: title, status: status, credential)
     }
 
     /// The same for a problem inside an answer, as batches have them.
@@ -20,12 +24,14 @@ package enum ProblemText {
         return failure(problem, title: title, status: status)
     }
 
-    private static func failure(_ problem: JSONValue, title: String, status: Int) -> CommandFailure {
+    private static func failure(
+        _ problem: JSONValue, title: String, status: Int, _ credential: String = "PARLEY_KEY"
+    ) -> CommandFailure {
         let detail = problem["detail"]?.string
         var sentence = title
         if let detail, detail != title { sentence += ": \(detail)" }
         sentence += " (\(status)\(problem["code"]?.string.map { " \($0)" } ?? ""))"
-        if status == 401 { sentence += "; check PARLEY_KEY" }
+        if status == 401 { sentence += "; check \(credential)" }
         var details = (problem["errors"]?.elements ?? []).map(fault)
         if status >= 500, let request = problem["request_id"]?.string { details.append("request \(request)") }
         return CommandFailure(sentence, details: details)
@@ -37,10 +43,10 @@ package enum ProblemText {
         return place.map { "\($0): \(text)" } ?? text
     }
 
-    private static func foreign(_ status: Int) -> String {
+    private static func foreign(_ status: Int, _ credential: String = "PARLEY_KEY") -> String {
         switch status {
         case 300..<400: "the address answered with a redirect (\(status)); PARLEY_URL must be the gateway's own address"
-        case 401: "the gateway does not accept the key (401); check PARLEY_KEY"
+        case 401: "the gateway does not accept the key (401); check \(credential)"
         case 404: "no such thing there (404); is PARLEY_URL a Parley gateway?"
         default: "the gateway answered \(status) without saying why"
         }

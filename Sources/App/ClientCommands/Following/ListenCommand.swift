@@ -10,6 +10,8 @@ struct ListenCommand: AsyncParsableCommand {
             parley listen 'orders.*' --type 'order.*' --filter 'data.amount > 1000'
             parley listen orders.eu --forward http://127.0.0.1:3000/hook
 
+            parley listen 'room.*' ana --user ana --token-command ./fetch-token
+
             A broken connection is resumed without losing or repeating an event. With --forward each event is posted once, \
             signed as webhooks are (Standard Webhooks): a webhook endpoint can be tried before it has a public address.
             """)
@@ -19,6 +21,10 @@ struct ListenCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
     var type: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Listen as this user's device: hear what is meant for the user, too.", valueName: "user"))
+    var user: String?
 
     @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
     var filter: String?
@@ -54,6 +60,7 @@ struct ListenCommand: AsyncParsableCommand {
         path.add("channel", each: patterns)
         path.add("type", each: type)
         path.add("filter", filter)
+        path.add("user", user)
         try await gateway.withGateway { access, surroundings in
             let console = surroundings.console
             let forwarder = forward.map { EventForwarder(url: $0, key: key, client: access.client) }

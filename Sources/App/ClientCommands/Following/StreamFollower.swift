@@ -23,11 +23,15 @@ struct StreamFollower {
 
     private struct Farewell {
         var reason: String?
-        /// Coming back is of no use: the key is gone, the stream was deleted.
+        /// Coming back with the same credential is of no use: the key is gone, the stream was deleted.
         var isFinal = false
         var wait = Duration.zero
+
+        var isOfCredential: Bool { reason == "unauthorized" }
     }
 
+    /// How often in a row it connects again without a token that counts.
+    private static let renewals = 5
     private static let lineBytes = 32 * 1024 * 1024
 
     init(access: GatewayAccess, surroundings: Surroundings, path: RequestPath, since cursor: String?) {
@@ -62,6 +66,7 @@ struct StreamFollower {
     private mutating func connect() async -> Connection {
         let stream: OutboundStream
         do { stream = try await access.stream(path.adding("cursor", cursor), idleTimeout: silence) } catch {
+            guard let error = error as? OutboundFailure else { return unrenewed(error) }
             // A gateway that has been there is being restarted: no advice is due.
             let isRestarting = hasFollowed && error.reason == .connectRefused
             let reason = isRestarting ? "nothing answers" : ProblemText.sentence(error, url: access.url)
@@ -78,10 +83,18 @@ struct StreamFollower {
         // Source: WHATWG HTML 9.2.3: the way to tell a client to stop reconnecting.
         case 204: return .over
         default:
-            let failure = ProblemText.failure(status: stream.status, body: await Self.body(of: stream))
-            let isPassing = stream.status == 429 || stream.status >= 500
+            let failure = access.failure(status: stream.status, body: await Self.body(of: stream))
+            let isPassing = stream.status == 429 || stream.status >= 500 || (stream.status == 401 && mayRenew)
             return isPassing ? .broken(failure.message) : .refused(failure)
         }
+    }
+
+    /// Whether the next token may be better: a login service may fail for a while, or hand out an old token once more.
+    private var mayRenew: Bool { hasFollowed && access.isRenewable && failures < Self.renewals }
+
+    private func unrenewed(_ error: any Error) -> Connection {
+        let failure = error as? CommandFailure ?? CommandFailure("\(error)")
+        return mayRenew ? .broken(failure.message) : .refused(failure)
     }
 
     /// As much of a refusal's body as a problem needs; a broken one is told by its status.
@@ -105,7 +118,10 @@ struct StreamFollower {
             }
             guard let part else {
                 let reason = farewell.reason.map { ": \($0)" } ?? ""
-                guard !farewell.isFinal else { throw CommandFailure("the gateway ended the stream for good\(reason)") }
+                let isRenewed = farewell.isOfCredential && access.isRenewable
+                guard !farewell.isFinal || isRenewed else {
+                    throw CommandFailure("the gateway ended the stream for good\(reason)")
+                }
                 try await pause("the gateway ended the stream\(reason)")
                 return false
             }

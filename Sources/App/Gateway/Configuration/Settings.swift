@@ -8,7 +8,7 @@ public enum Settings {
     public static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
 
     /// Variables that belong to the client commands or name the file: no settings, and no cause for a warning.
-    static let otherVariables: Set<String> = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_CONFIG"]
+    static let otherVariables: Set<String> = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND", "PARLEY_CONFIG"]
 
     private static let general: [Setting] = [
         listen,
