@@ -160,7 +160,7 @@ export class Hub {
         }) ?? 0;
       } catch (error) {
         if (this.#reading?.signal.aborted) continue;
-        if (error.isFinal || (error.status === 401 && this.#scope.credential === "cookie")) {
+        if (error.isFinal || (error.status === 401 && !this.#canRenew)) {
           this.#tell("closed", error.message);
           break;
         }
@@ -271,15 +271,21 @@ export class Hub {
   }
 
   // Final means: with this credential. What a page renews by asking it (a ticket, a token) is asked for again; if that is
-  // worth no more, its refusal is the end. A cookie is what it is.
+  // worth no more, its refusal is the end.
   #closing({ reason, final, retry_ms }) {
-    const canRenew = reason === "unauthorized" && this.#scope.credential !== "cookie";
+    const canRenew = reason === "unauthorized" && this.#canRenew;
     if (final && !canRenew) {
       throw Object.assign(new Error(`the gateway ended the stream: ${reason}`), { isFinal: true });
     }
     if (canRenew) this.#ticket = null;
     this.#tell("waiting", reason, Date.now() + (retry_ms ?? 0));
     return retry_ms || 1;
+  }
+
+  /** Whether a page is asked for another credential: a cookie is what it is, and so is a token that is no function's. */
+  get #canRenew() {
+    const { credential, who } = this.#scope;
+    return credential === "ticket" || (credential === "token" && !who[0]);
   }
 
   async #authorization() {
