@@ -213,6 +213,26 @@ import Testing
         }
     }
 
+    @Test("has a user hear a mention on the user's own channel, whatever the token grants")
+    func mention() async throws {
+        try await run { gateway in
+            let auth = "&auth=" + (try await token(#"{"resources":{"channels":{"room":1}},"uuid":"bob"}"#, gateway))
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room,bob", "0", auth).cursor
+            try poller.ask("room,bob", start, auth)
+            await gateway.untilHeld()
+            let data = #"{"message_timetoken":"17324123456799999","channel_id":"room","mentioned_by_user_id":"ana"}"#
+            var mention = EventDraft(
+                channel: ChannelID("bob", in: PubNubHarness.space), type: "user.mentioned",
+                data: JSONText(trusted: Array(data.utf8)), user: "ana")
+            mention.audience = .rule(.mentioned, subjects: ["bob"])
+            _ = try await gateway.service.engine.log.append([mention], claim: nil)
+            let answer = await poller.answer()
+            #expect(answer.items.map { $0["c"]?.string } == ["bob"])
+            poller.close()
+        }
+    }
+
     @Test("answers the polls of those who showed none when it begins to demand them, and judges the next")
     func demanded() async throws {
         try await PubNubHarness.run { gateway in
