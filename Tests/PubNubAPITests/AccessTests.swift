@@ -25,7 +25,7 @@ import Testing
         later seconds: UInt64 = 0
     ) -> String {
         let second = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond - seconds
-        let query = query + (query.isEmpty ? "" : "&") + "timestamp=\(second)"
+        let query = (query.split(separator: "&") + ["timestamp=\(second)"]).sorted().joined(separator: "&")
         let input = "\(method)\npub-demo\n\(path)\n\(query)\n\(body)"
         let code = MessageAuthentication.code(.sha256, of: Array(input.utf8), key: Self.secret)
         return "\(path)?\(query)&signature=v2.\(Base64.encodeURL(code))"

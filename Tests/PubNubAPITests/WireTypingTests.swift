@@ -111,7 +111,9 @@ import Testing
             for example in Self.published {
                 let label = example.label.map { "&custom_message_type=\($0)" } ?? ""
                 #expect(try await gateway.publish(example.channel, example.json, label).status == 200)
-                let event = try #require(try await gateway.events(example.channel).last)
+                let request = HistoryRequest(
+                    channel: ChannelID(example.channel, in: PubNubHarness.space), order: .newestFirst, limit: 1)
+                let event = try #require(try await gateway.chat.history([request], onWire: true)[0].items.first)
                 #expect(event.type == example.type)
                 let shown = try #require(ShownPayload(event))
                 #expect(shown.payload.description == example.json)
@@ -205,7 +207,11 @@ import Testing
             Example(
                 type: "user.muted", data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":true}"#,
                 shown: nil),
-            Example(type: "channel.frozen", data: "{}", shown: nil),
+            Example(
+                type: "channel.frozen", data: "{}",
+                shown:
+                    #"{"source":"objects","version":"2.0","event":"set","type":"channel","data":{"id":"room.1","updated":"2024-11-24T01:39:05.678901Z","eTag":"4qkw0g2k5ck"}}"#,
+                e: 2),
             Example(type: "channel.member_count.updated", data: "{}", shown: nil),
         ])
     func shown(_ example: Example) {

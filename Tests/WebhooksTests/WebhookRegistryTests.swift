@@ -298,6 +298,17 @@ import Testing
         }
     }
 
+    @Test("passes over what is for the readers of another service's wire alone") func wire() {
+        let matcher = WebhookMatcher([Self.webhook(1, WebhookSettings(url: ""))])
+        for (audience, isFound) in [(Audience.subscribers, true), (.webhooks, true), (.wire, false)] {
+            var draft = EventDraft(channel: ChannelID("a", in: WebhookFixture.space), type: "t", data: .emptyObject)
+            draft.audience = audience
+            var found = false
+            matcher.visit(Event(timetoken: 101, draft: draft)) { _ in found = true }
+            #expect(found == isFound)
+        }
+    }
+
     @Test("passes over events older than the webhook") func since() {
         let matcher = WebhookMatcher([Self.webhook(1, WebhookSettings(url: ""))])
         for (timetoken, isFound) in [(Timetoken(100), false), (101, true)] {

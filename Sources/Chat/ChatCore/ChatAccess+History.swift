@@ -4,11 +4,17 @@ extension ChatAccess {
     /// Kept events of one channel or several; one page per request, see `EventLog.history`. What a message said that is
     /// marked as deleted is null, but for who may take the deletion back.
     ///
+    /// - Parameter isWire: whether the reader reads another service's wire: no other gets the events that are for it alone.
     /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel, `.malformed` for a limit out of range.
-    public func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
+    public func history(
+        _ requests: [HistoryRequest], onWire isWire: Bool = false
+    ) async throws(ChatError) -> [Page<Event>] {
         var pages = try await log.history(try await readable(requests))
-        if let user = caller.user {
-            for index in pages.indices { pages[index].items.removeAll { !$0.isReadable(by: user) } }
+        let user = caller.user
+        for index in pages.indices {
+            pages[index].items.removeAll { event in
+                !isWire && event.audience == .wire || user.map { !event.isReadable(by: $0) } ?? false
+            }
         }
         var shown = try await withoutDeletedTexts(pages.flatMap(\.items))[...]
         for index in pages.indices {
@@ -30,7 +36,7 @@ extension ChatAccess {
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
         try caller.demand(.read)
         guard let event = try await log.event(at: timetoken, in: space), caller.reads(channel: event.channel.name),
-            caller.types.match(event.type)
+            caller.types.match(event.type), event.audience != .wire
         else { throw Self.noEvent }
         if let user = caller.user {
             let obstacle = try await obstacle(to: .hearing, of: user, in: event.channel.name)

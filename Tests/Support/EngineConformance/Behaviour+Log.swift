@@ -58,6 +58,17 @@ extension Behaviour {
             }
             #expect(try await trial.log.event(at: event.timetoken, in: SpaceID("other")) == nil)
         },
+        Behaviour("an event keeps its audience") { trial in
+            let audiences: [Audience] = [.subscribers, .insiders, .webhooks, .wire, .rule(.user, subjects: ["ana"])]
+            for audience in audiences {
+                var draft = trial.draft("room", "1", type: "t", kind: .message)
+                draft.audience = audience
+                try await trial.append(draft)
+            }
+            let request = HistoryRequest(
+                channel: trial.draft("room", "1", type: "t", kind: .message).channel, limit: 10)
+            #expect(try await trial.log.history([request])[0].items.map(\.audience) == audiences)
+        },
         Behaviour("10,000 appends of 8 tasks to one channel are read in strictly increasing order, each once") {
             trial in
             let nodes = await trial.subject.nodes

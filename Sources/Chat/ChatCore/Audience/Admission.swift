@@ -18,7 +18,7 @@ struct Admission {
             return false
         }
         return switch event.audience {
-        case .webhooks: false
+        case .webhooks, .wire: false
         case .subscribers, .insiders: isAmongThem
         case .rule(let rule, let subjects):
             admits(rule, isSubject: subjects.contains { ExactText($0) == ExactText(viewer.user) }, event)

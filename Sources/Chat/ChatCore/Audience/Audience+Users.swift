@@ -6,7 +6,7 @@ extension Audience {
     var isOpen: Bool {
         switch self {
         case .subscribers: true
-        case .insiders, .webhooks: false
+        case .insiders, .webhooks, .wire: false
         case .rule(let rule, _): [.participants, .participantsButOrigin, .participantsAndSubjects].contains(rule)
         }
     }

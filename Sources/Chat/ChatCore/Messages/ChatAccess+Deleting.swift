@@ -64,13 +64,15 @@ extension ChatAccess {
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.demand(etag)
         var removals: [Timetoken] = []
+        var forgotten: [RecordChange] = []
         if isHard {
-            removals = [scene.timetoken] + record.remove(at: situation.next, by: scene.actor.user)
+            let copies = record.remove(at: situation.next, by: scene.actor.user, in: space)
+            (removals, forgotten) = ([scene.timetoken] + copies.events, copies.records)
         } else {
             record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: false)
         }
         var decision = Decision(
-            true, changes: [record.change(in: space)],
+            true, changes: [record.change(in: space)] + forgotten,
             events: [deleted(scene, isHard: isHard, at: situation.next, in: channel)])
         decision.removals = removals.map { (scene.event.channel, $0) }
         if isHard { removeReports(of: scene.timetoken, in: scene.channel, situation, &decision) }

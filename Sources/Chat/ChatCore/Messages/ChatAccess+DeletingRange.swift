@@ -81,10 +81,9 @@ extension ChatAccess {
                     authors[root, default: []].append(message.user)
                 }
                 if !record.copies.isEmpty { decision.value.append(message.timetoken) }
-                decision.removals += record.remove(at: situation.next, by: self.caller.user).map {
-                    (message.channel, $0)
-                }
-                decision.changes.append(record.change(in: self.space))
+                let copies = record.remove(at: situation.next, by: self.caller.user, in: self.space)
+                decision.removals += copies.events.map { (message.channel, $0) }
+                decision.changes += copies.records + [record.change(in: self.space)]
             }
             for thread in threads {
                 guard let authors = authors[thread.root], let root = try thread.rest(situation, without: authors) else {
@@ -124,10 +123,12 @@ extension Event {
 extension MessageRecord {
     /// Makes it that of a message that is removed from the log.
     ///
-    /// - Returns: the copies of what it said, which have to go with it.
-    mutating func remove(at timetoken: Timetoken, by user: String?) -> [Timetoken] {
+    /// - Returns: the copies of what it said, which have to go with it: events of the log, and records of earlier edits.
+    mutating func remove(
+        at timetoken: Timetoken, by user: String?, in space: SpaceID
+    ) -> (events: [Timetoken], records: [RecordChange]) {
         defer { (edit, copies) = (nil, []) }
         deletion = Deletion(at: timetoken, by: user, isHard: true)
-        return copies
+        return (copies, earlierEdits.map { forget(edit: $0, in: space) })
     }
 }

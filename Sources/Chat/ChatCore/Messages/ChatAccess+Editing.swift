@@ -33,33 +33,37 @@ extension ChatAccess {
             }
             let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
-            record.edit = edit
+            let earlier = record.follow(edit, value: \.text, in: self.space)
             let event = self.updated(scene, saying: content, in: channel)
             let surplus = record.noteCopy(at: situation.next)
-            var decision = Decision(record, changes: [record.change(in: self.space)], events: [event])
+            var decision = Decision(record, changes: [record.change(in: self.space)] + earlier, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             return decision
         }
         return Message(scene.event, decided)
     }
 
-    /// Takes an edit back, or a soft deletion: the message says again what it did before. For who did it, and who moderates
-    /// the channel.
+    /// Takes an edit back, or a soft deletion: the message says again what it did before. An edit that others have
+    /// followed is forgotten. For who did it, and who moderates the channel.
     ///
     /// - Parameters:
     ///   - deed: the timetoken of the edit or the deletion.
     ///   - isAction: as of `edit`.
-    /// - Throws: `.notFound` when nothing was done to the message then, or something was since.
+    /// - Throws: `.notFound` when nothing was done to the message then; `.gone` for an edit of a deleted message; `.stale`
+    ///   when the message was edited at the same moment.
     public func undo(
         _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?,
         asAction isAction: Bool = false
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
-        let root = try await directory.read(scene.key).flatMap { MessageRecord($0) }?.threadKey(in: space)
-        let decided = try await decide(scene, root.map { [$0] } ?? []) { situation throws(ChatError) in
+        let known = try await directory.read(scene.key).flatMap { MessageRecord($0) }
+        let root = known?.threadKey(in: space)
+        let edits = known?.earlierEdits.compactMap { known?.key(ofEdit: $0, in: space) } ?? []
+        let decided = try await decide(scene, (root.map { [$0] } ?? []) + edits) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             var record = scene.record(situation)
             var thread: MessageRecord?
+            var forgotten: [RecordChange] = []
             let undone: (type: BuiltInAction, value: String)
             let doer: String?
             if let deletion = record.deletion, deletion.at == deed, !deletion.isHard {
@@ -73,8 +77,16 @@ extension ChatAccess {
                 throw ChatError(.gone, "the message is deleted; only its deletion can be undone")
             } else if let edit = record.edit, edit.at == deed {
                 doer = edit.by
-                record.edit = nil
                 undone = (.edited, edit.text)
+                record.edit = try record.earlierEdits.last.map { place throws(ChatError) in
+                    try self.earlierEdit(place, of: record, situation)
+                }
+                forgotten = record.edit.map { [record.forget(edit: $0.at, in: self.space)] } ?? []
+            } else if record.earlierEdits.contains(deed) {
+                let edit = try self.earlierEdit(deed, of: record, situation)
+                doer = edit.by
+                undone = (.edited, edit.text)
+                forgotten = [record.forget(edit: deed, in: self.space)]
             } else {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
@@ -89,7 +101,7 @@ extension ChatAccess {
                 writer.endObject()
             }
             let surplus = record.noteCopy(at: situation.next)
-            var decision = Decision(record, changes: [record.change(in: self.space)], events: [event])
+            var decision = Decision(record, changes: [record.change(in: self.space)] + forgotten, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             if let thread {
                 decision.changes.append(thread.change(in: self.space))
@@ -99,6 +111,15 @@ extension ChatAccess {
             return decision
         }
         return Message(scene.event, decided)
+    }
+
+    private func earlierEdit(
+        _ place: Timetoken, of record: MessageRecord, _ situation: Situation
+    ) throws(ChatError) -> MessageRecord.Edit {
+        guard let edit = situation[record.key(ofEdit: place, in: space)].flatMap({ MessageRecord.Edit($0) }) else {
+            throw ChatError(.stale, "the message was edited at the same moment; send the request again")
+        }
+        return edit
     }
 
     private func updated(

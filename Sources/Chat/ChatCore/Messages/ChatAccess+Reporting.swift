@@ -5,6 +5,9 @@ extension ChatAccess {
     /// Where what is reported of a channel's messages goes; chat clients of other gateways know it by this name.
     static func moderationChannel(of channel: String) -> String { moderationPrefix + channel }
 
+    /// Where chat clients of other gateways wait for what restricts this user.
+    static func moderationChannel(ofUser user: String) -> String { "PUBNUB_INTERNAL_MODERATION." + user }
+
     /// The channel whose reports go to this one; nil for any other channel.
     static func channel(moderatedOn name: String) -> String? {
         // By bytes: a mark that combines with what it follows would hide the prefix from a comparison of characters.

@@ -8,13 +8,16 @@ extension ChatAccess {
     /// - Parameters:
     ///   - etag: which version must be in force, if any.
     ///   - named: the moderator, where the credential may name somebody.
+    ///   - announces: whether the wire's readers get an event of their own; false for a client that publishes it itself.
     /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`.
     public func restrict(
-        _ user: String, in channel: String, _ sanction: Sanction, demand etag: String? = nil, by named: String? = nil
+        _ user: String, in channel: String, _ sanction: Sanction, demand etag: String? = nil, by named: String? = nil,
+        announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
         try check(sanction)
         let key = RestrictionRecord.key(user, channel, in: space)
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
+            change.announcesOnWire = announces
             try change.stored.demand(etag: etag)
             let isNew = change.stored == nil
             let decision = change.put(sanction)
@@ -30,9 +33,11 @@ extension ChatAccess {
 
     /// Ends a restriction before its time; nothing when there is none.
     public func lift(
-        restrictionOf user: String, in channel: String, demand etag: String? = nil, by named: String? = nil
+        restrictionOf user: String, in channel: String, demand etag: String? = nil, by named: String? = nil,
+        announcingOnWire announces: Bool = true
     ) async throws(ChatError) {
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
+            change.announcesOnWire = announces
             try change.stored.demand(etag: etag)
             let (stored, decision) = (change.stored, change.lift(reason: "request"))
             return Decision(stored, changes: decision.changes, events: decision.events)

@@ -10,6 +10,8 @@ struct RestrictionChange {
     let actor: Actor
     let user: String
     let channel: String
+    /// Whether the readers of another service's wire get an event of their own: false where the client publishes it itself.
+    var announcesOnWire = true
     private let record: ChannelRecord?
     private var members: MemberChange?
     private var events: [EventDraft] = []
@@ -58,6 +60,7 @@ struct RestrictionChange {
         if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, reason: "request") }
         if after.isBanned { tell("user.banned", after, reason: after.reason) }
         if after.isMuted { tell("user.muted", after, reason: after.reason) }
+        announce(after)
         return decision(after, writing: after)
     }
 
@@ -65,6 +68,9 @@ struct RestrictionChange {
     mutating func lift(reason: String) -> Decision<RestrictionRecord?> {
         guard let stored else { return Decision(nil) }
         tellEnd(of: stored, reason: stored.isOver(at: situation.now) ? "expired" : reason)
+        var after = stored
+        (after.isBanned, after.isMuted, after.reason) = (false, false, nil)
+        announce(after)
         return decision(stored, writing: nil)
     }
 
@@ -105,14 +111,30 @@ struct RestrictionChange {
 }
 
 extension RestrictionChange {
+    /// What is in force now, for those who wait for it on the user's moderation channel: a message, as clients publish it.
+    private mutating func announce(_ restriction: RestrictionRecord) {
+        guard announcesOnWire else { return }
+        let type = restriction.isBanned ? "user.banned" : restriction.isMuted ? "user.muted" : "user.unbanned"
+        events.append(
+            chat.draft(
+                type, on: ChatAccess.moderationChannel(ofUser: user), kind: .message, by: actor.user, audience: .wire
+            ) { writer in
+                print(restriction, reason: restriction.reason, to: &writer)
+            })
+    }
+
+    private func print(_ restriction: RestrictionRecord, reason: String?, to writer: inout JSONWriter) {
+        writer.member("user_id", user)
+        writer.member("channel_id", channel)
+        writer.member("ban", restriction.isBanned)
+        writer.member("mute", restriction.isMuted)
+        if let reason { writer.member("reason", reason) } else { writer.nullMember("reason") }
+    }
+
     private mutating func tell(_ type: String, _ restriction: RestrictionRecord, reason: String?) {
         events.append(
             chat.draft(type, on: channel, by: actor.user, audience: audience(of: type)) { writer in
-                writer.member("user_id", user)
-                writer.member("channel_id", channel)
-                writer.member("ban", restriction.isBanned)
-                writer.member("mute", restriction.isMuted)
-                if let reason { writer.member("reason", reason) } else { writer.nullMember("reason") }
+                print(restriction, reason: reason, to: &writer)
                 writer.key("user")
                 reference(to: user).printReference(to: &writer)
                 printTimes(of: restriction, isEnd: type.contains(".un"), to: &writer)

@@ -60,7 +60,7 @@ extension ChatAccess {
         for message in try await messages(of: events) {
             let record = message.record
             var actions = Self.deeds(record, in: record.channel)
-            if record.actions > 0 || !record.reactions.isEmpty {
+            if record.actions > 0 || !record.reactions.isEmpty || !record.earlierEdits.isEmpty {
                 let prefix = MessageActionRecord.prefix(record.channel, record.timetoken)
                 var query = RecordQuery(.messageAction, in: space, limit: Self.shownMost)
                 query.idPrefix = prefix

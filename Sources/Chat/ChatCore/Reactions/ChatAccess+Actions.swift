@@ -72,7 +72,7 @@ extension ChatAccess {
         query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
         query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
         let found = try await directory.list(query).items.first.flatMap { MessageActionRecord($0) }
-        guard let action = found else {
+        guard let action = found, action.type != MessageActionRecord.edit else {
             _ = try await undo(place, to: timetoken, in: channel, by: user, asAction: true)
             return
         }
@@ -93,6 +93,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Page<MessageActionRecord> {
         var query = RecordQuery(.messageAction, in: space, limit: limit)
         query.idPrefix = prefix
+        query.filter = .not(.compare(field: "type", .equal, .string(MessageActionRecord.edit)))
         query.cursor = cursor
         let page = try await directory.list(query)
         return Page(

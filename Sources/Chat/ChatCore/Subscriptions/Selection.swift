@@ -12,21 +12,27 @@ public struct Selection: Sendable {
         let filter: Filter?
         let viewer: Viewer?
         let isOfUser: Bool
+        let isWire: Bool
         /// Hashed once: there may be hundreds of channels, and a table asks each time it grows.
         let hash: Int
 
-        init(_ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?, _ viewer: Viewer?, _ isOfUser: Bool) {
+        init(
+            _ channels: ChannelSet, _ types: [NamePattern], _ filter: Filter?, _ viewer: Viewer?, _ isOfUser: Bool,
+            _ isWire: Bool
+        ) {
             self.channels = channels
             self.types = types
             self.filter = filter
             self.viewer = viewer
             self.isOfUser = isOfUser
+            self.isWire = isWire
             var hasher = Hasher()
             hasher.combine(channels)
             hasher.combine(types)
             hasher.combine(filter)
             hasher.combine(viewer)
             hasher.combine(isOfUser)
+            hasher.combine(isWire)
             hash = hasher.finalize()
         }
     }
@@ -44,17 +50,20 @@ public struct Selection: Sendable {
     /// Whether some user's own credential asked for it, though it listens as nobody: patterns bring what everybody may
     /// hear, names what those in the channel do, and neither what is for one user alone.
     public var isOfUser: Bool { parts.isOfUser }
+    /// Whether the subscriber reads another service's wire: it alone gets the events with the audience ``Audience/wire``.
+    public var isWire: Bool { parts.isWire }
 
     /// - Parameters:
     ///   - types: empty means every type.
     ///   - isOfUser: goes with a selection that is made of another: without it, it would hear what that one does not.
     public init(
         channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil,
-        isOfUser: Bool = false
+        isOfUser: Bool = false, isWire: Bool = false
     ) {
         // Where names bring more than patterns do, neither covers the other.
         let isExact = viewer != nil || isOfUser
-        parts = Parts(isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser)
+        parts = Parts(
+            isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
     /// The same, as somebody hears it.
@@ -69,7 +78,9 @@ public struct Selection: Sendable {
 
     /// The same, for a caller that found the selection by the event's channel.
     public func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
-        guard subject.event.audience != .webhooks, types.match(subject.event.type) else { return false }
+        guard subject.event.audience != .webhooks, isWire || subject.event.audience != .wire,
+            types.match(subject.event.type)
+        else { return false }
         guard !isOfUser || isOpen(subject.event) else { return false }
         return filter?.accepts(subject) ?? true
     }
@@ -95,6 +106,7 @@ extension Selection: Hashable {
         if left === right { return true }
         return left.hash == right.hash && left.channels == right.channels && left.types == right.types
             && left.filter == right.filter && left.viewer == right.viewer && left.isOfUser == right.isOfUser
+            && left.isWire == right.isWire
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }

@@ -14,6 +14,9 @@ public struct MessageActionRecord: Sendable, Equatable {
 
     /// The type of reactions.
     public static let reaction = "reactions"
+    /// The type of edits. What others have followed are records of their own, whose ids have the place instead of value and
+    /// user.
+    public static let edit = "edited"
 
     public init(channel: String, message: Timetoken, type: String, value: String, user: String) {
         self.channel = channel

@@ -35,6 +35,8 @@ public struct MessageRecord: Sendable, Equatable {
     public var channel: String
     public var timetoken: Timetoken
     public var edit: Edit?
+    /// The places of the edits that others have followed, oldest first; each is a record of its own (``key(ofEdit:in:)``).
+    public private(set) var earlierEdits: [Timetoken] = []
     public var deletion: Deletion?
     /// Where the log holds events that repeat what the message said, oldest first: of edits, and of what was undone. They go
     /// when the message is removed.
@@ -78,6 +80,48 @@ public struct MessageRecord: Sendable, Equatable {
         return copies.count > Self.copiesMost ? copies.removeFirst() : nil
     }
 
+    /// How many edits are remembered beside the newest.
+    public static let earlierEditsMost = 99
+
+    /// The record of an edit that others have followed. Its body is that of an action, and the payload beside it.
+    public func key(ofEdit place: Timetoken, in space: SpaceID) -> RecordKey {
+        RecordKey(
+            .messageAction, parts: [channel, timetoken.description, MessageActionRecord.edit, place.description],
+            in: space)
+    }
+
+    /// Puts an edit in the place of the newest, which is remembered.
+    ///
+    /// - Parameter value: what the edit before it says, as the value of an action.
+    /// - Returns: the changes of the records of earlier edits.
+    public mutating func follow(_ edit: Edit, value: (Edit) -> String, in space: SpaceID) -> [RecordChange] {
+        defer { self.edit = edit }
+        guard let before = self.edit else { return [] }
+        var action = MessageActionRecord(
+            channel: channel, message: timetoken, type: MessageActionRecord.edit, value: value(before),
+            user: before.by ?? "")
+        action.timetoken = before.at
+        let body = JSONText { writer in
+            writer.beginObject()
+            action.printMembers(to: &writer)
+            writer.nullable("by", before.by)
+            writer.member("data", before.data)
+            writer.endObject()
+        }
+        earlierEdits.append(before.at)
+        var changes = [RecordChange(key(ofEdit: before.at, in: space), body: body)]
+        if earlierEdits.count > Self.earlierEditsMost {
+            changes.append(RecordChange(key(ofEdit: earlierEdits.removeFirst(), in: space), body: nil))
+        }
+        return changes
+    }
+
+    /// Forgets an earlier edit.
+    public mutating func forget(edit place: Timetoken, in space: SpaceID) -> RecordChange {
+        earlierEdits.removeAll { $0 == place }
+        return RecordChange(key(ofEdit: place, in: space), body: nil)
+    }
+
     /// The record as it is to be stored.
     public func change(in space: SpaceID) -> RecordChange {
         let isListed = threadOf != .zero && deletion?.isHard != true
@@ -103,6 +147,7 @@ public struct MessageRecord: Sendable, Equatable {
                 writer.member("hard", deletion.isHard)
                 writer.endObject()
             }
+            if !earlierEdits.isEmpty { writer.member("earlier_edits", earlierEdits.map(\.description)) }
             if !copies.isEmpty { writer.member("copies", copies.map(\.description)) }
             if threadOf != .zero { writer.member("thread_of", threadOf.description) }
             if thread != MessageThread() { writer.member("thread", thread.body) }
@@ -144,6 +189,7 @@ public struct MessageRecord: Sendable, Equatable {
             self.deletion = Deletion(
                 at: deletion.timetoken("timetoken"), by: deletion.text("by"), isHard: deletion.flag("hard"))
         }
+        earlierEdits = root["earlier_edits"]?.strings?.compactMap { Timetoken(text: $0) } ?? []
         copies = root["copies"]?.strings?.compactMap { Timetoken(text: $0) } ?? []
         threadOf = root.timetoken("thread_of")
         if let thread = root["thread"] { self.thread = MessageThread(thread) }
@@ -153,5 +199,15 @@ public struct MessageRecord: Sendable, Equatable {
         actions = root.count("actions")
         threadNamings = root.count("thread_namings")
         etag = record.etag
+    }
+}
+
+extension MessageRecord.Edit {
+    /// An edit that others have followed; nil for another record.
+    public init?(_ record: Record) {
+        guard let root = try? JSONDocument(record.body).root, root.text("type") == MessageActionRecord.edit,
+            let data = record.body.rawMember("data")
+        else { return nil }
+        self.init(data: data, at: root.timetoken("action_timetoken"), by: root.text("by"))
     }
 }

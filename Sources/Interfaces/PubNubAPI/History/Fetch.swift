@@ -54,7 +54,7 @@ extension PubNubAPI {
         let asked = min(limit, limits.pageMost)
         let queries = channels.map { wanted.request(for: $0, limit: asked) }
         var found: [[Event]] = []
-        for (query, page) in zip(queries, try await chat.history(queries)) {
+        for (query, page) in zip(queries, try await chat.history(queries, onWire: true)) {
             let events = try await fill(page, of: query, limit, chat).prefix(limit)
             found.append(wanted.isNewestFirst ? events.reversed() : Array(events))
         }
@@ -68,7 +68,7 @@ extension PubNubAPI {
         var (page, query) = (page, query)
         var found = page.items.filter { ShownPayload.shows($0) }
         while found.count < limit, let rest = query.rest(behind: page) {
-            (query, page) = (rest, try await chat.history([rest])[0])
+            (query, page) = (rest, try await chat.history([rest], onWire: true)[0])
             found += page.items.filter { ShownPayload.shows($0) }
         }
         return found

@@ -33,8 +33,9 @@ extension PubNubAPI {
         try Names.check(user: user)
         for (channel, _) in setting + removing { try Names.check(channel: channel) }
         try demandModerator(for: (setting + removing).map(\.id), request, keyset)
-        for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, chat) }
-        for (channel, _) in removing { try await Self.remove([user], from: channel, chat) }
+        let actor = try request.user()
+        for (channel, edit) in setting { try await Self.set([(user, edit)], in: channel, by: actor, chat) }
+        for (channel, _) in removing { try await Self.remove([user], from: channel, by: actor, chat) }
         if let filter {
             return try await restrictions(of: user, filter: filter, request, chat)
         }
@@ -87,8 +88,9 @@ extension PubNubAPI {
         try Names.check(channel: channel)
         for (user, _) in setting + removing { try Names.check(user: user) }
         try demandModerator(for: [channel], request, keyset)
-        try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, chat)
-        try await Self.remove(removing.map(\.id), from: channel, chat)
+        let actor = try request.user()
+        try await Self.set(setting.map { ($0.id, $0.edit) }, in: channel, by: actor, chat)
+        try await Self.remove(removing.map(\.id), from: channel, by: actor, chat)
         return try await members(of: channel, page, request, keyset)
     }
 
@@ -141,11 +143,11 @@ extension PubNubAPI {
 
     /// A channel that has no record gets one: members need it.
     private static func set(
-        _ members: [(user: String, edit: MembershipEdit)], in channel: String, _ chat: ChatAccess
+        _ members: [(user: String, edit: MembershipEdit)], in channel: String, by actor: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
         guard !members.isEmpty else { return }
         if let moderated = WireNames.moderated(on: channel) {
-            for (user, edit) in members { try await restrict(user, in: moderated, edit, chat) }
+            for (user, edit) in members { try await restrict(user, in: moderated, edit, by: actor, chat) }
             return
         }
         do throws(ChatError) {
@@ -161,10 +163,12 @@ extension PubNubAPI {
         try await chat.change(membersOf: channel, setting: members, removing: [])
     }
 
-    private static func remove(_ users: [String], from channel: String, _ chat: ChatAccess) async throws(ChatError) {
+    private static func remove(
+        _ users: [String], from channel: String, by actor: String?, _ chat: ChatAccess
+    ) async throws(ChatError) {
         guard !users.isEmpty else { return }
         if let moderated = WireNames.moderated(on: channel) {
-            for user in users { try await chat.lift(restrictionOf: user, in: moderated) }
+            for user in users { try await lift(user, in: moderated, by: actor, chat) }
             return
         }
         do throws(ChatError) {

@@ -55,7 +55,9 @@ struct ObjectPayload {
     private static let types: [String: (type: String, isSet: Bool)] = [
         "user.created": ("uuid", true), "user.updated": ("uuid", true), "user.deleted": ("uuid", false),
         "channel.created": ("channel", true), "channel.updated": ("channel", true),
-        "channel.deleted": ("channel", false), "member.joined": ("membership", true),
+        "channel.deleted": ("channel", false), "channel.frozen": ("channel", true),
+        "channel.unfrozen": ("channel", true),
+        "member.joined": ("membership", true),
         "membership.updated": ("membership", true), "member.left": ("membership", false),
         "member.declined": ("membership", false),
     ]

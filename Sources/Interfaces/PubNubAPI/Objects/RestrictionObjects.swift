@@ -87,20 +87,29 @@ extension PubNubAPI {
         try demandSignature(request, keyset)
     }
 
-    /// What a member of a channel for restrictions is to be under: nothing, where it says neither.
+    /// What a member of a channel for restrictions is to be under: nothing, where it says neither. The SDK publishes itself
+    /// what has changed, so nothing is announced here.
+    ///
+    /// - Parameter moderator: who asks for it, as far as the request says.
     static func restrict(
-        _ user: String, in channel: String, _ edit: MembershipEdit, _ chat: ChatAccess
+        _ user: String, in channel: String, _ edit: MembershipEdit, by moderator: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
         guard case .set(let custom) = edit.custom, let value = (try? JSONDocument(custom))?.root else {
             // Its other fields are not kept; what it is under stays.
-            if case .clear = edit.custom { try await chat.lift(restrictionOf: user, in: channel) }
+            if case .clear = edit.custom { try await lift(user, in: channel, by: moderator, chat) }
             return
         }
         let reason = value["reason"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         let sanction = Sanction(
             isBan: value["ban"]?.boolean ?? false, isMute: value["mute"]?.boolean ?? false, reason: reason)
-        guard sanction.isBan || sanction.isMute else { return try await chat.lift(restrictionOf: user, in: channel) }
-        _ = try await chat.restrict(user, in: channel, sanction)
+        guard sanction.isBan || sanction.isMute else { return try await lift(user, in: channel, by: moderator, chat) }
+        _ = try await chat.restrict(user, in: channel, sanction, by: moderator, announcingOnWire: false)
+    }
+
+    static func lift(
+        _ user: String, in channel: String, by moderator: String?, _ chat: ChatAccess
+    ) async throws(ChatError) {
+        try await chat.lift(restrictionOf: user, in: channel, by: moderator, announcingOnWire: false)
     }
 }
 

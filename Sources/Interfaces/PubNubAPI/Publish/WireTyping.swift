@@ -24,7 +24,12 @@ struct WireTyping {
     private var claimed: String? { payload.value["type"]?.string }
 
     func publish() -> Emission {
-        if let event = typedEvent { return typed(event, .message, .kept) }
+        if let event = typedEvent {
+            var emission = typed(event, .message, .kept)
+            // Whoever restricts a user writes the record as well, and that is what everybody else is told.
+            if claimed == "moderation" { emission.audience = .wire }
+            return emission
+        }
         if let label, !["text", "text-message"].contains(label), claimed != "text" { return custom(label, .message) }
         if claimed == "custom" { return custom(BuiltInTypes.custom, .message) }
         var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)

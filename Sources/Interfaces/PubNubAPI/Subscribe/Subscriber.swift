@@ -9,7 +9,7 @@ struct Subscriber: Sendable {
     let filter: Filter?
 
     /// Everything that is said or that happens in those channels; what of it this subscriber gets is the match's to say.
-    var selection: Selection { Selection(channels: match.channels(in: space)) }
+    var selection: Selection { Selection(channels: match.channels(in: space), isWire: true) }
 
     /// Whether the subscriber gets the event.
     func wants(_ event: Event, _ print: SubscribePrint) -> Bool {

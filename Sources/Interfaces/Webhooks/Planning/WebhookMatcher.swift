@@ -50,6 +50,8 @@ struct WebhookMatcher: Sendable {
 
     /// Calls `body` with the id of each webhook and subscription that is told of the event, each once.
     func visit(_ event: Event, _ body: (String) -> Void) {
+        // Another event says the same to webhooks.
+        guard event.audience != .wire else { return }
         let subject = FilterSubject(event)
         let channel = event.channel.name
         let type = event.type

@@ -76,6 +76,7 @@ extension Statement {
 
 extension Audience {
     private static let storedInsiders = "insiders"
+    private static let storedWire = "wire"
 
     /// NULL for everyone; a rule's name behind a colon, so that no rule can be taken for a word of ours, and its subjects,
     /// each on a line of its own (names have no line ends).
@@ -84,6 +85,7 @@ extension Audience {
         case .subscribers: nil
         case .insiders: Self.storedInsiders
         case .webhooks: "webhooks"
+        case .wire: Self.storedWire
         case .rule(let rule, let subjects): ([":" + rule.rawValue] + subjects).joined(separator: "\n")
         }
     }
@@ -96,6 +98,10 @@ extension Audience {
         }
         guard stored != Self.storedInsiders else {
             self = .insiders
+            return
+        }
+        guard stored != Self.storedWire else {
+            self = .wire
             return
         }
         let lines = stored.split(separator: "\n", omittingEmptySubsequences: false)

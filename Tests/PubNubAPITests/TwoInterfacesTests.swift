@@ -1,0 +1,168 @@
+import ChatModel
+import JSON
+import TestSupport
+import Testing
+
+@testable import ChatCore
+@testable import PubNubAPI
+
+/// Facts that are changed by one interface and read by the other: see docs/pubnub-migration.md, "The same fact on both sides".
+@Suite("A fact on both sides", .timeLimit(.minutes(2))) struct TwoInterfacesTests {
+    private static let objects = "/v2/objects/sub-demo"
+
+    // MARK: Restrictions
+
+    private func items(_ batch: Batch) -> [JSONValue?] { batch.items.map { $0["d"] } }
+
+    @Test("a native restriction is announced once on the user's moderation channel, to the wire's readers alone")
+    func nativeRestriction() async throws {
+        try await PubNubHarness.run { gateway in
+            let channel = "PUBNUB_INTERNAL_MODERATION.bob"
+            let poller = try WirePoller(gateway)
+            var cursor = try await poller.batch(channel, "0").cursor
+            let chat = gateway.chat
+            _ = try await chat.restrict(
+                "bob", in: "room", Sanction(isBan: true, isMute: true, reason: "spam"), by: "ana")
+            let banned = try await poller.batch(channel, cursor)
+            #expect(banned.items.count == 1)
+            #expect(
+                banned.text.contains(
+                    #""c":"\#(channel)","d":{"type":"moderation","channelId":"PUBNUB_INTERNAL_MODERATION_room","restriction":"banned","reason":"spam"}"#
+                ))
+            #expect(banned.items.first?["i"]?.string == "ana" && banned.items.first?["cmt"]?.string == "moderated")
+            cursor = banned.cursor
+            _ = try await chat.restrict("bob", in: "room", Sanction(isMute: true))
+            let muted = try await poller.batch(channel, cursor)
+            #expect(items(muted).map { $0?["restriction"]?.string } == ["muted"])
+            try await chat.lift(restrictionOf: "bob", in: "room")
+            let lifted = try await poller.batch(channel, muted.cursor)
+            #expect(items(lifted).map { $0?["restriction"]?.string } == ["lifted"])
+            let history = try await gateway.history(channel)["channels"]?[channel]?.elements ?? []
+            #expect(history.map { $0["message"]?["restriction"]?.string } == ["banned", "muted", "lifted"])
+            // The channel itself tells everybody else.
+            #expect(try await gateway.events(channel).isEmpty)
+            #expect(
+                try await gateway.events("room").map(\.type)
+                    == ["user.banned", "user.muted", "user.unbanned", "user.muted", "user.unmuted"])
+        }
+    }
+
+    @Test("a restriction that has ended is announced as lifted")
+    func endedRestriction() async throws {
+        try await PubNubHarness.run { gateway in
+            let channel = "PUBNUB_INTERNAL_MODERATION.bob"
+            let end = gateway.service.clock.now.adding(.seconds(5))
+            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isMute: true, until: end))
+            gateway.clock.advance(by: .seconds(6))
+            await gateway.service.sweepRestrictions()
+            let history = try await gateway.history(channel)["channels"]?[channel]?.elements ?? []
+            #expect(history.map { $0["message"]?["restriction"]?.string } == ["muted", "lifted"])
+        }
+    }
+
+    @Test("a restriction of a Chat SDK is told natively once, with who set it, and its publish reaches the wire alone")
+    func wireRestriction() async throws {
+        try await PubNubHarness.run { gateway in
+            let (beside, own) = ("PUBNUB_INTERNAL_MODERATION_room", "PUBNUB_INTERNAL_MODERATION.bob")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch(own, "0").cursor
+            let body = #"{"set":[{"uuid":{"id":"bob"},"custom":{"ban":false,"mute":true,"reason":"loud"}}]}"#
+            let target = AccessTests().signed(
+                "PATCH", Self.objects + "/channels/\(beside)/uuids", "uuid=ana", body: body, at: gateway)
+            #expect(try await gateway.call("PATCH", target, body).status == 200)
+            let word = #"{"type":"moderation","channelId":"\#(beside)","restriction":"muted","reason":"loud"}"#
+            try await gateway.publish(own, word, "&custom_message_type=moderated")
+            let events = try await gateway.events("room")
+            #expect(events.map(\.type) == ["user.muted"])
+            let event = try #require(events.first)
+            #expect(try JSONDocument(event.data).root["agent"]?["user_id"]?.string == "ana")
+            #expect(try await gateway.chat.restriction(of: "bob", in: "room").moderator == "ana")
+            #expect(try await gateway.events(own).isEmpty)
+            let heard = try await poller.batch(own, start)
+            #expect(items(heard).map { $0?["restriction"]?.string } == ["muted"])
+        }
+    }
+
+    // MARK: Frozen channels
+
+    @Test("a frozen channel is told as a change of the channel, and refuses publishes of all but its operators")
+    func frozen() async throws {
+        try await PubNubHarness.run { gateway in
+            // Whoever makes a channel moderates it.
+            _ = try await gateway.chat.make(NewChannel(kind: .public, id: "room"), by: "ana")
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            _ = try await gateway.chat.freeze("room", true)
+            let told = try await poller.batch("room", start)
+            #expect(told.items.count == 1 && told.items[0]["e"]?.integer == 2)
+            #expect(told.items[0]["d"]?["type"]?.string == "channel" && told.items[0]["d"]?["event"]?.string == "set")
+            let record = try await gateway.get(Self.objects + "/channels/room")["data"]
+            #expect(told.items[0]["d"]?["data"]?["eTag"]?.string == record?["eTag"]?.string)
+            let publish = "/publish/pub-demo/sub-demo/0/room/0/1?uuid="
+            let refused = try await gateway.get(publish + "bob")
+            #expect(refused.status == 403 && refused["service"]?.string == "Access Manager")
+            #expect(try await gateway.get("/signal/pub-demo/sub-demo/0/room/0/1?uuid=bob").status == 403)
+            #expect(try await gateway.get(publish + "ana").status == 200)
+            _ = try await gateway.chat.freeze("room", false)
+            #expect(try await gateway.get(publish + "bob").status == 200)
+        }
+    }
+
+    // MARK: Edits
+
+    private func edits(_ message: String, _ gateway: PubNubHarness) async throws -> [String] {
+        let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room")
+        let shown = page["channels"]?["room"]?[0]?["actions"]?["edited"]?.members?.map(\.name) ?? []
+        let listed = try await gateway.get("/v1/message-actions/sub-demo/channel/room")["data"]?.elements ?? []
+        #expect(listed.filter { $0["type"]?.string == "edited" }.map { $0["value"]?.string } == shown)
+        return shown
+    }
+
+    private func edit(_ message: String, _ text: String, _ gateway: PubNubHarness) async throws -> String {
+        let answer = try await gateway.call(
+            "POST", "/v1/message-actions/sub-demo/channel/room/message/\(message)?uuid=ana",
+            #"{"type":"edited","value":"\#(text)"}"#)
+        return answer["data"]?["actionTimetoken"]?.string ?? ""
+    }
+
+    private func text(of message: String, _ gateway: PubNubHarness) async throws -> String? {
+        try await gateway.chat.message(Timetoken(text: message) ?? .zero, in: "room").text
+    }
+
+    @Test("every edit of a message is listed in its order, whichever side made it, and the newest is what it says")
+    func edits() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"one"}"#).timetoken
+            let place = Timetoken(text: message) ?? .zero
+            let second = try await edit(message, "two", gateway)
+            _ = try await gateway.chat.edit(place, in: "room", to: .text(JSONText(string: "three")), by: "ana")
+            let fourth = try await edit(message, "four", gateway)
+            #expect(try await edits(message, gateway) == ["two", "three", "four"])
+            #expect(try await text(of: message, gateway) == "four")
+            // Edits are the message's own: they are none of its actions natively.
+            #expect(try await gateway.chat.actions(of: place, in: "room", limit: 10).items.isEmpty)
+
+            let base = "/v1/message-actions/sub-demo/channel/room/message/\(message)/action/"
+            #expect(try await gateway.call("DELETE", base + second + "?uuid=ana").status == 200)
+            #expect(try await edits(message, gateway) == ["three", "four"])
+            #expect(try await text(of: message, gateway) == "four")
+            #expect(try await gateway.call("DELETE", base + fourth + "?uuid=ana").status == 200)
+            #expect(try await edits(message, gateway) == ["three"])
+            #expect(try await text(of: message, gateway) == "three")
+            #expect(try await gateway.call("DELETE", base + fourth + "?uuid=ana").status == 400)
+        }
+    }
+
+    @Test("an edited message that is deleted for good leaves no edit behind")
+    func editsGone() async throws {
+        try await PubNubHarness.run { gateway in
+            let message = try await gateway.publish("room", #"{"type":"text","text":"one"}"#).timetoken
+            for text in ["two", "three"] { _ = try await edit(message, text, gateway) }
+            let place = Timetoken(text: message) ?? .zero
+            try await gateway.chat.delete(place, in: "room", isHard: true, by: "ana")
+            var query = RecordQuery(.messageAction, in: PubNubHarness.space, limit: 10)
+            query.idPrefix = MessageActionRecord.prefix("room", place)
+            #expect(try await gateway.service.engine.directory.list(query).items.isEmpty)
+        }
+    }
+}
