@@ -5,7 +5,8 @@ from pubnub.models.consumer.message_actions import PNMessageAction
 from pubnub.models.consumer.objects_v2.channel_members import PNUUID
 from pubnub.pubnub import PubNub
 
-from test_pubnub import fetch, listen, publish, settings
+from test_pubnub import fetch, publish, settings
+from test_pubnub_chat import listen
 
 
 @pytest.fixture
@@ -67,3 +68,69 @@ def test_edits_of_both_sides_are_listed_in_order(gateway, ana):
     (item,) = fetch(ana, "room", include_message_actions=True)["room"]
     assert set(item.actions["edited"]) == {"two", "three", "four"}
     assert gateway.call("GET", f"/v1/channels/room/messages/{place}").json()["data"]["text"] == "four"
+
+
+def thread_of(root):
+    return f"PUBNUB_INTERNAL_THREAD_room_{root}"
+
+
+def messages_of(gateway, root):
+    """A thread as native readers have it."""
+    page = gateway.call("GET", f"/v1/channels/room/messages/{root}/thread").json()
+    return [message["data"]["text"] for message in page["data"]]
+
+
+def test_a_thread_of_an_sdk_is_a_native_one(gateway, ana, bob):
+    root = publish(ana, "room", {"type": "text", "text": "hi"})
+    # An SDK of a chat does these two before the first reply. The thread of this SDK ends with the first object it is given,
+    # so nothing is subscribed to before.
+    ana.set_channel_metadata().channel(thread_of(root)).description("Thread").sync()
+    act(ana, "room", root, "threadRootId", thread_of(root))
+    listener = listen(bob, ["room", thread_of(root)])
+    reply = publish(ana, thread_of(root), {"type": "text", "text": "one"})
+    told = listener.messages.get(timeout=20)
+    assert (told.channel, told.message["text"]) == (thread_of(root), "one")
+    assert messages_of(gateway, root) == ["one"]
+    native_root = gateway.call("GET", f"/v1/channels/room/messages/{root}").json()
+    assert native_root["thread"]["reply_count"] == 1
+    assert gateway.call("GET", f"/v1/channels/room/messages/{reply}").json()["thread_of"] == str(root)
+
+
+def test_a_native_thread_is_one_of_an_sdk(gateway, ana, bob):
+    root = publish(ana, "room", {"type": "text", "text": "hi"})
+    listener = listen(bob, ["room", thread_of(root)])
+    answer = gateway.call("POST", "/v1/channels/room/messages", {"text": "one", "user": "ben", "thread_of": str(root)})
+    assert answer.status_code == 201, answer.text
+    told = listener.messages.get(timeout=20)
+    assert (told.channel, told.publisher, told.message["text"]) == (thread_of(root), "ben", "one")
+    named = listener.actions.get(timeout=20)
+    assert (named.type, named.value, int(named.message_timetoken)) == ("threadRootId", thread_of(root), root)
+    assert [item.message["text"] for item in fetch(ana, "room")["room"]] == ["hi"]
+    assert [item.message["text"] for item in fetch(ana, thread_of(root))[thread_of(root)]] == ["one"]
+    counts = ana.message_counts().channels(["room", thread_of(root)]).channel_timetokens([1, 1]).sync().result.channels
+    assert counts == {"room": 1, thread_of(root): 1}
+
+
+def test_reactions_in_a_thread_are_the_same_on_both_sides(gateway, ana):
+    root = publish(ana, "room", {"type": "text", "text": "hi"})
+    reply = publish(ana, thread_of(root), {"type": "text", "text": "one"})
+    act(ana, thread_of(root), reply, "reactions", "+1")
+    assert gateway.call("GET", f"/v1/channels/room/messages/{reply}").json()["reactions"] == {"+1": 1}
+    ana.delete_messages().channel(thread_of(root)).start(reply - 1).end(reply).sync()
+    assert messages_of(gateway, root) == []
+    assert gateway.call("GET", f"/v1/channels/room/messages/{root}").json()["thread"]["reply_count"] == 0
+
+
+def test_a_native_change_of_a_user_reaches_the_users_channels(gateway, ana):
+    gateway.call("PUT", "/v1/users/ben", {"name": "Ben"})
+    gateway.call("POST", "/v1/channels", {"id": "room", "kind": "public", "users": ["ben"]})
+    ana.set_channel_members().channel("room").uuids([PNUUID.uuid("ben")]).sync()
+    for channel in ("room", "ben"):
+        # The SDK's thread ends with the first object it is given, so each client waits for one.
+        client = PubNub(settings(gateway, f"reader-{channel}"))
+        listener = listen(client, [channel])
+        gateway.call("PATCH", "/v1/users/ben", {"name": f"Ben of {channel}"})
+        told = listener.objects.get(timeout=20)
+        assert (told.event, told.data["id"], told.data["name"]) == ("set", "ben", f"Ben of {channel}")
+        client.unsubscribe_all()
+        client.stop()

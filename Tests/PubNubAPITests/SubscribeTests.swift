@@ -233,7 +233,7 @@ import Testing
             _ = try await gateway.service.engine.log.append(
                 [
                     EventDraft(
-                        channel: ChannelID("a", in: PubNubHarness.space), type: "channel.frozen",
+                        channel: ChannelID("a", in: PubNubHarness.space), type: "channel.member_count.updated",
                         data: .emptyObject)
                 ], claim: nil)
             try await gateway.publish("a", "2")

@@ -45,7 +45,7 @@ import Testing
 
     @Test("of a newer program is refused with words, and left as it was")
     func newer() async throws {
-        try Database(path: folder.database, mode: .readWrite).execute("PRAGMA user_version=8; CREATE TABLE theirs(x)")
+        try Database(path: folder.database, mode: .readWrite).execute("PRAGMA user_version=9; CREATE TABLE theirs(x)")
         do {
             _ = try await SQLiteEngine(settings)
             Issue.record("a newer file was opened")

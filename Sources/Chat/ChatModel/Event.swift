@@ -44,6 +44,8 @@ public struct EventDraft: Sendable {
     public var originDevice: String?
     /// The text a dialect's readers get when it differs from `data` (`events.md` 5).
     public var wire: JSONText?
+    /// The message to whose thread it belongs: of a reply, and of what becomes of a reply. Nil for everything else.
+    public var thread: Timetoken?
     /// Not readable from this moment on.
     public var expires: Timetoken?
     /// Whether it is the retention of its type that ends it, an hour after its place at the earliest, and not what its sender

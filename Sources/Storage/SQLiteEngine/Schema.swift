@@ -3,7 +3,7 @@ import SQLite
 /// The tables, and how a file comes to have them. `engine.md` 3 says why `tt` is the rowid.
 enum Schema {
     /// Each step leads one version further; a released step is never edited.
-    static let migrations = [version1, version2, version3, version4, version5, version6, version7]
+    static let migrations = [version1, version2, version3, version4, version5, version6, version7, version8]
 
     /// What every connection sets. `synchronous=FULL` makes each commit wait for the disk: the promise behind a 201.
     static let connectionPragmas = """
@@ -141,6 +141,18 @@ enum Schema {
         INSERT INTO loss SELECT ch.id, ty.id, s.id, s.floor FROM space s JOIN channel ch ON ch.space = s.id JOIN type ty
             WHERE s.floor > 0;
         \(restores)
+        """
+
+    private static let version8 = """
+        -- The message to whose thread an event belongs; NULL for most.
+        ALTER TABLE event ADD COLUMN thread INTEGER;
+        UPDATE event SET thread = reply.root FROM (
+            SELECT CAST(substr(id, -17) AS INTEGER) AS place, CAST(json_extract(body, '$.thread_of') AS INTEGER) AS root
+            FROM record WHERE kind = 19 AND parent IS NOT NULL) reply
+            WHERE tt = reply.place AND reply.root > 0;
+        CREATE INDEX event_thread ON event(thread, tt) WHERE thread IS NOT NULL;
+        -- How many messages of a channel are replies is counted without its other rows.
+        CREATE INDEX event_reply ON event(ch, tt) WHERE thread IS NOT NULL;
         """
 
     /// The table of intervals that restores have lost: events above `after` and up to `upto`. A restore makes it as well, since

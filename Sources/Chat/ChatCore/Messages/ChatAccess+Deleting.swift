@@ -71,9 +71,9 @@ extension ChatAccess {
         } else {
             record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: false)
         }
-        var decision = Decision(
-            true, changes: [record.change(in: space)] + forgotten,
-            events: [deleted(scene, isHard: isHard, at: situation.next, in: channel)])
+        var event = deleted(scene, isHard: isHard, at: situation.next, in: channel)
+        event.thread = record.replied
+        var decision = Decision(true, changes: [record.change(in: space)] + forgotten, events: [event])
         decision.removals = removals.map { (scene.event.channel, $0) }
         if isHard { removeReports(of: scene.timetoken, in: scene.channel, situation, &decision) }
         if wasThere, let root = try thread?.rest(situation, without: [scene.event.user]) {
@@ -105,6 +105,9 @@ extension MessageRecord {
     func threadKey(in space: SpaceID) -> RecordKey? {
         threadOf == .zero ? nil : MessageRecord.key(channel, threadOf, in: space)
     }
+
+    /// The message that this one replies to; nil for one that is no reply.
+    var replied: Timetoken? { threadOf == .zero ? nil : threadOf }
 
     /// Whether the message was removed from the log.
     fileprivate var isGone: Bool { deletion?.isHard ?? false }

@@ -34,7 +34,8 @@ extension ChatAccess {
             let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
             let earlier = record.follow(edit, value: \.text, in: self.space)
-            let event = self.updated(scene, saying: content, in: channel)
+            var event = self.updated(scene, saying: content, in: channel)
+            event.thread = record.replied
             let surplus = record.noteCopy(at: situation.next)
             var decision = Decision(record, changes: [record.change(in: self.space)] + earlier, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
@@ -92,7 +93,7 @@ extension ChatAccess {
             }
             try scene.actor.demandUndoing(of: doer, in: channel)
             let data = record.edit?.data ?? scene.event.data
-            let event = self.updated(scene, saying: .data(data), in: channel) { writer in
+            var event = self.updated(scene, saying: .data(data), in: channel) { writer in
                 writer.key("undone")
                 writer.beginObject()
                 writer.member("type", undone.type.rawValue)
@@ -100,6 +101,7 @@ extension ChatAccess {
                 writer.member("action_timetoken", deed.description)
                 writer.endObject()
             }
+            event.thread = record.replied
             let surplus = record.noteCopy(at: situation.next)
             var decision = Decision(record, changes: [record.change(in: self.space)] + forgotten, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []

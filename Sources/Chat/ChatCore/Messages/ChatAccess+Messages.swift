@@ -58,5 +58,11 @@ extension ChatAccess {
         return event
     }
 
+    /// Whether a message of the channel belongs to that thread.
+    public func isReply(_ timetoken: Timetoken, in thread: ThreadChannel) async throws(ChatError) -> Bool {
+        guard let event = try await log.event(at: timetoken, in: space) else { return false }
+        return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)
+    }
+
     static let noMessage = ChatError(.notFound, "no such message in this channel")
 }

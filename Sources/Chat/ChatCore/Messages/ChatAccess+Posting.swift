@@ -87,6 +87,7 @@ extension ChatAccess {
         try demand(.writing, of: post.draft.user, in: post.channel, situation)
         let channel = situation[post.channelKey].flatMap { ChannelRecord($0) }
         var message = post.draft
+        message.thread = post.root?.timetoken
         if message.audience == .subscribers {
             message.audience = channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         }
@@ -119,7 +120,12 @@ extension ChatAccess {
             draft("user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience) { writer in
                 writer.member("message_timetoken", situation.next.description)
                 writer.member("channel_id", post.channel)
-                writer.nullMember("parent_channel_id")
+                if let root = post.root {
+                    writer.member("parent_channel_id", post.channel)
+                    writer.member("thread_of", root.timetoken.description)
+                } else {
+                    writer.nullMember("parent_channel_id")
+                }
                 if let user = post.draft.user {
                     writer.member("mentioned_by_user_id", user)
                 } else {
@@ -146,8 +152,24 @@ extension ChatAccess {
         root.thread.add(by: post.draft.user, at: situation.next)
         var reply = MessageRecord(channel: post.channel, timetoken: situation.next)
         reply.threadOf = root.timetoken
-        decision.changes += [root.change(in: space), reply.change(in: space)]
+        let naming = root.threadNamings == 0 ? self.naming(of: &root, by: post.draft.user, at: situation.next) : nil
+        decision.changes += [root.change(in: space), reply.change(in: space)] + (naming.map { [$0] } ?? [])
         decision.events.append(
-            threadUpdated(root, .replyCreated, situation.next, by: post.draft.user, in: channel, situation))
+            threadUpdated(
+                root, .replyCreated, situation.next, by: post.draft.user, in: channel, situation,
+                action: naming == nil ? .zero : situation.next))
+    }
+
+    /// The action by which clients of another service find the thread's channel: of whoever replies first.
+    private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> RecordChange {
+        let name = ThreadChannel(parent: root.channel, root: root.timetoken).name
+        var action = MessageActionRecord(
+            channel: root.channel, message: root.timetoken, type: BuiltInAction.threadRootId.rawValue, value: name,
+            user: user ?? "")
+        action.timetoken = place
+        root.thread.channel = name
+        root.threadNamings = 1
+        root.actions += 1
+        return RecordChange(action.key(in: space), body: action.body)
     }
 }

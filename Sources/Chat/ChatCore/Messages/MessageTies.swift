@@ -18,6 +18,9 @@ public struct MessageTies: Sendable {
     /// The message this one replies to.
     public var threadOf: Timetoken?
     public var mentions: Mentions?
+    /// Whether the sender may have written quotes and mentions into `meta` already, as clients of another service do, and
+    /// tells the mentioned itself.
+    public var keepsMeta = false
 
     public init(quote: Timetoken? = nil, threadOf: Timetoken? = nil, mentions: Mentions? = nil) {
         self.quote = quote
@@ -46,7 +49,7 @@ public struct MessageTies: Sendable {
     func meta(
         beside meta: JSONText?, quoting quoted: Message?, names: [ExactText: String]
     ) throws(ChatError) -> JSONText {
-        let members = try Self.members(of: meta)
+        let members = keepsMeta ? Self.kept(of: meta) : try Self.members(of: meta)
         return JSONText(capacity: (meta?.count ?? 0) + 256) { writer in
             writer.beginObject()
             for (name, value) in members {
@@ -61,6 +64,13 @@ public struct MessageTies: Sendable {
     }
 
     private static let names = ["quotedMessage", "mentionedUsers", "mentionType", "threadOf"]
+
+    private static func kept(of meta: JSONText?) -> [(name: String, value: JSONText)] {
+        (meta?.rawMembers() ?? []).filter { $0.name != threadName }
+    }
+
+    /// The member of `meta` that names the message replied to.
+    public static let threadName = "threadOf"
 
     private static func members(of meta: JSONText?) throws(ChatError) -> [(name: String, value: JSONText)] {
         guard let meta, meta != .null else { return [] }

@@ -9,14 +9,15 @@ extension ChatAccess {
     /// - Parameters:
     ///   - after: exclusive, as is `before`.
     ///   - limit: 1 to `Limits.pageMost`.
+    ///   - thread: on which messages.
     public func actions(
-        in channel: String, after: Timetoken, before: Timetoken, limit: Int
+        in channel: String, after: Timetoken, before: Timetoken, limit: Int, thread: HistoryRequest.Thread = .any
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
         try await demandHearing(of: channel)
         var before = before
         while true {
             let page = try await attached(to: channel, ActionRange(after: after, before: before), limit)
-            let present = try await present(page.actions)
+            let present = try await present(page.actions, thread)
             guard present.isEmpty, page.hasMore, let oldest = page.actions.first?.timetoken else {
                 return (present, page.hasMore)
             }
@@ -25,10 +26,12 @@ extension ChatAccess {
     }
 
     /// Those whose message is still there: what is attached goes later, see `ChatService.keepGleaning`.
-    private func present(_ actions: [MessageActionRecord]) async throws(ChatError) -> [MessageActionRecord] {
+    private func present(
+        _ actions: [MessageActionRecord], _ thread: HistoryRequest.Thread
+    ) async throws(ChatError) -> [MessageActionRecord] {
         var isThere: [Timetoken: Bool] = [:]
         for message in actions.map(\.message) where isThere[message] == nil {
-            isThere[message] = try await log.event(at: message, in: space) != nil
+            isThere[message] = try await log.event(at: message, in: space).map { thread.holds($0) } ?? false
         }
         return actions.filter { isThere[$0.message] == true }
     }
@@ -105,6 +108,16 @@ extension ChatAccess {
             add(.deleted, BuiltInAction.deleted.rawValue, deletion.at, deletion.by)
         }
         return deeds
+    }
+}
+
+extension HistoryRequest.Thread {
+    fileprivate func holds(_ event: Event) -> Bool {
+        switch self {
+        case .any: true
+        case .none: event.draft.thread == nil
+        case .of(let root): event.draft.thread == root
+        }
     }
 }
 

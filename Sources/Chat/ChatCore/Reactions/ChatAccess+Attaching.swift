@@ -52,7 +52,7 @@ extension ChatAccess {
                 told, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation,
                 action: action.timetoken)
         }
-        return draft(
+        var event = draft(
             action.eventType(isThere), on: scene.channel, kind: .action, by: scene.actor.user,
             audience: channel.audience(members: .joined, inside: .participants)
         ) { writer in
@@ -70,6 +70,8 @@ extension ChatAccess {
             }
             writer.member("action_timetoken", action.timetoken.description)
         }
+        event.thread = record.replied
+        return event
     }
 }
 

@@ -230,6 +230,14 @@ public struct ChannelSet: Sendable, Hashable {
 /// What to read of one channel's kept events.
 public struct HistoryRequest: Sendable {
     public enum Order: Sendable { case oldestFirst, newestFirst }
+    /// Which events by the threads they belong to.
+    public enum Thread: Sendable, Equatable {
+        case any
+        /// What belongs to no thread.
+        case none
+        /// What belongs to the thread of this message.
+        case of(Timetoken)
+    }
 
     public var channel: ChannelID
     /// Exclusive.
@@ -243,6 +251,7 @@ public struct HistoryRequest: Sendable {
     /// Empty: every type. Patterns as in `NamePattern`.
     public var types: [NamePattern] = []
     public var user: String?
+    public var thread = Thread.any
     /// More than these are not counted, and not looked at for it.
     public var countMost = Int.max
 

@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 
 /// What a call needs of a token where its app demands one (`pubnub-wire.md` 17.5).
@@ -75,9 +76,17 @@ extension AccessToken {
     /// What is needed and not granted, by kind; empty when all is.
     func missing(_ needs: [AccessRule.Need]) -> [AccessRule.Need] {
         needs.compactMap { need in
-            let missing = need.names.filter { !allows(need.permission, need.kind, $0) && !allowsPresence(need, $0) }
+            let missing = need.names.filter { name in
+                !allows(need.permission, need.kind, name) && !allowsPresence(need, name) && !allowsThread(need, name)
+            }
             return missing.isEmpty ? nil : .init(kind: need.kind, names: missing, permission: need.permission)
         }
+    }
+
+    /// What is granted on a channel holds in the threads of its messages.
+    private func allowsThread(_ need: AccessRule.Need, _ name: String) -> Bool {
+        guard need.kind == .channel, let thread = ThreadChannel(name.withoutPresence) else { return false }
+        return allows(need.permission, .channel, thread.parent)
     }
 
     /// Who may read a channel or a group may follow who is there.

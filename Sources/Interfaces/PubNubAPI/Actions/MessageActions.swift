@@ -25,7 +25,8 @@ extension PubNubAPI {
         let (type, value) = try action(in: request.body)
         do throws(ChatError) {
             let chat = chat(keyset, for: request, in: channel)
-            let action = try await chat.addAction(type, value, to: message, in: channel, by: user, evenDeleted: true)
+            let place = try await self.place(of: message, on: channel, chat)
+            let action = try await chat.addAction(type, value, to: message, in: place, by: user, evenDeleted: true)
             return .structured { writer in
                 writer.key("data")
                 action.printOnWire(to: &writer)
@@ -46,10 +47,11 @@ extension PubNubAPI {
         guard let place = request.segment(8).flatMap({ Timetoken(wire: $0) }) else { throw WireError.unreadable }
         let user = try request.demandUser()
         let chat = chat(keyset, for: request, in: channel)
-        guard let action = try await chat.action(place, of: message, in: channel) else { throw WireError.noAction }
+        let home = try await self.place(of: message, on: channel, chat)
+        guard let action = try await chat.action(place, of: message, in: home) else { throw WireError.noAction }
         guard ExactText(action.user) == ExactText(user) else { throw WireError.foreignAction }
         do throws(ChatError) {
-            try await chat.removeAction(place, from: message, in: channel, by: user)
+            try await chat.removeAction(place, from: message, in: home, by: user)
         } catch {
             throw error.code == .notFound ? WireError.noAction : WireError(error)
         }
@@ -63,8 +65,9 @@ extension PubNubAPI {
         let end = try request.timetoken("end")
         guard let asked = Int(request["limit"] ?? "100"), asked >= 0 else { throw WireError.unreadable }
         let limit = asked == 0 ? 100 : min(asked, 100)
-        let (actions, hasMore) = try await chat(keyset, for: request).actions(
-            in: channel, after: end?.before ?? .zero, before: start ?? .distantFuture, limit: limit)
+        let (actions, hasMore) = try await actions(
+            on: channel, after: end?.before ?? .zero, before: start ?? .distantFuture, limit,
+            chat(keyset, for: request))
         return .structured { writer in
             writer.key("data")
             writer.beginArray()
@@ -85,6 +88,26 @@ extension PubNubAPI {
 
     private func chat(_ keyset: Keyset, for request: WireRequest, in channel: String) -> ChatAccess {
         service.chat(for: keyset.caller(of: request, in: channel), cause: request.request.id)
+    }
+
+    /// The channel that has the message natively: a reply is in the channel of the message replied to.
+    private func place(
+        of message: Timetoken, on channel: String, _ chat: ChatAccess
+    ) async throws(ChatError) -> String {
+        guard let thread = ThreadChannel(channel), try await chat.isReply(message, in: thread) else { return channel }
+        return thread.parent
+    }
+
+    /// The newest of a channel of this wire, oldest first.
+    private func actions(
+        on channel: String, after: Timetoken, before: Timetoken, _ limit: Int, _ chat: ChatAccess
+    ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
+        let own = try await chat.actions(in: channel, after: after, before: before, limit: limit, thread: .none)
+        guard let thread = ThreadChannel(channel) else { return own }
+        let replies = try await chat.actions(
+            in: thread.parent, after: after, before: before, limit: limit, thread: .of(thread.root))
+        let all = (own.actions + replies.actions).sorted { $0.timetoken < $1.timetoken }
+        return (all.suffix(limit), own.hasMore || replies.hasMore || all.count > limit)
     }
 
     // MARK: Reading

@@ -12,7 +12,11 @@ extension PubNubAPI {
         var start = try request.timetoken("start") ?? .zero
         var end = try request.timetoken("end") ?? .distantFuture
         if start > end { swap(&start, &end) }
-        _ = try await chat(keyset, for: request).deleteEvents(after: start, before: end.after, in: channels[0])
+        let chat = chat(keyset, for: request)
+        if let thread = ThreadChannel(channels[0]) {
+            try await deleteReplies(of: thread, after: start, before: end.after, keyset, chat)
+        }
+        _ = try await chat.deleteEvents(after: start, before: end.after, in: channels[0])
         await note("events.delete", request, keyset, resource: channels[0])
         return .wire { writer in
             writer.beginObject()
@@ -20,6 +24,29 @@ extension PubNubAPI {
             writer.member("error", false)
             writer.member("error_message", "")
             writer.endObject()
+        }
+    }
+
+    /// Each is deleted as any message is, so that its thread counts it no more.
+    private func deleteReplies(
+        of thread: ThreadChannel, after: Timetoken, before: Timetoken, _ keyset: Keyset, _ chat: ChatAccess
+    ) async throws(ChatError) {
+        var query = HistoryRequest(
+            channel: ChannelID(thread.parent, in: keyset.space), after: after, before: before, limit: limits.pageMost)
+        query.kinds = FetchRequest.kinds
+        query.thread = .of(thread.root)
+        while true {
+            let page = try await chat.history([query], onWire: true)[0]
+            for reply in page.items {
+                do throws(ChatError) {
+                    try await chat.delete(reply.timetoken, in: thread.parent, isHard: true, by: nil)
+                } catch {
+                    // Deleted by another request meanwhile.
+                    guard error.code == .notFound else { throw error }
+                }
+            }
+            guard let rest = query.rest(behind: page) else { return }
+            query = rest
         }
     }
 }

@@ -10,8 +10,7 @@ extension PubNubAPI {
         let channels = try readable(try request.names(5))
         let wanted = try FetchRequest(request, channelCount: channels.count, limits)
         let chat = chat(keyset, for: request)
-        let found = try await fetch(
-            wanted, limit: wanted.limit, channels.map { ChannelID($0, in: keyset.space) }, chat)
+        let found = try await fetch(wanted, limit: wanted.limit, channels, keyset, chat)
         let pages = zip(channels, found).filter { !$0.1.isEmpty }.map { (channel: $0.0, events: $0.1) }
         return .wire(wanted.print(pages).bytes)
     }
@@ -24,8 +23,7 @@ extension PubNubAPI {
         var wanted = try FetchRequest(request, channelCount: 2, limits)
         let chat = chat(keyset, for: request)
         // One more tells whether there is more.
-        let found = try await fetch(wanted, limit: wanted.limit + 1, [ChannelID(channels[0], in: keyset.space)], chat)[
-            0]
+        let found = try await fetch(wanted, limit: wanted.limit + 1, channels, keyset, chat)[0]
         let events = wanted.isNewestFirst ? Array(found.suffix(wanted.limit)) : Array(found.prefix(wanted.limit))
         wanted.actions = try await chat.actions(of: events)
         if found.count > wanted.limit, wanted.isNewestFirst, let first = events.first {
@@ -47,31 +45,16 @@ extension PubNubAPI {
         return names
     }
 
-    /// The pages of these channels, read together.
+    /// The pages of these channels, read together, each oldest first.
     func fetch(
-        _ wanted: FetchRequest, limit: Int, _ channels: [ChannelID], _ chat: ChatAccess
+        _ wanted: FetchRequest, limit: Int, _ channels: [String], _ keyset: Keyset, _ chat: ChatAccess
     ) async throws(ChatError) -> [[Event]] {
         let asked = min(limit, limits.pageMost)
-        let queries = channels.map { wanted.request(for: $0, limit: asked) }
-        var found: [[Event]] = []
-        for (query, page) in zip(queries, try await chat.history(queries, onWire: true)) {
-            let events = try await fill(page, of: query, limit, chat).prefix(limit)
-            found.append(wanted.isNewestFirst ? events.reversed() : Array(events))
+        let sources = channels.map { channel in
+            HistorySources(channel, in: keyset.space) { wanted.request(for: $0, limit: asked) }
         }
-        return found
-    }
-
-    /// Reads on until there is enough of what this wire shows: seldom, where messages lie close together.
-    private func fill(
-        _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
-    ) async throws(ChatError) -> [Event] {
-        var (page, query) = (page, query)
-        var found = page.items.filter { ShownPayload.shows($0) }
-        while found.count < limit, let rest = query.rest(behind: page) {
-            (query, page) = (rest, try await chat.history([rest], onWire: true)[0])
-            found += page.items.filter { ShownPayload.shows($0) }
-        }
-        return found
+        let pages = try await HistorySources.pages(sources, limit: limit, chat)
+        return wanted.isNewestFirst ? pages.map { $0.reversed() } : pages
     }
 }
 
@@ -179,7 +162,7 @@ struct FetchRequest {
         writer.member("message", shown.payload)
         writer.member("timetoken", event.timetoken.description)
         if showsUser, let user = event.user { writer.member("uuid", user) }
-        if showsMeta { writer.member("meta", event.meta ?? JSONText(string: "")) }
+        if showsMeta { writer.member("meta", shown.meta ?? JSONText(string: "")) }
         if showsKind { writer.member("message_type", shown.kind ?? 0) }
         if showsLabel {
             writer.key("custom_message_type")

@@ -12,13 +12,19 @@ extension PubNubAPI {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try readable(try request.names(5))
         let positions = try positions(request, count: channels.count)
-        let requests = zip(channels, positions).map { channel, position in
-            var query = HistoryRequest(channel: ChannelID(channel, in: keyset.space), after: position, limit: 1)
-            query.kinds = FetchRequest.kinds
-            query.countMost = Self.countMost
-            return query
+        let sources = zip(channels, positions).map { channel, position in
+            HistorySources(channel, in: keyset.space) { channel in
+                var query = HistoryRequest(channel: channel, after: position, limit: 1)
+                query.kinds = FetchRequest.kinds
+                query.countMost = Self.countMost
+                return query
+            }
         }
-        let counts = try await chat(keyset, for: request).counts(requests)
+        var found = try await chat(keyset, for: request).counts(sources.flatMap(\.all))[...]
+        let counts = sources.map { source in
+            defer { found = found.dropFirst(source.all.count) }
+            return min(found.prefix(source.all.count).reduce(0, +), Self.countMost)
+        }
         return .wire { writer in
             writer.beginObject()
             writer.member("status", 200)

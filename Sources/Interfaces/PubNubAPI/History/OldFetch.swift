@@ -13,7 +13,7 @@ extension PubNubAPI {
             old: request.flag("reverse"), start: try request.timetoken("start"), end: try request.timetoken("end"),
             limit: asked == 0 ? 100 : min(asked, 100))
         let events = try await fetch(
-            wanted, limit: wanted.limit, [ChannelID(channel, in: keyset.space)], chat(keyset, for: request))[0]
+            wanted, limit: wanted.limit, [channel], keyset, chat(keyset, for: request))[0]
         let form = OldItemForm(request)
         return .wire { writer in
             writer.beginArray()
@@ -48,7 +48,7 @@ private struct OldItemForm {
             writer.key("timetoken")
             print(event.timetoken, to: &writer)
         }
-        if showsMeta { writer.member("meta", event.meta ?? JSONText(string: "")) }
+        if showsMeta { writer.member("meta", shown.meta ?? JSONText(string: "")) }
         writer.endObject()
     }
 

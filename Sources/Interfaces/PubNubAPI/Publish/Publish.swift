@@ -47,7 +47,28 @@ extension PubNubAPI {
         typing.meta = try meta(request)
         var emission = typing.publish()
         store(&emission, as: request)
+        if let thread = ThreadChannel(channel), emission.isReply,
+            let answer = try await sent(emission, in: thread, keyset, request)
+        {
+            return answer
+        }
         return try await sent(emission, keyset, request)
+    }
+
+    /// A reply, where the message replied to is there; nil where it is not, or is a reply itself.
+    private func sent(
+        _ emission: Emission, in thread: ThreadChannel, _ keyset: Keyset, _ request: WireRequest
+    ) async throws -> Response? {
+        var reply = emission
+        reply.channel = thread.parent
+        var ties = MessageTies(threadOf: thread.root)
+        ties.keepsMeta = true
+        do throws(ChatError) {
+            return Self.sent(try await chat(keyset, for: request).post(reply, ties))
+        } catch {
+            guard error.code == .notFound || error.code == .conflict else { throw error }
+            return nil
+        }
     }
 
     /// Whose channel it is about.
@@ -100,13 +121,24 @@ extension PubNubAPI {
     }
 
     private func sent(_ emission: Emission, _ keyset: Keyset, _ request: WireRequest) async throws -> Response {
-        let appended = try await chat(keyset, for: request).emit(emission)
-        return .wire { writer in
+        Self.sent(try await chat(keyset, for: request).emit([emission]))
+    }
+
+    private static func sent(_ outcome: AppendOutcome) -> Response {
+        .wire { writer in
             writer.beginArray()
             writer.integer(1)
             writer.string("Sent")
-            writer.string(appended.event.timetoken.description)
+            writer.string(outcome.events[0].event.timetoken.description)
             writer.endArray()
         }
+    }
+}
+
+extension Emission {
+    /// Whether it is a reply where it is published on a thread's channel: a kept message, whose `meta` can name the thread.
+    fileprivate var isReply: Bool {
+        type == BuiltInTypes.messageCreated && retention == .kept && audience == .subscribers
+            && (meta.map { $0.rawMembers() != nil } ?? true)
     }
 }

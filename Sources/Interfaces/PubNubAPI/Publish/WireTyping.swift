@@ -138,10 +138,12 @@ extension WireTyping {
 
     private var mention: TypedEvent? {
         guard let timetoken = timetoken("messageTimetoken"), let place = text("channel") else { return nil }
+        let thread = ThreadChannel(place)
         return TypedEvent("user.mentioned") { writer in
             writer.member("message_timetoken", timetoken)
-            writer.member("channel_id", place)
-            writer.member("parent_channel_id", orNull: text("parentChannel"))
+            writer.member("channel_id", thread?.parent ?? place)
+            writer.member("parent_channel_id", orNull: thread?.parent ?? text("parentChannel"))
+            if let thread { writer.member("thread_of", thread.root.description) }
             writer.member("mentioned_by_user_id", orNull: user)
         }
     }

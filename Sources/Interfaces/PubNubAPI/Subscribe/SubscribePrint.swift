@@ -11,13 +11,13 @@ final class SubscribePrint: Sendable {
         var cursor: Timetoken
         var timetokens: [Timetoken]
         /// By what each item came.
-        var matches: [SubscriptionMatch.Subscription?]
+        var matches: [SubscriptionMatch.Place?]
         var text: [UInt8]
 
         func isOf(_ batch: PollBatch, _ reader: Subscriber) -> Bool {
             cursor == batch.cursor && space == reader.space
                 && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
-                && matches.elementsEqual(batch.events.lazy.map { reader.match.subscription(of: $0) })
+                && matches.elementsEqual(batch.events.lazy.map { reader.match.place(of: $0) })
         }
     }
 
@@ -67,7 +67,7 @@ final class SubscribePrint: Sendable {
         let text = Self.text(batch, reader)
         let new = Last(
             space: reader.space, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
-            matches: batch.events.map { reader.match.subscription(of: $0) }, text: text)
+            matches: batch.events.map { reader.match.place(of: $0) }, text: text)
         last.withLock { $0 = new }
         return .wire(text)
     }
@@ -90,7 +90,7 @@ final class SubscribePrint: Sendable {
     }
 
     private static func item(_ event: Event, _ reader: Subscriber, to writer: inout JSONWriter) {
-        guard let shown = ShownPayload(event) else { return }
+        guard let shown = ShownPayload(event), let place = reader.match.place(of: event) else { return }
         let suffix = event.kind == .presence ? String.presenceSuffix : ""
         writer.beginObject()
         writer.member("a", "1")
@@ -100,13 +100,13 @@ final class SubscribePrint: Sendable {
         writer.key("p")
         writer.position(event.timetoken)
         writer.member("k", reader.subscribeKey)
-        writer.member("c", event.channel.name + suffix)
+        writer.member("c", place.channel + suffix)
         writer.member("d", shown.payload)
         if let meta = shown.meta { writer.member("u", meta) }
-        switch reader.match.subscription(of: event) {
+        switch place.subscription {
         case .named(let name): writer.member("b", name + suffix)
-        case .direct where shown.kind != nil || !suffix.isEmpty: writer.member("b", event.channel.name + suffix)
-        case .direct, nil: break
+        case .direct where shown.kind != nil || !suffix.isEmpty: writer.member("b", place.channel + suffix)
+        case .direct: break
         }
         if let label = shown.label { writer.member("cmt", label) }
         writer.endObject()

@@ -13,7 +13,7 @@ struct Subscriber: Sendable {
 
     /// Whether the subscriber gets the event.
     func wants(_ event: Event, _ print: SubscribePrint) -> Bool {
-        guard match.subscription(of: event) != nil else { return false }
+        guard match.place(of: event) != nil else { return false }
         guard let filter else { return ShownPayload.showsAtOnce(event) || print.shown(event) != nil }
         return print.isShown(event, by: filter)
     }

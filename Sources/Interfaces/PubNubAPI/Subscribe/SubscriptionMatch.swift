@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 
 /// By which of a subscriber's names an event comes to it (`pubnub-wire.md` 8.6, 8.7).
@@ -19,6 +20,13 @@ struct SubscriptionMatch: Sendable {
         }
     }
 
+    /// Where a subscriber gets an event.
+    struct Place: Sendable, Equatable {
+        /// The channel that it is shown on: of a reply its thread's.
+        let channel: String
+        let subscription: Subscription
+    }
+
     enum Subscription: Sendable, Equatable {
         /// The channel itself.
         case direct
@@ -28,6 +36,8 @@ struct SubscriptionMatch: Sendable {
 
     private var messages = Side()
     private var presence = Side()
+    /// The channels whose threads are followed, and what they begin with.
+    private var parents = Side()
     /// Channels of which the subscriber gets nothing before a moment, whatever its names say.
     private var withheld: [ExactText: Timetoken] = [:]
 
@@ -42,10 +52,14 @@ struct SubscriptionMatch: Sendable {
             try Names.check(channel: exact)
             guard exact != ChannelID.systemName else { throw WireError.unreadable }
             self[keyPath: side].names.insert(ExactText(exact))
+            follow(threadOf: exact)
         case .below(let prefix):
             try Names.check(channel: prefix)
             self[keyPath: side].prefixes.append(prefix)
             self[keyPath: side].prefixes.sort { $0.utf8.count > $1.utf8.count }
+            if prefix.hasPrefix(ThreadChannel.prefix) {
+                parents.prefixes.append(String(prefix.dropFirst(ThreadChannel.prefix.count)))
+            }
         case .all: throw WireError.unreadable
         }
     }
@@ -56,6 +70,12 @@ struct SubscriptionMatch: Sendable {
         let name = ExactText(channel.withoutPresence)
         let side = isPresence ? \Self.presence : \Self.messages
         if self[keyPath: side].groups[name] == nil { self[keyPath: side].groups[name] = group.withoutPresence }
+        if !isPresence { follow(threadOf: channel) }
+    }
+
+    /// What is said in a thread is natively said in its message's channel.
+    private mutating func follow(threadOf channel: String) {
+        if let thread = ThreadChannel(channel) { parents.names.insert(ExactText(thread.parent)) }
     }
 
     /// Leaves out what is said in a channel until then.
@@ -67,12 +87,15 @@ struct SubscriptionMatch: Sendable {
 
     /// Nil for an event that is none of the subscriber's, and for one in a channel whose name reads like presence: clients
     /// take the items of such a channel for presence, and break.
-    func subscription(of event: Event) -> Subscription? {
+    func place(of event: Event) -> Place? {
         let channel = event.channel.name
         if !withheld.isEmpty, let end = withheld[ExactText(channel)], event.timetoken < end { return nil }
-        if event.kind == .presence { return presence.subscription(of: channel) }
-        guard let found = messages.subscription(of: channel), !channel.readsLikePresence else { return nil }
-        return found
+        if event.kind == .presence {
+            return presence.subscription(of: channel).map { Place(channel: channel, subscription: $0) }
+        }
+        guard !channel.readsLikePresence else { return nil }
+        let shown = event.draft.thread.map { ThreadChannel(parent: channel, root: $0).name } ?? channel
+        return messages.subscription(of: shown).map { Place(channel: shown, subscription: $0) }
     }
 
     /// Every channel of which anything is wanted.
@@ -81,7 +104,8 @@ struct SubscriptionMatch: Sendable {
         // Most name channels alone: these share one table with the selection, for as long as the subscriber waits.
         channels.names = messages.names
         if !presence.names.isEmpty { channels.names.formUnion(presence.names) }
-        for side in [messages, presence] {
+        if !parents.names.isEmpty { channels.names.formUnion(parents.names) }
+        for side in [messages, presence, parents] {
             if !side.groups.isEmpty { channels.names.formUnion(side.groups.keys) }
             if !side.prefixes.isEmpty { channels.prefixes.formUnion(side.prefixes.map { ExactText($0) }) }
         }

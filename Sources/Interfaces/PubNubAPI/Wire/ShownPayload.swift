@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import JSON
 
@@ -21,7 +22,7 @@ struct ShownPayload {
         self.init(payloadOf: event)
         guard event.kind != .presence else { return }
         if kind != Self.record { user = event.user }
-        meta = event.meta
+        meta = event.draft.thread == nil ? event.meta : event.meta?.withoutThread
     }
 
     private init?(payloadOf event: Event) {
@@ -118,13 +119,7 @@ extension ShownPayload {
                 writer.member("value", event.type == "typing.started")
             }
         case "receipt.read": shown("receipt", kind: signal, event, [("messageTimetoken", "last_read_timetoken")])
-        case "user.mentioned":
-            shown(
-                "mention", event,
-                [
-                    ("messageTimetoken", "message_timetoken"), ("channel", "channel_id"),
-                    ("parentChannel", "parent_channel_id"),
-                ])
+        case "user.mentioned": mention(event)
         case "member.invited" where event.data.rawMember("channel_id") != JSONText(string: event.channel.name):
             // The channel itself gets the event too, which is none of this wire's.
             shown("invite", event, [("channelType", "channel_type"), ("channelId", "channel_id")])
@@ -154,6 +149,26 @@ extension ShownPayload {
         }
     }
 
+    /// A message in a thread is on the thread's channel to this wire's readers.
+    private static func mention(_ event: Event) -> ShownPayload {
+        let data = (try? JSONDocument(event.data))?.root
+        let root = data?["thread_of"]?.string.flatMap { Timetoken(text: $0) }
+        guard let root, let parent = data?["channel_id"]?.string else {
+            return shown(
+                "mention", event,
+                [
+                    ("messageTimetoken", "message_timetoken"), ("channel", "channel_id"),
+                    ("parentChannel", "parent_channel_id"),
+                ])
+        }
+        return ShownPayload { writer in
+            writer.member("type", "mention")
+            writer.member("messageTimetoken", event.data.rawMember("message_timetoken") ?? .null)
+            writer.member("channel", ThreadChannel(parent: parent, root: root).name)
+            writer.member("parentChannel", parent)
+        }
+    }
+
     /// Only on the channels where readers wait for it: the user's, and the moderation channel beside it.
     private static func restriction(_ event: Event) -> ShownPayload? {
         guard let user = WireNames.user(ofModeration: event.channel.name),
@@ -168,5 +183,21 @@ extension ShownPayload {
         }
         shown.label = "moderated"
         return shown
+    }
+}
+
+extension JSONText {
+    /// The metadata of a reply as its sender wrote it; nil for none.
+    fileprivate var withoutThread: JSONText? {
+        let members = (rawMembers() ?? []).filter { $0.name != MessageTies.threadName }
+        guard !members.isEmpty else { return nil }
+        return JSONText { writer in
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            writer.endObject()
+        }
     }
 }

@@ -6,9 +6,9 @@ import SQLite
 enum EventRow {
     static let columns = """
         tt, ch, kind, type, sender, body, meta, expires, custom_type, schema_type, schema_version, cause, audience, \
-        origin, wire, trace, by_type
+        origin, wire, trace, by_type, thread
         """
-    static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
     /// The origin of what was moved here: no device has an empty name.
     private static let elsewhere = ""
@@ -39,6 +39,7 @@ enum EventRow {
         if let wire = draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
         insert.bind(draft.trace?.stored, at: 16)
         insert.bind(draft.isEndedByType ? 1 : nil, at: 17)
+        insert.bind((draft.thread?.rawValue).map(Int64.init), at: 18)
         try draft.data.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
             insert.bindInPlace(bytes: bytes, at: 6)
             try insert.run()
@@ -66,6 +67,7 @@ enum EventRow {
         draft.wire = row.optionalJSON(14)
         draft.trace = row.optionalText(15).flatMap { TraceContext(stored: $0) }
         draft.isEndedByType = !row.isNull(16)
+        draft.thread = row.optionalInteger(17).map { Timetoken(UInt64($0)) }
         return Event(timetoken: Timetoken(UInt64(row.integer(0))), draft: draft)
     }
 }

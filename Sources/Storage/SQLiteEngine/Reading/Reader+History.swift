@@ -12,7 +12,7 @@ extension Reader {
         var page = Page<Event>(items: [])
         guard let channel = try names.id(of: request.channel) else { return page }
         var sieve = Sieve(request, now: now)
-        let rows = request.order == .oldestFirst ? statements.historyUp : statements.historyDown
+        let rows = rows(of: request)
         bind(rows, channel, request, cutoff)
         var seen = 0
         try rows.forEachRow { (row) throws(SQLiteFailure) in
@@ -31,15 +31,12 @@ extension Reader {
     /// How many events ``history(_:now:cutoff:)`` would give without a limit.
     func count(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Int {
         guard let channel = try names.id(of: request.channel) else { return 0 }
-        var sieve = Sieve(request, now: now)
-        guard sieve.isOfKindsAlone else {
-            var found = 0
-            bind(statements.historyUp, channel, request, cutoff)
-            try statements.historyUp.forEachRow { (row) throws(SQLiteFailure) in
-                if try sieve.lets(row, names) { found += 1 }
-                return found < request.countMost
-            }
-            return found
+        if request.thread == .none { return try countBesideThreads(request, now: now, cutoff: cutoff) }
+        let sieve = Sieve(request, now: now)
+        guard sieve.isOfKindsAlone, request.thread == .any else {
+            var upward = request
+            upward.order = .oldestFirst
+            return try count(rows(of: upward), channel, request, sieve, cutoff)
         }
         // The index alone answers; what has expired and is not yet removed is little, and has its own.
         let kinds = request.kinds.isEmpty ? -1 : request.kinds.reduce(Int64(0)) { $0 | 1 << Int64($1.rawValue) }
@@ -51,6 +48,40 @@ extension Reader {
         statements.count.bind(kinds, at: 4)
         statements.count.bind(min(Int64(request.countMost), .max - expired) + expired, at: 5)
         return min(Int((try statements.count.firstInteger() ?? 0) - expired), request.countMost)
+    }
+
+    /// All but the replies: there are few of these, and they have an index.
+    private func countBesideThreads(
+        _ request: HistoryRequest, now: Timetoken, cutoff: Timetoken
+    ) throws(SQLiteFailure) -> Int {
+        guard let channel = try names.id(of: request.channel) else { return 0 }
+        var all = request
+        all.thread = .any
+        all.countMost = .max
+        let replies = try count(statements.replies, channel, all, Sieve(all, now: now), cutoff)
+        all.countMost = request.countMost > .max - replies ? .max : request.countMost + replies
+        return min(try count(all, now: now, cutoff: cutoff) - replies, request.countMost)
+    }
+
+    private func count(
+        _ rows: Statement, _ channel: Int64, _ request: HistoryRequest, _ sieve: Sieve, _ cutoff: Timetoken
+    ) throws(SQLiteFailure) -> Int {
+        var (sieve, found) = (sieve, 0)
+        bind(rows, channel, request, cutoff)
+        try rows.forEachRow { (row) throws(SQLiteFailure) in
+            if try sieve.lets(row, names) { found += 1 }
+            return found < request.countMost
+        }
+        return found
+    }
+
+    private func rows(of request: HistoryRequest) -> Statement {
+        guard case .of(let root) = request.thread else {
+            return request.order == .oldestFirst ? statements.historyUp : statements.historyDown
+        }
+        let rows = request.order == .oldestFirst ? statements.threadUp : statements.threadDown
+        rows.bind(Int64(clamping: root.rawValue), at: 4)
+        return rows
     }
 
     private func bind(_ rows: Statement, _ channel: Int64, _ request: HistoryRequest, _ cutoff: Timetoken) {
@@ -65,6 +96,7 @@ private struct Sieve {
     private let kinds: Set<EventKind>
     private let types: [NamePattern]
     private let user: [UInt8]?
+    private let isOutsideThreads: Bool
     private let now: Timetoken
     /// What the patterns say of each type met so far.
     private var verdicts: [Int64: Bool] = [:]
@@ -73,6 +105,7 @@ private struct Sieve {
         kinds = request.kinds
         types = request.types
         user = request.user.map { Array($0.utf8) }
+        isOutsideThreads = request.thread == .none
         self.now = now
     }
 
@@ -82,6 +115,7 @@ private struct Sieve {
     mutating func lets(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {
         if let expires = row.optionalInteger(7), UInt64(expires) <= now.rawValue { return false }
         if !kinds.isEmpty, !kinds.contains(where: { $0.rawValue == row.integer(2) }) { return false }
+        if isOutsideThreads, !row.isNull(17) { return false }
         if let user, !row.withBytes(4, { $0.elementsEqual(user) }) { return false }
         guard !types.isEmpty else { return true }
         let type = row.integer(3)

@@ -49,6 +49,9 @@ struct ReaderStatements {
     let event: Statement
     let historyUp: Statement
     let historyDown: Statement
+    let threadUp: Statement
+    let threadDown: Statement
+    let replies: Statement
     let count: Statement
     let countExpired: Statement
     let losses: LossStatements
@@ -75,6 +78,14 @@ struct ReaderStatements {
         event = try prepare("SELECT \(columns) FROM event WHERE tt=?")
         historyUp = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt")
         historyDown = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt DESC")
+        let ofThread = "FROM event INDEXED BY event_thread WHERE ch=?1 AND tt > ?2 AND tt < ?3 AND thread=?4"
+        threadUp = try prepare("SELECT \(columns) \(ofThread) ORDER BY tt")
+        threadDown = try prepare("SELECT \(columns) \(ofThread) ORDER BY tt DESC")
+        replies = try prepare(
+            """
+            SELECT \(columns) FROM event INDEXED BY event_reply
+            WHERE thread IS NOT NULL AND ch=?1 AND tt > ?2 AND tt < ?3 ORDER BY tt
+            """)
         count = try prepare("SELECT count(*) FROM (SELECT 1 \(ofChannel) AND (1 << kind) & ?4 LIMIT ?5)")
         countExpired = try prepare(
             """

@@ -40,8 +40,12 @@ extension BuiltInCatalogue {
                 "required": ["message_timetoken", "channel_id"],
                 "properties": {
                   "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
-                  "channel_id": {"type": "string", "minLength": 1, "description": "Where it is: a channel or a thread."},
-                  "parent_channel_id": {"type": ["string", "null"], "description": "The channel of the thread, if in one."},
+                  "channel_id": {"type": "string", "minLength": 1, "description": "Where it is."},
+                  "parent_channel_id": {
+                    "type": ["string", "null"],
+                    "description": "In a thread, the channel of the message replied to."
+                  },
+                  "thread_of": {"$ref": "#/$defs/timetoken", "description": "In a thread, the message replied to."},
                   "mentioned_by_user_id": {"type": ["string", "null"], "description": "Who wrote it."},
                   "message": {"type": "object", "description": "The message itself."},
                   "mention_type": {"enum": ["users", "channel"], "description": "Whether some were named, or everybody."},

@@ -1,0 +1,57 @@
+import ChatCore
+import ChatModel
+
+/// What a channel of this wire holds of the log: all of its own but the replies to its messages, and on a thread's channel
+/// the replies as well.
+struct HistorySources {
+    private let requests: [HistoryRequest]
+
+    /// - Parameter request: makes the request for one channel.
+    init(_ channel: String, in space: SpaceID, _ request: (ChannelID) -> HistoryRequest) {
+        var own = request(ChannelID(channel, in: space))
+        own.thread = .none
+        guard let thread = ThreadChannel(channel) else {
+            requests = [own]
+            return
+        }
+        var replies = request(ChannelID(thread.parent, in: space))
+        replies.thread = .of(thread.root)
+        requests = [own, replies]
+    }
+
+    var all: [HistoryRequest] { requests }
+
+    /// The pages of several channels, each in the order of its request, and no longer than its limit.
+    static func pages(_ channels: [HistorySources], limit: Int, _ chat: ChatAccess) async throws(ChatError) -> [[Event]]
+    {
+        let first = try await chat.history(channels.flatMap(\.requests), onWire: true)
+        var pages: [[Event]] = []
+        var index = 0
+        for channel in channels {
+            var found: [Event] = []
+            for request in channel.requests {
+                found += try await fill(first[index], of: request, limit, chat)
+                index += 1
+            }
+            if channel.requests.count > 1 {
+                let isNewestFirst = channel.requests[0].order == .newestFirst
+                found.sort { isNewestFirst ? $0.timetoken > $1.timetoken : $0.timetoken < $1.timetoken }
+            }
+            pages.append(Array(found.prefix(limit)))
+        }
+        return pages
+    }
+
+    /// Reads on until there is enough of what this wire shows: seldom, where messages lie close together.
+    private static func fill(
+        _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
+    ) async throws(ChatError) -> [Event] {
+        var (page, query) = (page, query)
+        var found = page.items.filter { ShownPayload.shows($0) }
+        while found.count < limit, let rest = query.rest(behind: page) {
+            (query, page) = (rest, try await chat.history([rest], onWire: true)[0])
+            found += page.items.filter { ShownPayload.shows($0) }
+        }
+        return found
+    }
+}

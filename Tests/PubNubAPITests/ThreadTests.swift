@@ -1,0 +1,238 @@
+import ChatModel
+import JSON
+import TestSupport
+import Testing
+
+@testable import ChatCore
+@testable import PubNubAPI
+
+/// A thread is one fact: natively replies in the message's channel, on the wire messages of the thread's own channel.
+@Suite("A thread on both sides", .timeLimit(.minutes(2))) struct ThreadTests {
+    private static let text = #"{"type":"text","text":"hi"}"#
+    private static let objects = "/v2/objects/sub-demo"
+
+    private func thread(of root: String) -> String { "PUBNUB_INTERNAL_THREAD_room_\(root)" }
+    private func place(_ timetoken: String) -> Timetoken { Timetoken(text: timetoken) ?? .zero }
+
+    /// What a Chat SDK does before the first reply.
+    private func open(_ root: String, _ gateway: PubNubHarness) async throws {
+        _ = try await gateway.call("PATCH", Self.objects + "/channels/\(thread(of: root))", #"{"description":"d"}"#)
+        let body = #"{"type":"threadRootId","value":"\#(thread(of: root))"}"#
+        let path = "/v1/message-actions/sub-demo/channel/room/message/\(root)?uuid=ana"
+        #expect(try await gateway.call("POST", path, body).status == 200)
+    }
+
+    private func reply(
+        _ text: String, to root: String, by user: String, _ gateway: PubNubHarness
+    ) async throws -> String {
+        var emission = Emission.message(
+            channel: "room", data: JSONText(trusted: Array(#"{"text":"\#(text)"}"#.utf8)), user: user, meta: nil)
+        emission.allowsBuiltInType = true
+        let outcome = try await gateway.chat.post(emission, MessageTies(threadOf: place(root)))
+        return outcome.events[0].event.timetoken.description
+    }
+
+    private func texts(_ channel: String, _ gateway: PubNubHarness, _ query: String = "") async throws -> [String?] {
+        let page = try await gateway.history(channel, query)
+        return page["channels"]?[channel]?.elements?.map { $0["message"]?["text"]?.string } ?? []
+    }
+
+    private func count(_ channel: String, after: String, _ gateway: PubNubHarness) async throws -> Int? {
+        let path = "/v3/history/sub-key/sub-demo/message-counts/\(channel)?timetoken=\(after)"
+        return try await gateway.get(path)["channels"]?[channel]?.integer.map { Int($0) }
+    }
+
+    @Test("of a Chat SDK is a native thread: its replies, their number and the event")
+    func wireThread() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            try await open(root, gateway)
+            let first = try await gateway.publish(thread(of: root), #"{"type":"text","text":"one"}"#).timetoken
+            let second = try await gateway.publish(
+                thread(of: root), #"{"type":"text","text":"two"}"#,
+                "&meta=" + PubNubHarness.escaped(#"{"quotedMessage":{"timetoken":"1"},"a":1}"#)
+            ).timetoken
+            let replies = try await gateway.chat.replies(to: place(root), in: "room", limit: 10).items
+            #expect(replies.map(\.timetoken.description) == [first, second] && replies.map(\.text) == ["one", "two"])
+            #expect(replies.allSatisfy { $0.event.channel.name == "room" && $0.record.threadOf == place(root) })
+            let message = try await gateway.chat.message(place(root), in: "room")
+            #expect(message.record.thread.replies == 2 && message.record.thread.channel == thread(of: root))
+            let counts = try await gateway.events("room").filter { $0.type == "thread.updated" }
+                .map { try JSONDocument($0.data).root["thread_info"]?["reply_count"]?.integer }
+            #expect(counts == [0, 1, 2])
+            // Nothing natively is on the thread's channel, and the wire has the sender's metadata alone.
+            #expect(try await gateway.events(thread(of: root)).filter { $0.type == "message.created" }.isEmpty)
+            let page = try await gateway.history(thread(of: root), "&include_meta=true")
+            let shown = page["channels"]?[thread(of: root)]?.elements ?? []
+            #expect(shown.map { $0["message"]?["text"]?.string } == ["one", "two"])
+            #expect(shown[0]["meta"]?.string == "" && shown[1]["meta"]?.members?.map(\.name) == ["quotedMessage", "a"])
+        }
+    }
+
+    @Test("that began natively has its replies on the thread's channel of the wire, and not on the message's")
+    func nativeThread() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let poller = try WirePoller(gateway)
+            let first = try await reply("one", to: root, by: "ben", gateway)
+            _ = try await reply("two", to: root, by: "ben", gateway)
+            // Subscribed to both, each item comes on its own channel.
+            let live = try await poller.batch("room,\(thread(of: root))", root)
+            #expect(live.items.map { $0["c"]?.string } == [thread(of: root), "room", thread(of: root)])
+            #expect(live.items[0]["d"]?["text"]?.string == "one" && live.items[0]["u"] == nil)
+            #expect(live.items[1]["d"]?["data"]?["type"]?.string == "threadRootId")
+            #expect(live.items[1]["d"]?["data"]?["value"]?.string == thread(of: root))
+            #expect(try await poller.batch("room", root).items.map { $0["e"]?.integer } == [3])
+            #expect(try await texts("room", gateway) == ["hi"])
+            #expect(try await texts(thread(of: root), gateway) == ["one", "two"])
+            #expect(try await texts(thread(of: root), gateway, "&start=\(first)&reverse=true") == ["two"])
+            #expect(try await texts(thread(of: root), gateway, "&max=1") == ["two"])
+            #expect(try await count("room", after: "1", gateway) == 1)
+            #expect(try await count(thread(of: root), after: first, gateway) == 1)
+            let old = try await gateway.get("/v2/history/sub-key/sub-demo/channel/\(thread(of: root))?count=10")
+            #expect(old.json?[0]?.elements?.map { $0["text"]?.string } == ["one", "two"])
+            let page = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/room")
+            let actions = page["channels"]?["room"]?[0]?["actions"]
+            #expect(actions?["threadRootId"]?[thread(of: root)]?[0]?["uuid"]?.string == "ben")
+        }
+    }
+
+    @Test("that is empty and waited on gets the reply at once")
+    func held() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch(thread(of: root), "0").cursor
+            try poller.ask(thread(of: root), start)
+            await gateway.untilHeld()
+            try await gateway.publish("room", #""beside""#)
+            _ = try await reply("one", to: root, by: "ben", gateway)
+            let heard = await poller.answer()
+            #expect(heard.items.map { $0["c"]?.string } == [thread(of: root)])
+        }
+    }
+
+    @Test("takes actions on its replies, which both sides have")
+    func actions() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let reply = try await reply("one", to: root, by: "ben", gateway)
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room,\(thread(of: root))", "0").cursor
+            let base = "/v1/message-actions/sub-demo/channel/\(thread(of: root))"
+            let body = #"{"type":"reactions","value":"+1"}"#
+            let added = try await gateway.call("POST", base + "/message/\(reply)?uuid=ana", body)
+            #expect(added.status == 200)
+            _ = try await gateway.chat.edit(place(reply), in: "room", to: .text(JSONText(string: "two")), by: "ben")
+            let live = try await poller.batch("room,\(thread(of: root))", start)
+            #expect(live.items.map { $0["c"]?.string } == [thread(of: root), thread(of: root)])
+            #expect(live.items.map { $0["d"]?["data"]?["type"]?.string } == ["reactions", "edited"])
+            #expect(try await gateway.chat.message(place(reply), in: "room").record.reactions.count == 1)
+            let listed = try await gateway.get(base)["data"]?.elements ?? []
+            #expect(listed.map { $0["type"]?.string } == ["reactions", "edited"])
+            let ofRoom = try await gateway.get("/v1/message-actions/sub-demo/channel/room")["data"]?.elements ?? []
+            #expect(ofRoom.map { $0["type"]?.string } == ["threadRootId"])
+            let shown = try await gateway.get("/v3/history-with-actions/sub-key/sub-demo/channel/\(thread(of: root))")
+            let actions = shown["channels"]?[thread(of: root)]?[0]?["actions"]
+            #expect(actions?.members?.map(\.name) == ["reactions", "edited"])
+            let action = added["data"]?["actionTimetoken"]?.string ?? ""
+            let removed = try await gateway.call("DELETE", base + "/message/\(reply)/action/\(action)?uuid=ana")
+            #expect(removed.status == 200)
+            #expect(try await gateway.chat.message(place(reply), in: "room").record.reactions.isEmpty)
+        }
+    }
+
+    @Test("counts one reply less when the wire deletes one, and has it no more")
+    func deletion() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let first = try await gateway.publish(thread(of: root), #"{"type":"text","text":"one"}"#).timetoken
+            _ = try await gateway.publish(thread(of: root), #"{"type":"text","text":"two"}"#)
+            let path = "/v3/history/sub-key/sub-demo/channel/\(thread(of: root))"
+            let range = "?start=\(place(first).before)&end=\(first)"
+            #expect(try await gateway.call("DELETE", path + range).status == 200)
+            #expect(try await texts(thread(of: root), gateway) == ["two"])
+            #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 1)
+            #expect(try await gateway.chat.replies(to: place(root), in: "room", limit: 10).items.map(\.text) == ["two"])
+            #expect(try await gateway.call("DELETE", path).status == 200)
+            #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 0)
+            #expect(try await texts("room", gateway) == ["hi"])
+        }
+    }
+
+    @Test("of a message that is not there, and what is no message, stays on the channel of its name")
+    func apart() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let lost = "PUBNUB_INTERNAL_THREAD_room_17000000000000000"
+            #expect(try await gateway.publish(lost, #"{"type":"text","text":"lost"}"#).status == 200)
+            #expect(try await texts(lost, gateway) == ["lost"])
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room,\(thread(of: root))", "0").cursor
+            try await gateway.publish(thread(of: root), #"{"n":1}"#, "&custom_message_type=order")
+            try await gateway.signal(thread(of: root), #"{"type":"typing","value":true}"#)
+            let heard = try await poller.batch("room,\(thread(of: root))", start)
+            #expect(heard.items.map { $0["c"]?.string } == [thread(of: root), thread(of: root)])
+            #expect(try await gateway.chat.replies(to: place(root), in: "room", limit: 10).items.isEmpty)
+            // A reply of a reply has no thread.
+            let reply = try await gateway.publish(thread(of: root), Self.text).timetoken
+            #expect(try await gateway.publish(thread(of: reply), Self.text).status == 200)
+            #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 1)
+        }
+    }
+
+    @Test("is under the rights of its message's channel: restrictions, and what a token grants there")
+    func rights() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isBan: true))
+            let publish = "/publish/pub-demo/sub-demo/0/\(thread(of: root))/0/" + PubNubHarness.escaped(Self.text)
+            #expect(try await gateway.get(publish + "?uuid=bob").status == 403)
+            _ = try await reply("one", to: root, by: "ben", gateway)
+            let poller = try WirePoller(gateway)
+            let start = try await gateway.publish("hall", #""heard""#).timetoken
+            _ = try await reply("two", to: root, by: "ben", gateway)
+            try await gateway.publish("hall", #""too""#)
+            #expect(try await poller.batch("hall,\(thread(of: root))", start).payloads == ["too"])
+
+            let admin = Caller(space: PubNubHarness.space, credential: "key_1", scopes: [.admin])
+            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
+            func status(_ channel: String, granted: String) async throws -> Int {
+                let permissions = #"{"resources":{"channels":{"\#(granted)":1}},"patterns":{},"meta":{}}"#
+                let token = try await AccessTests().token(permissions, gateway)
+                return try await gateway.history(channel, "&auth=" + token).status
+            }
+            #expect(try await status(thread(of: root), granted: "room") == 200)
+            #expect(try await status(thread(of: root), granted: thread(of: root)) == 200)
+            #expect(try await status("room", granted: thread(of: root)) == 403)
+            #expect(try await status(thread(of: root), granted: "hall") == 403)
+        }
+    }
+
+    @Test("has its mentions on the thread's channel, with the channel above it, on both sides")
+    func mentions() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            var emission = Emission.message(
+                channel: "room", data: JSONText(trusted: Array(#"{"text":"@bob"}"#.utf8)), user: "ana", meta: nil)
+            emission.allowsBuiltInType = true
+            let ties = MessageTies(threadOf: place(root), mentions: .users(["bob"]))
+            let reply = try await gateway.chat.post(emission, ties).events[0].event.timetoken
+            let event = try #require(try await gateway.events("bob").first)
+            let data = try JSONDocument(event.data).root
+            #expect(data["channel_id"]?.string == "room" && data["parent_channel_id"]?.string == "room")
+            #expect(data["thread_of"]?.string == root)
+            let shown = try #require(ShownPayload(event)).payload
+            let payload =
+                #"{"type":"mention","messageTimetoken":"\#(reply)","channel":"\#(thread(of: root))","parentChannel":"room"}"#
+            #expect(shown.description == payload)
+            // And a Chat SDK's is the same event.
+            try await gateway.publish("bob", payload)
+            let other = try #require(try await gateway.events("bob").last)
+            let said = try JSONDocument(other.data).root
+            for name in ["message_timetoken", "channel_id", "parent_channel_id", "thread_of", "mentioned_by_user_id"] {
+                #expect(said[name]?.string == data[name]?.string, "\(name)")
+            }
+        }
+    }
+}
