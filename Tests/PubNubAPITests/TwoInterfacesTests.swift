@@ -165,4 +165,91 @@ import Testing
             #expect(try await gateway.service.engine.directory.list(query).items.isEmpty)
         }
     }
+
+    // MARK: Users
+
+    private func join(_ user: String, _ channels: [String], _ gateway: PubNubHarness) async throws {
+        for channel in channels {
+            let body = #"{"set":[{"channel":{"id":"\#(channel)"}}]}"#
+            #expect(try await gateway.call("PATCH", Self.objects + "/uuids/\(user)/channels", body).status == 200)
+        }
+    }
+
+    private func name(_ user: String, _ name: String, _ gateway: PubNubHarness) async throws {
+        var edit = UserEdit()
+        edit.name = .set(name)
+        _ = try await gateway.chat.put(user: user, edit)
+    }
+
+    @Test(
+        "a user's record is told on the user's channel and on those of which the user is a member, once to each subscriber"
+    )
+    func users() async throws {
+        try await PubNubHarness.run { gateway in
+            try await join("ben", ["room", "team.a"], gateway)
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try await name("ben", "Ben", gateway)
+            let expected: [(names: String, channel: String?)] = [
+                ("room", "room"), ("ben", "ben"), ("room,ben", "ben"), ("team.*", "team.a"), ("hall", nil),
+            ]
+            for (names, channel) in expected {
+                guard let channel else {
+                    // Nothing else is there, so what comes next comes alone.
+                    try await gateway.publish("hall", #""next""#)
+                    #expect(try await poller.batch(names, start).payloads == ["next"])
+                    continue
+                }
+                let heard = try await poller.batch(names, start)
+                #expect(heard.items.map { $0["c"]?.string } == [channel], "\(names)")
+                #expect(heard.items.first?["d"]?["type"]?.string == "uuid")
+                #expect(heard.items.first?["d"]?["data"]?["id"]?.string == "ben")
+                #expect(heard.items.first?["d"]?["data"]?["name"]?.string == "Ben")
+            }
+            // It is stored once, on the user's channel.
+            #expect(try await gateway.events("ben").filter { $0.type == "user.created" }.count == 1)
+            #expect(try await gateway.events("room").filter { $0.type == "user.created" }.isEmpty)
+        }
+    }
+
+    @Test("a held subscriber of a member's channel gets the record's change and its end, and no native stream does")
+    func heldUsers() async throws {
+        try await PubNubHarness.run { gateway in
+            try await name("ben", "Ben", gateway)
+            try await join("ben", ["room"], gateway)
+            let poller = try WirePoller(gateway)
+            let other = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try poller.ask("room", start)
+            try other.ask("room,ben", start)
+            await gateway.untilHeld(2)
+            let native = Selection(channels: ChannelSet(space: PubNubHarness.space, names: ["room"]))
+            try await name("ben", "Benjamin", gateway)
+            for answer in [await poller.answer(), await other.answer()] {
+                #expect(answer.items.map { $0["d"]?["data"]?["name"]?.string } == ["Benjamin"])
+            }
+            _ = try await gateway.chat.delete(user: "ben")
+            let gone = try await poller.batch("room", start)
+            #expect(gone.items.map { $0["d"]?["event"]?.string } == ["set", "delete"])
+            let place = Timetoken(text: start) ?? .zero
+            let (missed, _) = try await gateway.chat.missed(
+                native, after: place, upTo: try await gateway.chat.watermark())
+            #expect(missed.isEmpty)
+        }
+    }
+
+    @Test("is told by channel also behind more events than are looked at one by one")
+    func usersFarBack() async throws {
+        try await PubNubHarness.run { gateway in
+            try await join("ben", ["room", "hall"], gateway)
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            try await name("ben", "Ben", gateway)
+            let filler = Emission(channel: "elsewhere", data: .emptyObject)
+            for _ in 0..<4 { try await gateway.chat.emit(Array(repeating: filler, count: 100)) }
+            let heard = try await poller.batch("room,hall,ben", start)
+            #expect(heard.items.map { $0["c"]?.string } == ["ben"])
+            #expect(try await poller.batch("room,hall", start).items.count == 1)
+        }
+    }
 }

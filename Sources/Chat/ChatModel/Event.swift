@@ -46,6 +46,10 @@ public struct EventDraft: Sendable {
     public var wire: JSONText?
     /// The message to whose thread it belongs: of a reply, and of what becomes of a reply. Nil for everything else.
     public var thread: Timetoken?
+    /// Other channels on which the readers of another service's wire get the event as well (``ChannelSet/hearsEchoes``). They
+    /// are never stored: a reader that resumes further back than the log reaches in memory finds the event on its own channel
+    /// alone.
+    public var echoes: [String] = []
     /// Not readable from this moment on.
     public var expires: Timetoken?
     /// Whether it is the retention of its type that ends it, an hour after its place at the earliest, and not what its sender
@@ -79,7 +83,7 @@ public struct EventDraft: Sendable {
     /// What the event weighs in queues and rings, in bytes: its texts and a fixed part.
     public var weight: Int {
         data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
-            + (user?.utf8.count ?? 0) + 160
+            + (user?.utf8.count ?? 0) + echoes.reduce(0) { $0 + $1.utf8.count + 16 } + 160
     }
 }
 

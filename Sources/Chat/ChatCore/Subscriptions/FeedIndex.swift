@@ -53,6 +53,18 @@ struct FeedIndex {
             else { return }
             wanting.append(feed)
         }
+        let echoes = trial.event.draft.echoes
+        guard !echoes.isEmpty else { return trial.isLate ? nil : wanting }
+        var known = Set(wanting.map(\.number))
+        for echo in echoes {
+            index.visit(trial.subject, on: ChannelID(echo, in: trial.event.channel.space)) { number in
+                guard let feed = feeds[Int(number)], feed.selection.channels.hearsEchoes, !known.contains(number),
+                    trial.isWanted(by: feed)
+                else { return }
+                known.insert(number)
+                wanting.append(feed)
+            }
+        }
         return trial.isLate ? nil : wanting
     }
 }

@@ -73,7 +73,7 @@ public struct Selection: Sendable {
 
     /// Whether the event is wanted. Events for webhooks only are nobody's here (`events.md` 4).
     public func admits(_ subject: FilterSubject) -> Bool {
-        channels.contains(subject.event.channel) && admitsBesideChannel(subject)
+        channels.find(subject.event) && admitsBesideChannel(subject)
     }
 
     /// The same, for a caller that found the selection by the event's channel.

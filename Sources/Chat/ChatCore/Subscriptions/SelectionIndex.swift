@@ -50,7 +50,11 @@ public struct SelectionIndex: Sendable {
     /// Calls `body` with each member that may want the event: once, because of a selection no channel is indexed that
     /// another part of it covers already.
     public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
-        let channel = subject.event.channel
+        visit(subject, on: subject.event.channel, body)
+    }
+
+    /// The same as if the event were on that channel.
+    func visit(_ subject: FilterSubject, on channel: ChannelID, _ body: (UInt32) -> Void) {
         if let crowd = named[ExactText(channel.name)] { indexes.visit(crowd, subject, body) }
         if !channel.isSystem { indexes.visit(everywhere, subject, body) }
         guard !below.isEmpty else { return }

@@ -45,15 +45,17 @@ extension ChatAccess {
         let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: space)
         let revocationKey = UserRevocation.key(UserID(id, in: space))
+        let echoes = try await channels(ofMember: id)
         let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { situation throws(ChatError) in
             let revocations =
                 revokesTokens ? [revocation(of: id, before: situation.now, in: situation).change] : []
             guard let user = situation[key].flatMap(UserRecord.init) else {
                 return Decision(false, changes: revocations)
             }
-            let event = recordEvent("user.deleted", of: user, by: actor.user) { _, writer in
+            var event = recordEvent("user.deleted", of: user, by: actor.user) { _, writer in
                 writer.member("deleted_at", situation.now.milliseconds)
             }
+            event.echoes = echoes
             return Decision(
                 true, changes: [RecordChange(key, body: nil, demand: demand)] + revocations, events: [event])
         }.value
@@ -69,6 +71,7 @@ extension ChatAccess {
         try edit.check(limits)
         let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: space)
+        let echoes = try await channels(ofMember: id)
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(UserRecord.init)
             var user = try base(before, situation.now)
@@ -77,11 +80,24 @@ extension ChatAccess {
             guard user.body != before?.body else {
                 return Decision(Written(record: user, isNew: false), changes: [change])
             }
-            let event = written(user, before, by: actor.user)
+            var event = written(user, before, by: actor.user)
+            event.echoes = echoes
             return Decision(Written(record: user, isNew: before == nil), changes: [change], events: [event])
         }
         let stored = decided.record(key).flatMap(UserRecord.init) ?? decided.value.record
         return Written(record: stored, isNew: decided.value.isNew)
+    }
+
+    /// How many channels of a user get what becomes of the user's record on another service's wire.
+    private static var echoesMost: Int { 1000 }
+
+    /// The channels of which the user is a member.
+    private func channels(ofMember user: String) async throws(ChatError) -> [String] {
+        guard !isQuiet else { return [] }
+        var query = RecordQuery(.membership, in: space, limit: Self.echoesMost)
+        query.idPrefix = MembershipRecord.prefix(of: user)
+        return try await directory.list(query).items.compactMap { MembershipRecord($0) }
+            .filter { !service.sweeps.hide($0, in: space) }.map(\.channel)
     }
 
     private func written(_ user: UserRecord, _ before: UserRecord?, by actor: String?) -> EventDraft {

@@ -200,6 +200,8 @@ public struct ChannelSet: Sendable, Hashable {
     public var prefixes: Set<ExactText>
     /// Every channel but `$system`.
     public var isAll: Bool
+    /// Whether events are found by their echoes as well.
+    public var hearsEchoes = false
 
     public init(space: SpaceID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
         self.space = space
@@ -224,6 +226,13 @@ public struct ChannelSet: Sendable, Hashable {
         if names.contains(ExactText(channel.name)) { return true }
         if isAll, !channel.isSystem { return true }
         return prefixes.contains { NamePattern.below($0.text).matches(channel.name) }
+    }
+
+    /// Whether the event is on one of the channels, by an echo where these hear echoes.
+    public func find(_ event: Event) -> Bool {
+        if contains(event.channel) { return true }
+        guard hearsEchoes else { return false }
+        return event.draft.echoes.contains { contains(ChannelID($0, in: event.channel.space)) }
     }
 }
 

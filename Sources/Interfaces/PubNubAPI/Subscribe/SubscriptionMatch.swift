@@ -89,18 +89,27 @@ struct SubscriptionMatch: Sendable {
     /// take the items of such a channel for presence, and break.
     func place(of event: Event) -> Place? {
         let channel = event.channel.name
-        if !withheld.isEmpty, let end = withheld[ExactText(channel)], event.timetoken < end { return nil }
+        if isWithheld(channel, at: event.timetoken) { return nil }
         if event.kind == .presence {
             return presence.subscription(of: channel).map { Place(channel: channel, subscription: $0) }
         }
         guard !channel.readsLikePresence else { return nil }
         let shown = event.draft.thread.map { ThreadChannel(parent: channel, root: $0).name } ?? channel
-        return messages.subscription(of: shown).map { Place(channel: shown, subscription: $0) }
+        if let found = messages.subscription(of: shown) { return Place(channel: shown, subscription: found) }
+        for echo in event.draft.echoes where !isWithheld(echo, at: event.timetoken) && !echo.readsLikePresence {
+            if let found = messages.subscription(of: echo) { return Place(channel: echo, subscription: found) }
+        }
+        return nil
+    }
+
+    private func isWithheld(_ channel: String, at place: Timetoken) -> Bool {
+        !withheld.isEmpty && withheld[ExactText(channel)].map { place < $0 } ?? false
     }
 
     /// Every channel of which anything is wanted.
     func channels(in space: SpaceID) -> ChannelSet {
         var channels = ChannelSet(space: space)
+        channels.hearsEchoes = true
         // Most name channels alone: these share one table with the selection, for as long as the subscriber waits.
         channels.names = messages.names
         if !presence.names.isEmpty { channels.names.formUnion(presence.names) }

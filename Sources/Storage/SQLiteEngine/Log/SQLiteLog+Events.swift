@@ -35,14 +35,17 @@ extension SQLiteLog {
             case .entries(let commits):
                 seen += commits.reduce(0) { $0 + $1.events.count }
                 if seen > Self.glance, let names = channels.onlyNames {
-                    if let found = lookUp(names, after: position, limit: limit, now: now) { return found }
+                    if let found = lookUp(names, echoes: channels.hearsEchoes, after: position, limit: limit, now: now)
+                    {
+                        return found
+                    }
                     return page.position == position ? nil : page.toBeContinued
                 }
                 for commit in commits {
                     for event in commit.events[commit.events.index(after: page.position)...] {
                         guard page.items.count < limit else { return page.toBeContinued }
                         page.position = event.timetoken
-                        if channels.contains(event.channel), memory.isReadable(event, now: now, cutoff: .zero) {
+                        if channels.find(event), memory.isReadable(event, now: now, cutoff: .zero) {
                             page.items.append(event)
                         }
                     }
@@ -53,9 +56,10 @@ extension SQLiteLog {
     }
 
     private func lookUp(
-        _ channels: [ChannelID], after position: Timetoken, limit: Int, now: Timetoken
+        _ channels: [ChannelID], echoes: Bool, after position: Timetoken, limit: Int, now: Timetoken
     ) -> Page<Event>? {
-        var page = memory.tailIndex.events(in: channels, after: position, limit: limit, of: memory.tail)
+        var page = memory.tailIndex.events(
+            in: channels, echoes: echoes, after: position, limit: limit, of: memory.tail)
         page?.items.removeAll { !memory.isReadable($0, now: now, cutoff: .zero) }
         return page
     }

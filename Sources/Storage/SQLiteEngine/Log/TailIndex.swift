@@ -8,6 +8,8 @@ import Locking
 final class TailIndex: Sendable {
     fileprivate struct State: Sendable {
         var events: [ChannelID: [Event]] = [:]
+        /// Those with echoes, by each of them.
+        var echoes: [ChannelID: [Event]] = [:]
         /// What lies between these is in `events`.
         var start: Timetoken = .zero
         var end: Timetoken = .zero
@@ -24,7 +26,7 @@ final class TailIndex: Sendable {
     /// The events of the channels behind a position, oldest first, up to a number; nil when the tail does not reach back
     /// so far. The position of the page counts all, and what may be shown is for the caller to say.
     func events(
-        in channels: [ChannelID], after position: Timetoken, limit: Int, of tail: Tail
+        in channels: [ChannelID], echoes: Bool, after position: Timetoken, limit: Int, of tail: Tail
     ) -> Page<Event>? {
         state.withLock { state in
             state.isUsed = true
@@ -35,6 +37,7 @@ final class TailIndex: Sendable {
                 let from = events.index(after: position)
                 found += events[from..<min(from + limit + 1, events.count)]
             }
+            if echoes, !state.echoes.isEmpty { state.addEchoes(in: channels, after: position, limit, to: &found) }
             var page = Page<Event>(items: [], position: max(position, state.end))
             page.merge(found, limit: limit)
             return page
@@ -53,6 +56,19 @@ final class TailIndex: Sendable {
 }
 
 extension TailIndex.State {
+    /// Each event once, whatever it was found by.
+    fileprivate func addEchoes(
+        in channels: [ChannelID], after position: Timetoken, _ limit: Int, to found: inout [Event]
+    ) {
+        var known = Set(found.lazy.map(\.timetoken))
+        for channel in channels {
+            guard let events = echoes[channel] else { continue }
+            let from = events.index(after: position)
+            for event in events[from..<min(from + limit + 1, events.count)]
+            where known.insert(event.timetoken).inserted { found.append(event) }
+        }
+    }
+
     /// Takes in what is new; begins again where it was asked for less before, and where it holds more than the tail.
     fileprivate mutating func cover(_ position: Timetoken, _ tail: Tail, _ capacity: Int) -> Bool {
         if position < start || end == .zero || bytes > 2 * capacity { begin(at: position) }
@@ -70,6 +86,7 @@ extension TailIndex.State {
 
     private mutating func begin(at position: Timetoken) {
         events = [:]
+        echoes = [:]
         bytes = 0
         start = position
         end = position
@@ -79,6 +96,9 @@ extension TailIndex.State {
         for event in commit.events[commit.events.index(after: end)...] {
             bytes += event.draft.weight
             events[event.channel, default: []].append(event)
+            for echo in event.draft.echoes {
+                echoes[ChannelID(echo, in: event.channel.space), default: []].append(event)
+            }
         }
         end = max(end, commit.watermark)
     }
