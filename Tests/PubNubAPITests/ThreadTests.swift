@@ -160,6 +160,24 @@ import Testing
         }
     }
 
+    @Test("that loses a reply natively loses it on the wire")
+    func nativeDeletion() async throws {
+        try await PubNubHarness.run { gateway in
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let first = try await gateway.publish(thread(of: root), #"{"type":"text","text":"one"}"#).timetoken
+            let second = try await gateway.publish(thread(of: root), #"{"type":"text","text":"two"}"#).timetoken
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch(thread(of: root), "0").cursor
+            try await gateway.chat.delete(place(first), in: "room", isHard: true, by: nil)
+            try await gateway.chat.delete(place(second), in: "room", isHard: false, by: "ana")
+            #expect(try await texts(thread(of: root), gateway) == ["two"])
+            let heard = try await poller.batch(thread(of: root), start)
+            #expect(heard.items.map { $0["c"]?.string } == [thread(of: root)])
+            #expect(heard.items.map { $0["d"]?["data"]?["type"]?.string } == ["deleted"])
+            #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 0)
+        }
+    }
+
     @Test("of a message that is not there, and what is no message, stays on the channel of its name")
     func apart() async throws {
         try await PubNubHarness.run { gateway in
@@ -178,6 +196,8 @@ import Testing
             let reply = try await gateway.publish(thread(of: root), Self.text).timetoken
             #expect(try await gateway.publish(thread(of: reply), Self.text).status == 200)
             #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 1)
+            try await gateway.chat.delete(place(root), in: "room", isHard: false, by: "ana")
+            #expect(try await gateway.publish(thread(of: root), Self.text).status == 410)
         }
     }
 
@@ -206,6 +226,58 @@ import Testing
             #expect(try await status(thread(of: root), granted: thread(of: root)) == 200)
             #expect(try await status("room", granted: thread(of: root)) == 403)
             #expect(try await status(thread(of: root), granted: "hall") == 403)
+        }
+    }
+
+    @Test(
+        "of a private channel is closed to others: as the thread's own channel too, and to who is banned or muted there"
+    )
+    func privateChannel() async throws {
+        try await PubNubHarness.run { gateway in
+            _ = try await gateway.chat.make(NewChannel(kind: .group, id: "room"), by: "ana")
+            let root = try await gateway.publish("room", Self.text).timetoken
+            let name = thread(of: root)
+            _ = try await gateway.publish(name, Self.text)
+            let eve = gateway.service.chat(
+                for: Caller(space: PubNubHarness.space, credential: "eve", scopes: [.emit, .read], user: "eve"))
+            let request = HistoryRequest(channel: ChannelID(name, in: PubNubHarness.space), limit: 10)
+            await refused { _ = try await eve.history([request]) }
+            await refused {
+                _ = try await eve.emit(.message(channel: name, data: JSONText(string: "1"), user: "eve", meta: nil))
+            }
+            await refused { try await eve.demandHearing(try eve.selection(channels: [name])) }
+            await refused {
+                _ = try await eve.selection(try eve.selection(channels: [name]), heardBy: "eve", on: nil)
+            }
+            // What is kept on that channel, and what follows, comes by no pattern either.
+            let all = try eve.selection(channels: [])
+            let start = try await gateway.chat.watermark()
+            try await gateway.publish(name, #"{"n":1}"#, "&custom_message_type=order")
+            try await gateway.publish(name, #"{"type":"text","text":"secret"}"#)
+            let end = try await gateway.chat.watermark()
+            #expect(try await eve.missed(all, after: start, upTo: end).events.isEmpty)
+
+            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isBan: true))
+            let path = "/publish/pub-demo/sub-demo/0/\(name)/0/"
+            for query in ["1?uuid=bob", "1?uuid=bob&custom_message_type=order", "1?uuid=bob&store=0"] {
+                #expect(try await gateway.get(path + query).status == 403, "\(query)")
+            }
+            #expect(try await gateway.get("/signal/pub-demo/sub-demo/0/\(name)/0/1?uuid=bob").status == 403)
+            let poller = try WirePoller(gateway)
+            try await gateway.publish(name, #"{"n":2}"#, "&custom_message_type=order")
+            try await gateway.publish("hall", #""next""#)
+            #expect(try await poller.batch("hall,\(name)", end.description).payloads == ["next"])
+        }
+    }
+
+    private func refused(
+        _ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        do {
+            try await body()
+            Issue.record("it was not refused", sourceLocation: sourceLocation)
+        } catch {
+            #expect((error as? ChatError)?.code == .forbidden, sourceLocation: sourceLocation)
         }
     }
 

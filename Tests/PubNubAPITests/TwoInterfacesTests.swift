@@ -234,7 +234,24 @@ import Testing
             let place = Timetoken(text: start) ?? .zero
             let (missed, _) = try await gateway.chat.missed(
                 native, after: place, upTo: try await gateway.chat.watermark())
-            #expect(missed.isEmpty)
+            #expect(missed.filter { $0.type.hasPrefix("user.") }.isEmpty)
+        }
+    }
+
+    @Test(
+        "a user's record that the wire changes is told natively once, on the user's channel, and on the wire's channels"
+    )
+    func usersOnWire() async throws {
+        try await PubNubHarness.run { gateway in
+            try await join("ben", ["room"], gateway)
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            let answer = try await gateway.call("PATCH", Self.objects + "/uuids/ben", #"{"name":"Ben"}"#)
+            #expect(try await gateway.chat.user("ben")?.name == "Ben")
+            #expect(
+                try await gateway.events("ben").filter { $0.type.hasPrefix("user.") }.map(\.type) == ["user.created"])
+            let heard = try await poller.batch("room", start)
+            #expect(heard.items.map { $0["d"]?["data"]?["eTag"]?.string } == [answer["data"]?["eTag"]?.string])
         }
     }
 

@@ -50,11 +50,29 @@ import Testing
             _ = try await SQLiteEngine(settings)
             Issue.record("a newer file was opened")
         } catch {
-            #expect(error.reason == .newerSchema(found: 8, known: 7))
+            #expect(error.reason == .newerSchema(found: 9, known: 8))
             #expect(error.description.contains("start the newer program"))
         }
         let database = try Database(path: folder.database, mode: .readOnly)
         #expect(try database.integer("SELECT count(*) FROM sqlite_master") == 1)
+    }
+
+    @Test("of a release without threads has its replies in theirs once it is opened")
+    func threads() async throws {
+        let engine = try await SQLiteEngine(settings)
+        let events = try await engine.log.append([draft("root"), draft("reply"), draft("other")], claim: nil).events
+        await engine.close()
+        let places = events.map(\.event.timetoken)
+        try Database(path: folder.database, mode: .readWrite).execute(
+            """
+            INSERT INTO record VALUES ('app', 19, 'room/\(places[1])', 'room/\(places[0])', 1, 1,
+                '{"thread_of":"\(places[0])"}');
+            DROP INDEX event_thread; DROP INDEX event_reply; ALTER TABLE event DROP COLUMN thread;
+            PRAGMA user_version=7;
+            """)
+        let upgraded = try await SQLiteEngine(settings)
+        #expect(try await history(upgraded).map(\.draft.thread) == [nil, places[0], nil])
+        await upgraded.close()
     }
 
     @Test("of the first release is left as it is when it is damaged")

@@ -9,8 +9,7 @@ public enum Audience: Hashable, Sendable {
     case insiders
     /// No stream, poll or listener; webhooks do (fire).
     case webhooks
-    /// Readers of another service's wire alone: a form of its own for what another event tells everybody else. Neither native
-    /// readers nor webhooks get it.
+    /// Readers of another service's wire alone. All other readers and webhooks get the same fact by another event.
     case wire
     /// - Parameter subjects: the users the rule speaks of beside the members: who joined, who is mentioned.
     case rule(AudienceRule, subjects: [String] = [])

@@ -58,6 +58,54 @@ extension Behaviour {
             }
             #expect(try await trial.log.event(at: event.timetoken, in: SpaceID("other")) == nil)
         },
+        Behaviour("a thread's events are read and counted with it, and left out beside it") { trial in
+            let roots = try await trial.append(
+                trial.draft("room", "1", kind: .message), trial.draft("room", "2", kind: .message))
+            var expected: [Timetoken] = []
+            for number in 0..<6 {
+                var draft = trial.draft("room", "\(number)", kind: number == 5 ? .action : .message)
+                draft.thread = roots[number % 2].timetoken
+                let event = try await trial.append(draft)[0]
+                if number % 2 == 0 { expected.append(event.timetoken) }
+            }
+            var request = HistoryRequest(channel: roots[0].channel, limit: 10)
+            func read() async throws -> [Timetoken] { try await trial.log.history([request])[0].items.map(\.timetoken) }
+            request.thread = .of(roots[0].timetoken)
+            #expect(try await read() == expected)
+            request.order = .newestFirst
+            request.limit = 2
+            #expect(try await read() == Array(expected.reversed().prefix(2)))
+            request.before = expected[1]
+            #expect(try await read() == [expected[0]])
+            request = HistoryRequest(channel: roots[0].channel, limit: 10)
+            request.thread = .none
+            #expect(try await read() == roots.map(\.timetoken))
+            let cases: [(HistoryRequest.Thread, Set<EventKind>, Int)] = [
+                (.none, [], 2), (.none, [.message], 2), (.none, [.action], 0),
+                (.any, [.message], 7), (.any, [], 8), (.of(roots[1].timetoken), [], 3),
+                (.of(roots[1].timetoken), [.message], 2), (.of(1), [], 0),
+            ]
+            for (thread, kinds, count) in cases {
+                (request.thread, request.kinds) = (thread, kinds)
+                #expect(try await trial.log.counts([request]) == [count], "\(thread) \(kinds)")
+            }
+            (request.thread, request.kinds, request.countMost) = (.none, [.message], 1)
+            #expect(try await trial.log.counts([request]) == [1])
+        },
+        Behaviour("an event is found by its echoes in memory, once and where these are asked for alone") { trial in
+            var draft = trial.draft("ana", "1")
+            draft.echoes = ["room", "hall"]
+            let event = try await trial.append(draft)[0]
+            var channels = trial.names("room", "hall")
+            #expect(try await trial.readAll(channels).isEmpty)
+            channels.hearsEchoes = true
+            #expect(try await trial.readAll(channels).map(\.timetoken) == [event.timetoken])
+            // Behind more than is looked at one by one.
+            for _ in 0..<14 { try await trial.append(contentsOf: (0..<10).map { trial.draft("else", "\($0)") }) }
+            #expect(try await trial.readAll(channels).map(\.timetoken) == [event.timetoken])
+            channels.names.insert(ExactText("ana"))
+            #expect(try await trial.readAll(channels).map(\.timetoken) == [event.timetoken])
+        },
         Behaviour("an event keeps its audience") { trial in
             let audiences: [Audience] = [.subscribers, .insiders, .webhooks, .wire, .rule(.user, subjects: ["ana"])]
             for audience in audiences {

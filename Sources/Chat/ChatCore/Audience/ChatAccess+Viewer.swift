@@ -14,7 +14,8 @@ extension ChatAccess {
         if let device { try Names.check(device: device) }
         try caller.demand(self: user)
         try caller.demand(.read)
-        for name in selection.channels.names where Self.channel(moderatedOn: name.text) != nil {
+        for name in selection.channels.names
+        where Self.channel(moderatedOn: name.text) != nil || WireThread(name.text) != nil {
             try await demand(.hearing, of: caller.user, in: name.text)
         }
         let viewer = try await service.hub.viewer(

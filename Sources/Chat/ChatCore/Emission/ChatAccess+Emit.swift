@@ -99,7 +99,17 @@ extension ChatAccess {
             throw obstacle
         }
         draft.audience = Self.audience(of: draft, in: footing.channel)
-        return footing.revision
+        guard let thread = WireThread(draft.channel.name) else { return footing.revision }
+        // What holds in a channel holds in its threads.
+        let parent = try await service.standings.footing(of: draft.user, in: channel(thread.parent))
+        if let user = draft.user,
+            let obstacle = obstacle(
+                to: .writing, of: user, in: thread.parent, channel: parent.channel, parent.user)
+        {
+            throw obstacle
+        }
+        if parent.channel.isPrivate, draft.audience == .subscribers { draft.audience = .insiders }
+        return min(footing.revision, parent.revision)
     }
 
     /// For whom it is; like that of what is emitted.

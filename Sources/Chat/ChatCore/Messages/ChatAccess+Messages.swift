@@ -59,7 +59,7 @@ extension ChatAccess {
     }
 
     /// Whether a message of the channel belongs to that thread.
-    public func isReply(_ timetoken: Timetoken, in thread: ThreadChannel) async throws(ChatError) -> Bool {
+    public func isReply(_ timetoken: Timetoken, in thread: WireThread) async throws(ChatError) -> Bool {
         guard let event = try await log.event(at: timetoken, in: space) else { return false }
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)
     }

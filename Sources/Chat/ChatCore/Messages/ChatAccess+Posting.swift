@@ -160,9 +160,9 @@ extension ChatAccess {
                 action: naming == nil ? .zero : situation.next))
     }
 
-    /// The action by which clients of another service find the thread's channel: of whoever replies first.
+    /// The action by which clients of another service find the thread's channel. It belongs to the author of the first reply.
     private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> RecordChange {
-        let name = ThreadChannel(parent: root.channel, root: root.timetoken).name
+        let name = WireThread(parent: root.channel, root: root.timetoken).name
         var action = MessageActionRecord(
             channel: root.channel, message: root.timetoken, type: BuiltInAction.threadRootId.rawValue, value: name,
             user: user ?? "")

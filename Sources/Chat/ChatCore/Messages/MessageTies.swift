@@ -18,8 +18,8 @@ public struct MessageTies: Sendable {
     /// The message this one replies to.
     public var threadOf: Timetoken?
     public var mentions: Mentions?
-    /// Whether the sender may have written quotes and mentions into `meta` already, as clients of another service do, and
-    /// tells the mentioned itself.
+    /// Whether `meta` may hold quotes and mentions already: clients of another service write them there, and publish the
+    /// mentions themselves.
     public var keepsMeta = false
 
     public init(quote: Timetoken? = nil, threadOf: Timetoken? = nil, mentions: Mentions? = nil) {

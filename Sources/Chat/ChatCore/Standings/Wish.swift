@@ -17,6 +17,8 @@ extension ChatAccess {
     /// A ban, a mute and a frozen channel hold for whoever is named, by whatever credential. That a private channel is for
     /// its members, and what is reported of messages for operators, holds for credentials of users: a service may well
     /// speak for somebody who is none.
+    /// The channel that another service's clients give a thread is closed to users' own credentials: its replies are in the
+    /// channel of the message replied to.
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
     func demand(_ wish: Wish, of user: String?, in name: String) async throws(ChatError) {
         guard let user, let obstacle = try await obstacle(to: wish, of: user, in: name) else { return }
@@ -29,13 +31,19 @@ extension ChatAccess {
             return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
         let footing = try await service.standings.footing(of: user, in: channel(name))
-        return obstacle(to: wish, of: user, in: name, channel: footing.channel, footing.user)
+        if let obstacle = obstacle(to: wish, of: user, in: name, channel: footing.channel, footing.user) {
+            return obstacle
+        }
+        // What holds in a channel holds in its threads.
+        guard let thread = WireThread(name) else { return nil }
+        return try await obstacle(to: wish, of: user, in: thread.parent)
     }
 
     /// The same where what is known of both is at hand.
     func obstacle(
         to wish: Wish, of user: String, in name: String, channel: ChannelStanding, _ own: UserStanding
     ) -> ChatError? {
+        if caller.user != nil, let thread = WireThread(name) { return .inThread(of: thread) }
         if wish > .knowing, let restriction = own.restriction(at: service.clock.now),
             restriction.isBanned || wish == .writing
         {
@@ -97,6 +105,13 @@ extension ChatError {
         ChatError(
             .forbidden, "channel '\(channel)' is for its members: user '\(user)' has to join it first",
             slug: "not_a_member")
+    }
+
+    fileprivate static func inThread(of thread: WireThread) -> ChatError {
+        ChatError(
+            .forbidden,
+            "channel '\(thread.name)' is a thread of another service's clients; use channel '\(thread.parent)' with `thread_of` \(thread.root)"
+        )
     }
 
     fileprivate static func onlyForOperators(of channel: String) -> ChatError {

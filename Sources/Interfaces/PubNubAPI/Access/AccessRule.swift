@@ -85,7 +85,7 @@ extension AccessToken {
 
     /// What is granted on a channel holds in the threads of its messages.
     private func allowsThread(_ need: AccessRule.Need, _ name: String) -> Bool {
-        guard need.kind == .channel, let thread = ThreadChannel(name.withoutPresence) else { return false }
+        guard need.kind == .channel, let thread = WireThread(name.withoutPresence) else { return false }
         return allows(need.permission, .channel, thread.parent)
     }
 

@@ -10,7 +10,7 @@ struct HistorySources {
     init(_ channel: String, in space: SpaceID, _ request: (ChannelID) -> HistoryRequest) {
         var own = request(ChannelID(channel, in: space))
         own.thread = .none
-        guard let thread = ThreadChannel(channel) else {
+        guard let thread = WireThread(channel) else {
             requests = [own]
             return
         }

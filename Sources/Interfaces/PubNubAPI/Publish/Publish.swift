@@ -47,7 +47,7 @@ extension PubNubAPI {
         typing.meta = try meta(request)
         var emission = typing.publish()
         store(&emission, as: request)
-        if let thread = ThreadChannel(channel), emission.isReply,
+        if let thread = WireThread(channel), emission.isReply,
             let answer = try await sent(emission, in: thread, keyset, request)
         {
             return answer
@@ -57,7 +57,7 @@ extension PubNubAPI {
 
     /// A reply, where the message replied to is there; nil where it is not, or is a reply itself.
     private func sent(
-        _ emission: Emission, in thread: ThreadChannel, _ keyset: Keyset, _ request: WireRequest
+        _ emission: Emission, in thread: WireThread, _ keyset: Keyset, _ request: WireRequest
     ) async throws -> Response? {
         var reply = emission
         reply.channel = thread.parent

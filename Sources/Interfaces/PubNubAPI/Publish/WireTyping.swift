@@ -26,7 +26,7 @@ struct WireTyping {
     func publish() -> Emission {
         if let event = typedEvent {
             var emission = typed(event, .message, .kept)
-            // Whoever restricts a user writes the record as well, and that is what everybody else is told.
+            // The client writes the restriction's record as well, which makes the event for all other readers.
             if claimed == "moderation" { emission.audience = .wire }
             return emission
         }
@@ -138,7 +138,7 @@ extension WireTyping {
 
     private var mention: TypedEvent? {
         guard let timetoken = timetoken("messageTimetoken"), let place = text("channel") else { return nil }
-        let thread = ThreadChannel(place)
+        let thread = WireThread(place)
         return TypedEvent("user.mentioned") { writer in
             writer.member("message_timetoken", timetoken)
             writer.member("channel_id", thread?.parent ?? place)

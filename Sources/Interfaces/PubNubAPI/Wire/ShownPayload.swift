@@ -164,7 +164,7 @@ extension ShownPayload {
         return ShownPayload { writer in
             writer.member("type", "mention")
             writer.member("messageTimetoken", event.data.rawMember("message_timetoken") ?? .null)
-            writer.member("channel", ThreadChannel(parent: parent, root: root).name)
+            writer.member("channel", WireThread(parent: parent, root: root).name)
             writer.member("parentChannel", parent)
         }
     }

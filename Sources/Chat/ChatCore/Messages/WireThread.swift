@@ -2,7 +2,7 @@ public import ChatModel
 
 /// The channel that clients of another service give a thread: of its name, which holds the message replied to and that
 /// message's channel. Natively the replies are in the message's channel.
-public struct ThreadChannel: Sendable, Equatable {
+public struct WireThread: Sendable, Equatable {
     /// The channel of the message replied to.
     public let parent: String
     /// The message replied to.
