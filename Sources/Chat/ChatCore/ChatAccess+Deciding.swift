@@ -17,8 +17,9 @@ extension ChatAccess {
             var decision = try body(situation)
             if let deed = decision.events.first { try caller.demand(type: deed.type) }
             if isQuiet { decision.events = [] }
+            let isSeveral = decision.events.count { $0.audience != .wire } > 1
             for index in decision.events.indices {
-                if decision.events.count > 1 { decision.events[index].cause = cause }
+                if isSeveral { decision.events[index].cause = cause }
                 decision.events[index].originDevice = device
                 decision.events[index].trace = trace
             }

@@ -4,6 +4,9 @@ public enum BuiltInTypes {
     public static let signalSent = "signal.sent"
     /// A custom event emitted without a type.
     public static let custom = "custom"
+    /// A membership as it is now, and one that ended. Subscribers of PubNub's wire get them (``Audience/wire``), no others.
+    public static let membershipSet = "membership.set"
+    public static let membershipRemoved = "membership.removed"
 
     public static let reservedSubjects: Set<String> = [
         "message", "signal", "reaction", "action", "thread", "typing", "receipt", "presence", "participant", "member",

@@ -42,7 +42,7 @@ public struct EventDraft: Sendable {
     public var cause: String?
     public var audience: Audience = .subscribers
     public var originDevice: String?
-    /// The text a dialect's readers get when it differs from `data` (`events.md` 5).
+    /// The text a dialect's readers get when it differs from `data` (`events.md` 5); `null` hides it from them.
     public var wire: JSONText?
     /// The message to whose thread it belongs: of a reply, and of what becomes of a reply. Nil for everything else.
     public var thread: Timetoken?

@@ -35,7 +35,8 @@ extension ChatAccess {
         return try await directory.list(query).items.compactMap(MembershipRecord.init)
     }
 
-    /// Every event on the channels, those that are not kept too, in their order. Without a channel: of the whole app.
+    /// Every event on the channels for native readers, those that are not kept too, in their order. Without a channel: of the
+    /// whole app.
     func events(on channels: String..., after: Timetoken = .zero) async throws -> [Event] {
         let patterns = channels.isEmpty ? [.all] : channels.compactMap { NamePattern($0) }
         let set = ChannelSet(space: space, patterns: patterns)
@@ -43,7 +44,7 @@ extension ChatAccess {
         var position = after
         while true {
             let page = try await log.events(in: set, after: position, limit: 500)
-            found += page.items
+            found += page.items.filter { $0.audience != .wire }
             guard page.hasMore else { return found }
             position = page.position
         }

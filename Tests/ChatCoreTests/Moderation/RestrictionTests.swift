@@ -16,6 +16,7 @@ import Testing
     private func told(_ room: Room, on channel: String = "crew", since: Timetoken = .zero) async throws -> [Event] {
         let channels = ChannelSet(space: ChatFixture.space, names: [channel])
         let events = try await room.service.engine.log.events(in: channels, after: since, limit: 1000).items
+            .filter { $0.audience != .wire }
         for event in events {
             let report = try await room.chat.validate(event.data, as: event.type)
             #expect(report.isValid, "\(event.type): \(report.faults)")

@@ -51,6 +51,7 @@ struct PresenceHouse: Sendable {
         try await tracker.beat()
         let channels = ChannelSet(space: ChatFixture.space, isAll: true)
         let events = try await house.engine.log.events(in: channels, after: .zero, limit: 20_000).items
+            .filter { $0.audience != .wire }
         for event in events {
             let type = try #require(BuiltInCatalogue.named(event.type))
             let report = try Schema(JSONDocument(Array(type.schema.utf8))).report(on: JSONDocument(event.data).root)

@@ -83,37 +83,40 @@ extension ChatAccess {
         try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
             try change.actor.demand(over: user, in: change.channel)
             if let etag { try change.membership(of: user).meet(.etag(etag)) }
-            guard let membership = change.membership(of: user) else { return }
-            let isOwn = change.actor.user.map { ExactText($0) == ExactText(user) } ?? false
-            if isOwn, membership.state == .invited {
-                change.remove(user)
-                return change.announceDeclined(membership)
-            }
-            change.leave(user, reason: reason ?? change.actor.reason(isOwn: isOwn))
+            change.end(user, reason: reason)
         }
     }
 
-    /// Makes users members, changes what the app keeps with those who are, and ends the memberships of others, in one step.
+    /// Makes users members or invites them, changes what the app keeps with those who are, and ends the memberships of
+    /// others, in one step. A read mark that an edit sets ahead of the app's newest event counts as that event's place.
     ///
-    /// - Throws: as `join` and `leave`; `.invalid` over `Limits.membersPerCall`.
+    /// - Throws: as `join`, `invite` and `leave`; `.invalid` over `Limits.membersPerCall`.
     public func change(
         membersOf channel: String, setting: [(user: String, edit: MembershipEdit)], removing: [String],
         by named: String? = nil
     ) async throws(ChatError) {
         for (_, edit) in setting { try edit.check(limits) }
         let users = try distinct(setting.map(\.user) + removing)
+        let newest = setting.contains { $0.edit.read != nil } ? try await log.watermark(of: space) : .zero
         try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
             for (user, edit) in setting {
-                try change.demandJoining(user)
+                var edit = edit
+                edit.read = edit.read.map { min($0, newest) }
+                if edit.entry == .invite {
+                    try change.demandInviting([user])
+                } else {
+                    try change.demandJoining(user)
+                }
                 if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
-                try change.join([user], edit)
+                try change.set(user, edit)
             }
             for user in removing {
                 try change.actor.demand(over: user, in: change.channel)
-                change.leave(user, reason: change.actor.reason(isOwn: false))
+                change.end(user)
             }
             try change.checkOperators()
         }
+        for (user, edit) in setting where edit.read != nil { await service.unread.tell(UserID(user, in: space)) }
     }
 
     /// Invites users to a channel; who is a member or invited already is left alone.
@@ -129,6 +132,20 @@ extension ChatAccess {
             try change.invite(users)
         }
         return users.compactMap { user in decided.value[ExactText(user)] }
+    }
+}
+
+extension MemberChange {
+    /// Ends a membership: its own user declines an invitation or leaves, and anybody else removes the user. Without a
+    /// membership nothing happens.
+    fileprivate mutating func end(_ user: String, reason: String? = nil) {
+        guard let membership = membership(of: user) else { return }
+        let isOwn = actor.user.map { ExactText($0) == ExactText(user) } ?? false
+        if isOwn, membership.state == .invited {
+            remove(user)
+            return announceDeclined(membership)
+        }
+        leave(user, reason: reason ?? actor.reason(isOwn: isOwn))
     }
 }
 

@@ -3,12 +3,22 @@ import JSON
 
 extension MemberChange {
     /// One event for the channel with all who are invited, and one on the channel of each.
-    mutating func announceInvited(_ invitees: [MembershipRecord]) {
+    ///
+    /// - Parameter isOnWire: whether the wire's subscribers get an invitation; false if the client publishes one itself.
+    mutating func announceInvited(_ invitees: [MembershipRecord], onWire isOnWire: Bool = true) {
         guard !invitees.isEmpty else { return }
         add(invited(invitees, on: channel.id, audience: .rule(.members)))
         for invitee in invitees {
-            add(invited([invitee], on: invitee.user, audience: .rule(.user, subjects: [invitee.user])))
+            var event = invited([invitee], on: invitee.user, audience: .rule(.user, subjects: [invitee.user]))
+            if !isOnWire { event.wire = .null }
+            add(event)
         }
+        for invitee in invitees where invitee.state == .invited { addWireEvents(of: invitee) }
+    }
+
+    private mutating func addWireEvents(of membership: MembershipRecord, isGone: Bool = false) {
+        let events = chat.wireEvents(of: membership, isGone: isGone, by: actor.user, at: situation.next)
+        for event in events { add(event) }
     }
 
     /// One event for each who joined.
@@ -29,17 +39,19 @@ extension MemberChange {
                     if let membership = membership(of: joiner) { printFields(of: membership, to: &writer) }
                 })
         }
+        for joiner in joiners { if let membership = membership(of: joiner) { addWireEvents(of: membership) } }
     }
 
-    mutating func announceLeft(_ leaver: String, reason: String) {
+    mutating func announceLeft(_ membership: MembershipRecord, reason: String) {
         add(
-            draft("member.left", .rule(.joinedAndSubjects, subjects: [leaver])) { writer in
+            draft("member.left", .rule(.joinedAndSubjects, subjects: [membership.user])) { writer in
                 writer.key("user")
-                user(leaver).printReference(to: &writer)
+                user(membership.user).printReference(to: &writer)
                 writer.member("reason", reason)
                 writer.member("left_at", situation.now.milliseconds)
                 printCounts(to: &writer)
             })
+        addWireEvents(of: membership, isGone: true)
     }
 
     mutating func announceDeclined(_ membership: MembershipRecord) {
@@ -49,6 +61,21 @@ extension MemberChange {
                 print(membership, to: &writer)
                 printInviter(membership.inviter, to: &writer)
             })
+        addWireEvents(of: membership, isGone: true)
+    }
+
+    /// Announces a read mark that moved by `receipt.read`, and other fields by `membership.updated`.
+    mutating func announceChanged(_ membership: MembershipRecord, from before: MembershipRecord) {
+        if membership.state == .joined, before.read < membership.read {
+            var receipt = chat.receipt(.read, membership)
+            // A client that writes its mark with the membership publishes a receipt as well.
+            receipt.wire = .null
+            add(receipt)
+        }
+        var marked = before
+        (marked.read, marked.delivered) = (membership.read, membership.delivered)
+        guard marked == membership else { return announceUpdated(membership, from: marked) }
+        addWireEvents(of: membership)
     }
 
     mutating func announceUpdated(_ membership: MembershipRecord, from before: MembershipRecord) {
@@ -59,6 +86,7 @@ extension MemberChange {
                 printFields(of: membership, to: &writer)
                 RecordDifference(from: before.body, to: membership.body).print(to: &writer)
             })
+        addWireEvents(of: membership)
     }
 
     var countsChanged: EventDraft {

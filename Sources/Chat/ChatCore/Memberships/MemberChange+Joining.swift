@@ -1,6 +1,26 @@
 import ChatModel
 
 extension MemberChange {
+    /// Invites a user, makes the user a member, or changes the membership (``MembershipEdit/entry``).
+    ///
+    /// - Throws: `.forbidden`, slug `banned`.
+    mutating func set(_ user: String, _ edit: MembershipEdit) throws(ChatError) {
+        let before = membership(of: user)
+        switch (edit.entry, before?.state) {
+        case (.invite, nil): try invite([user], edit)
+        case (.invite, .invited), (.keep, .invited): if let before { change(before, edit) }
+        default: try join([user], edit)
+        }
+    }
+
+    private mutating func change(_ before: MembershipRecord, _ edit: MembershipEdit) {
+        var membership = before
+        edit.apply(to: &membership)
+        guard membership != before else { return }
+        put(membership)
+        announceChanged(membership, from: before)
+    }
+
     /// Makes users members that have joined; those who have already only get their edit.
     ///
     /// - Throws: `.forbidden`, slug `banned`.
@@ -16,7 +36,7 @@ extension MemberChange {
                 joiners.append(user)
             }
             put(membership)
-            if let before, before.state == .joined, before != membership { announceUpdated(membership, from: before) }
+            if let before, before.state == .joined, before != membership { announceChanged(membership, from: before) }
         }
         announceJoined(joiners)
     }
@@ -24,18 +44,19 @@ extension MemberChange {
     /// Invites users who are no members yet; those who want no question become members at once.
     ///
     /// - Throws: `.forbidden`, slug `banned`.
-    mutating func invite(_ users: [String]) throws(ChatError) {
+    mutating func invite(_ users: [String], _ edit: MembershipEdit = MembershipEdit()) throws(ChatError) {
         var invitees: [MembershipRecord] = []
         for user in users where membership(of: user) == nil {
             try refuseBanned(user)
             var membership = fresh(user)
+            edit.apply(to: &membership)
             membership.inviter = actor.user
             membership.invited = situation.now
             if self.user(user).autoAcceptsInvites { enter(&membership) }
             put(membership)
             invitees.append(membership)
         }
-        announceInvited(invitees)
+        announceInvited(invitees, onWire: edit.entry != .invite)
         announceJoined(invitees.filter { $0.state == .joined }.map(\.user))
     }
 
@@ -51,9 +72,9 @@ extension MemberChange {
 
     /// Ends a membership or an invitation; nothing when there is none.
     mutating func leave(_ user: String, reason: String) {
-        guard membership(of: user) != nil else { return }
+        guard let membership = membership(of: user) else { return }
         remove(user)
-        announceLeft(user, reason: reason)
+        announceLeft(membership, reason: reason)
     }
 
     private func fresh(_ user: String) -> MembershipRecord {

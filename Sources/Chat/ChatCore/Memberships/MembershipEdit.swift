@@ -8,6 +8,20 @@ public struct MembershipEdit: Sendable {
     public var custom = FieldEdit<JSONText>.keep
     /// For an operator of the channel to set.
     public var role: MemberRole?
+    /// Moves the read mark forward to this place; a mark beyond it stays.
+    public var read: Timetoken?
+    /// How ``ChatAccess/change(membersOf:setting:removing:by:)`` treats a user who has not joined.
+    public var entry = Entry.join
+
+    /// The state that a membership gets by an edit. A user who has joined stays so.
+    public enum Entry: Sendable {
+        /// Joined: a new member, or an accepted invitation.
+        case join
+        /// Invited, by a client that publishes the invitation to the wire's subscribers itself.
+        case invite
+        /// As it is; a new member joins.
+        case keep
+    }
 
     public init() {}
 
@@ -16,6 +30,7 @@ public struct MembershipEdit: Sendable {
         membership.status = status.applied(to: membership.status)
         membership.custom = custom.applied(to: membership.custom)
         membership.role = role ?? membership.role
+        if let read { ReceiptKind.read.set(read, on: &membership) }
     }
 
     /// - Throws: `.malformed`, `.tooLarge` for what no membership can hold.

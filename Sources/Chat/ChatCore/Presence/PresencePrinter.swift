@@ -46,7 +46,7 @@ struct PresencePrinter {
         let change = report.change
         let type =
             switch change.happening {
-            case .joined: "presence.joined"
+            case .joined, .renewed: "presence.joined"
             case .left: "presence.left"
             case .timedOut: "presence.timed_out"
             case .stateChanged: "presence.state_changed"
@@ -63,7 +63,8 @@ struct PresencePrinter {
     }
 
     private func typist(_ report: PresenceTeller.Report) -> EventDraft {
-        let isTyping = report.change.happening == .joined
+        let isRenewal = report.change.happening == .renewed
+        let isTyping = report.change.happening == .joined || isRenewal
         let seat = report.change.seat
         var draft = draft(isTyping ? "typing.started" : "typing.stopped", report) { writer in
             writer.member("is_typing", isTyping)
@@ -74,7 +75,10 @@ struct PresencePrinter {
             for name in report.typing { user(name, seat.channel.space).printReference(to: &writer) }
             writer.endArray()
         }
-        if channel(seat.channel)?.kind.hasMembers == true {
+        draft.wire = report.origin.wire
+        if isRenewal {
+            draft.audience = .wire
+        } else if channel(seat.channel)?.kind.hasMembers == true {
             draft.audience = .rule(.joinedButSubjects, subjects: [seat.user])
         }
         return draft

@@ -1,4 +1,5 @@
 public import ChatModel
+import JSON
 import Locking
 
 /// Who is where, kept and told: the one way to the presence board of this process.
@@ -225,6 +226,8 @@ struct PresenceOrigin: Sendable {
     var cause: String?
     /// Who did it, when it was somebody else than the user concerned.
     var user: String?
+    /// The event's form on PubNub's wire, as a client published it; nil for the usual one.
+    var wire: JSONText?
 }
 
 extension ChatAccess {

@@ -1,5 +1,5 @@
 public import ChatModel
-import JSON
+public import JSON
 
 extension ChatAccess {
     /// Moves a member's mark forward to a message. A mark that is there already, or further, stays: however many
@@ -13,10 +13,19 @@ extension ChatAccess {
         _ kind: ReceiptKind, _ user: String, in channel: String, at timetoken: Timetoken? = nil,
         by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {
-        let actor = try receiptActor(user, named)
+        try demandReceipts(of: user, by: named)
         try demandRecord(of: channel)
         try await check(mark: timetoken)
         let mark = if let timetoken { timetoken } else { try await newestMessage(in: channel) }
+        let decided = try await move(kind, of: user, in: channel, to: mark)
+        return decided.record(MembershipRecord.key(user, channel, in: space)).flatMap(MembershipRecord.init)
+            ?? decided.value
+    }
+
+    /// - Parameter wire: the event's form on PubNub's wire; nil derives it.
+    private func move(
+        _ kind: ReceiptKind, of user: String, in channel: String, to mark: Timetoken, showing wire: JSONText? = nil
+    ) async throws(ChatError) -> Decided<MembershipRecord> {
         let key = MembershipRecord.key(user, channel, in: space)
         let decided = try await decide([key, SweepRecord.key(channel, in: space)]) { situation throws(ChatError) in
             guard var membership = situation.membership(of: user, in: channel, space), membership.state == .joined
@@ -26,12 +35,46 @@ extension ChatAccess {
             }
             guard kind.mark(of: membership) < mark else { return Decision(membership) }
             kind.set(mark, on: &membership)
+            var events = events(of: kind, membership, situation)
+            events[0].wire = wire
             return Decision(
-                membership, changes: [RecordChange(key, body: membership.body, parent: channel)],
-                events: [receipt(kind, membership, by: actor)])
+                membership, changes: [RecordChange(key, body: membership.body, parent: channel)], events: events)
         }
         if kind == .read { await service.unread.tell(UserID(user, in: space)) }
-        return decided.record(key).flatMap(MembershipRecord.init) ?? decided.value
+        return decided
+    }
+
+    /// The effect of a receipt that a client published.
+    public enum PublishedReceipt: Sendable, Equatable {
+        /// The mark moved, by the event at this place.
+        case moved(Timetoken)
+        /// The mark stays: it is there already or beyond, or the receipt names no message of the channel.
+        case unmoved
+        /// The user has no mark there, as no member.
+        case noMember
+    }
+
+    /// Moves a member's read mark forward to the message that a receipt names, which a client published on PubNub's wire.
+    ///
+    /// - Parameter wire: the receipt as it was published, for the wire's subscribers.
+    public func take(
+        receiptOf user: String, in channel: String, at timetoken: Timetoken, showing wire: JSONText
+    ) async throws(ChatError) -> PublishedReceipt {
+        try demandReceipts(of: user, by: user)
+        try demandRecord(of: channel)
+        guard try await member(user, of: channel)?.state == .joined else { return .noMember }
+        let message = try await log.event(at: timetoken, in: space)
+        guard let message, message.channel == self.channel(channel), [.message, .file].contains(message.kind) else {
+            return .unmoved
+        }
+        do throws(ChatError) {
+            let decided = try await move(.read, of: user, in: channel, to: timetoken, showing: wire)
+            return decided.events.first.map { .moved($0.timetoken) } ?? .unmoved
+        } catch {
+            // The user has left meanwhile.
+            guard error.code == .notFound else { throw error }
+            return .noMember
+        }
     }
 
     /// Marks everything read in the channels a user has joined, as of now.
@@ -41,7 +84,7 @@ extension ChatAccess {
     public func markAllRead(
         by user: String, in channels: [String]? = nil, named: String? = nil
     ) async throws(ChatError) -> [String] {
-        let actor = try receiptActor(user, named)
+        try demandReceipts(of: user, by: named)
         for channel in channels ?? [] { try demandRecord(of: channel) }
         let mark = try await log.watermark(of: space)
         var moved: [String] = []
@@ -49,7 +92,7 @@ extension ChatAccess {
         let wanted = channels.map { Set($0.map { ExactText($0) }) }
         var rest = unread.filter { wanted?.contains(ExactText($0)) ?? caller.reaches(channel: $0) }[...]
         while !rest.isEmpty {
-            moved += try await markRead(Array(rest.prefix(Self.marksAtOnce)), user, at: mark, by: actor)
+            moved += try await markRead(Array(rest.prefix(Self.marksAtOnce)), user, at: mark)
             rest = rest.dropFirst(Self.marksAtOnce)
         }
         await service.unread.tell(UserID(user, in: space))
@@ -60,7 +103,7 @@ extension ChatAccess {
     private static let marksAtOnce = 100
 
     private func markRead(
-        _ channels: [String], _ user: String, at mark: Timetoken, by actor: Actor
+        _ channels: [String], _ user: String, at mark: Timetoken
     ) async throws(ChatError) -> [String] {
         let keys = channels.map { MembershipRecord.key(user, $0, in: space) }
         let sweeps = channels.map { SweepRecord.key($0, in: space) }
@@ -73,17 +116,16 @@ extension ChatAccess {
                 ReceiptKind.read.set(mark, on: &membership)
                 decision.value.append(channel)
                 decision.changes.append(RecordChange(key, body: membership.body, parent: channel))
-                decision.events.append(receipt(.read, membership, by: actor))
+                decision.events += events(of: .read, membership, situation)
             }
             return decision
         }.value
     }
 
-    private func receiptActor(_ user: String, _ named: String?) throws(ChatError) -> Actor {
+    /// Nobody marks for others.
+    private func demandReceipts(of user: String, by named: String?) throws(ChatError) {
         try Names.check(user: user)
-        let actor = try actor(named)
-        try actor.demand(self: user)
-        return actor
+        try actor(named).demand(self: user)
     }
 
     /// A mark ahead of everything would take messages for read that nobody has written yet.
@@ -106,7 +148,16 @@ extension ChatAccess {
         }
     }
 
-    private func receipt(_ kind: ReceiptKind, _ membership: MembershipRecord, by actor: Actor) -> EventDraft {
+    private func events(
+        of kind: ReceiptKind, _ membership: MembershipRecord, _ situation: Situation
+    ) -> [EventDraft] {
+        let receipt = receipt(kind, membership)
+        guard kind == .read else { return [receipt] }
+        return [receipt] + wireEvents(of: membership, by: membership.user, at: situation.next)
+    }
+
+    /// The event of a mark that moved.
+    func receipt(_ kind: ReceiptKind, _ membership: MembershipRecord) -> EventDraft {
         let mark = kind.mark(of: membership)
         return draft(kind.eventType, on: membership.channel, by: membership.user, audience: kind.audience) { writer in
             writer.member("user_id", membership.user)

@@ -69,8 +69,8 @@ private struct RecordFilterParser {
         let field = try field()
         for (word, comparison) in Self.comparisons where try take([word]) {
             return comparison == .like
-                ? .compare(field: field, .like, .string(try pattern()))
-                : .compare(field: field, comparison, try value())
+                ? fields.compare(field, .like, .string(try pattern()))
+                : fields.compare(field, comparison, try value())
         }
         throw fault("expected == != < > <= >= or LIKE")
     }

@@ -27,17 +27,38 @@ public struct RecordFields: Sendable {
         let stored: String
     }
 
+    /// A field that counts as a fixed text while a condition holds, whatever is stored.
+    public struct Override: Sendable {
+        let stored: String
+        let condition: RecordFilter
+        let text: String
+
+        /// - Parameter stored: the field, as `RecordFilter` spells it.
+        public init(_ stored: String, while condition: RecordFilter, is text: String) {
+            self.stored = stored
+            self.condition = condition
+            self.text = text
+        }
+    }
+
     let names: [Field]
     /// Fields whose members are compared: `custom.floor`.
     let objects: [Field]
     /// What names the id, which the store keeps beside the body.
     let id: String
+    /// Applies to filters; orders use the stored value.
+    var override: Override?
 
     /// - Parameters:
     ///   - names: a word for each field, and how `RecordFilter` spells it.
     ///   - objects: the same for fields whose members are compared.
     ///   - id: the word for the id in orders.
-    public init(names: KeyValuePairs<String, String>, objects: KeyValuePairs<String, String>, id: String) {
+    ///   - override: a field whose stored value filters do not always use.
+    public init(
+        names: KeyValuePairs<String, String>, objects: KeyValuePairs<String, String>, id: String,
+        override: Override? = nil
+    ) {
+        self.override = override
         self.names = names.map { Field(word: $0.key, stored: $0.value) }
         self.objects = objects.map { Field(word: $0.key, stored: $0.value) }
         self.id = id
@@ -65,6 +86,14 @@ public struct RecordFields: Sendable {
 
     var words: [String] { names.map(\.word) }
 
+    /// The condition that a field compares so, with the override applied.
+    func compare(_ stored: String, _ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> RecordFilter {
+        let comparing = RecordFilter.compare(field: stored, comparison, value)
+        guard let override, override.stored == stored else { return comparing }
+        let rest = RecordFilter.and([.not(override.condition), comparing])
+        return override.holds(comparison, value) ? .or([override.condition, rest]) : rest
+    }
+
     static let users = RecordFields(
         names: [
             "name", "profile_url", "email", "external_id", "type", "status", "auto_accepts_invites",
@@ -81,6 +110,22 @@ public struct RecordFields: Sendable {
         ], objects: ["custom"], id: "id")
     static let restrictions = RecordFields(
         names: ["user", "channel", "ban", "mute", "reason", "moderator"], objects: [], id: "id")
+}
+
+extension RecordFields.Override {
+    /// Whether the fixed text compares so with a value.
+    fileprivate func holds(_ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> Bool {
+        guard case .string(let other) = value else { return comparison == .notEqual }
+        return switch comparison {
+        case .equal: ExactText(text) == ExactText(other)
+        case .notEqual: ExactText(text) != ExactText(other)
+        case .less: ExactText(text) < ExactText(other)
+        case .lessOrEqual: ExactText(text) <= ExactText(other)
+        case .greater: ExactText(text) > ExactText(other)
+        case .greaterOrEqual: ExactText(text) >= ExactText(other)
+        case .like: WildcardPattern(text: other).matches(text)
+        }
+    }
 }
 
 extension ChatAccess {

@@ -1,26 +1,37 @@
 public import ChatModel
+public import JSON
 
 extension ChatAccess {
-    /// The user types, until this is said again, stopped, or ten seconds old (`Limits.typingAge`). Said again it tells
-    /// nobody anything.
+    /// Marks the user as typing until ``stopTyping(_:on:showing:)`` or for ten seconds (`Limits.typingAge`). A renewal is an
+    /// event for subscribers of PubNub's wire alone, whose SDKs forget typing users sooner.
     ///
+    /// - Parameter wire: the event's form on that wire; nil for the usual one.
     /// - Throws: `.forbidden` for who may not write there.
-    public func startTyping(_ user: String, on name: String) async throws(ChatError) {
+    public func startTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try demandOwn(user, on: name, for: "typing.started")
         try await demand(.writing, of: user, in: name)
         let seat = seat(.typist, user, name)
         let age = limits.typingAge
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in
+        try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in
             // Once more, in the line in which who is banned is sent out.
             try await demand(.writing, of: user, in: name)
-            return try await board.renew([seat], for: age)
+            let changes = try await board.renew([seat], for: age)
+            return changes.isEmpty ? [PresenceChange(seat, .renewed, occupancy: 0)] : changes
         }
     }
 
     /// The user types no more. Harmless for who does not.
-    public func stopTyping(_ user: String, on name: String) async throws(ChatError) {
+    ///
+    /// - Parameter wire: as in ``startTyping(_:on:showing:)``.
+    public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try demandOwn(user, on: name, for: "typing.stopped")
         let seat = seat(.typist, user, name)
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
+        try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([seat]) }
+    }
+
+    private func typingOrigin(_ wire: JSONText?) -> PresenceOrigin {
+        var origin = presenceOrigin
+        origin.wire = wire
+        return origin
     }
 }

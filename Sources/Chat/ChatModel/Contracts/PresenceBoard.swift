@@ -69,7 +69,11 @@ public protocol PresenceBoard: Sendable {
 
 /// One beginning or end of a stay, or what somebody shows meanwhile.
 public struct PresenceChange: Sendable, Equatable {
-    public enum Happening: Sendable { case joined, left, timedOut, stateChanged }
+    public enum Happening: Sendable {
+        case joined, left, timedOut, stateChanged
+        /// A typist goes on typing. No board says so; it is an event for subscribers of PubNub's wire alone.
+        case renewed
+    }
 
     public var seat: Seat
     public var happening: Happening

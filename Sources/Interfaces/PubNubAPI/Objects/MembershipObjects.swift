@@ -151,7 +151,7 @@ extension PubNubAPI {
             return
         }
         do throws(ChatError) {
-            return try await chat.change(membersOf: channel, setting: members, removing: [])
+            return try await chat.change(membersOf: channel, setting: members, removing: [], by: actor)
         } catch {
             guard error.code == .notFound else { throw error }
         }
@@ -160,7 +160,7 @@ extension PubNubAPI {
         } catch {
             guard error.code == .conflict else { throw error }
         }
-        try await chat.change(membersOf: channel, setting: members, removing: [])
+        try await chat.change(membersOf: channel, setting: members, removing: [], by: actor)
     }
 
     private static func remove(
@@ -172,7 +172,7 @@ extension PubNubAPI {
             return
         }
         do throws(ChatError) {
-            try await chat.change(membersOf: channel, setting: [], removing: users)
+            try await chat.change(membersOf: channel, setting: [], removing: users, by: actor)
         } catch {
             // Nobody is in a channel that has no record.
             guard error.code == .notFound else { throw error }

@@ -66,6 +66,7 @@ struct ObjectBody {
         edit.type = try text("type")
         edit.status = try text("status")
         edit.custom = try custom()
+        edit.takeFacts()
         return edit
     }
 

@@ -99,13 +99,17 @@ extension RecordFields {
             "channel.id": "channel", "channel.name": "channel:name", "channel.description": "channel:description",
             "channel.status": "channel:status", "channel.type": "channel:type", "channel.updated": "channel:@updated",
             "status": "status", "type": "type", "updated": "@updated",
-        ], objects: ["custom": "custom", "channel.custom": "channel:custom"], id: "channel.id")
+            "custom.\(WireMembership.readMark)": "read_timetoken",
+        ], objects: ["custom": "custom", "channel.custom": "channel:custom"], id: "channel.id", override: pending)
     /// Of memberships, listed for their channel.
     static let wireMembers = RecordFields(
         names: [
             "uuid.id": "user", "uuid.name": "user:name", "uuid.externalId": "user:external_id",
             "uuid.profileUrl": "user:profile_url", "uuid.email": "user:email", "uuid.status": "user:status",
             "uuid.type": "user:type", "uuid.updated": "user:@updated", "status": "status", "type": "type",
-            "updated": "@updated",
-        ], objects: ["custom": "custom", "uuid.custom": "user:custom"], id: "uuid.id")
+            "updated": "@updated", "custom.\(WireMembership.readMark)": "read_timetoken",
+        ], objects: ["custom": "custom", "uuid.custom": "user:custom"], id: "uuid.id", override: pending)
+    private static let pending = Override(
+        "status", while: .compare(field: "state", .equal, .string(MemberState.invited.rawValue)),
+        is: WireMembership.pending)
 }

@@ -7,23 +7,57 @@ struct ObjectPayload {
 
     /// Nil for an event that is none, and for a change of nothing that this wire knows.
     init?(_ event: Event) {
+        if let membership = Self.membership(event) {
+            payload = membership
+            return
+        }
         guard let (type, isSet) = Self.types[event.type] else { return nil }
         // Where it is there, it holds the fields that the app's other readers do not see.
         let text = event.draft.wire ?? event.data
-        guard let data = (try? JSONDocument(text))?.root else { return nil }
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
         case "user.created": fields = Self.shown(text.rawMember("user"), Self.userFields)
         case "user.updated": fields = Self.changed(text, Self.userFields)
         case "channel.created", "channel.updated": fields = Self.changed(event.data, Self.channelFields)
-        case "member.joined": fields = Self.shown(event.data, Self.membershipFields)
-        case "membership.updated": fields = Self.changed(event.data, Self.membershipFields)
         default: break
         }
         guard !fields.isEmpty || !event.type.hasSuffix(".updated") else { return nil }
-        let member = Self.member(data)
-        if type == "membership", member == nil { return nil }
-        payload = JSONText { writer in
+        payload = Self.payload(type, isSet: isSet) { writer in
+            writer.member("id", event.channel.name)
+            for (name, value) in fields {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            if isSet { writer.version(event.timetoken) }
+        }
+    }
+
+    /// A membership is shown by the event that has all of it, on both of its channels.
+    private static func membership(_ event: Event) -> JSONText? {
+        let isSet = event.type == BuiltInTypes.membershipSet
+        guard isSet || event.type == BuiltInTypes.membershipRemoved,
+            let data = (try? JSONDocument(event.data))?.root, let value = data["membership"],
+            let text = event.data.rawMember("membership"), let membership = MembershipRecord(value, text),
+            let version = data["version"]?.string.flatMap({ Timetoken(text: $0) })
+        else { return nil }
+        return payload("membership", isSet: isSet) { writer in
+            writer.key("channel")
+            writer.bareID(membership.channel)
+            writer.key("uuid")
+            writer.bareID(membership.user)
+            if isSet {
+                writer.optional("type", membership.type)
+                writer.optional("status", membership.wireStatus)
+                writer.member("custom", membership.wireCustom ?? .null)
+            }
+            writer.version(version)
+        }
+    }
+
+    private static func payload(
+        _ type: String, isSet: Bool, _ print: (inout JSONWriter) -> Void
+    ) -> JSONText {
+        JSONText { writer in
             writer.beginObject()
             writer.member("source", "objects")
             writer.member("version", "2.0")
@@ -31,19 +65,7 @@ struct ObjectPayload {
             writer.member("type", type)
             writer.key("data")
             writer.beginObject()
-            if let member, type == "membership" {
-                writer.key("channel")
-                writer.bareID(event.channel.name)
-                writer.key("uuid")
-                writer.bareID(member)
-            } else {
-                writer.member("id", event.channel.name)
-            }
-            for (name, value) in fields {
-                writer.key(text: name)
-                writer.raw(value)
-            }
-            if isSet || type == "membership" { writer.version(event.timetoken) }
+            print(&writer)
             writer.endObject()
             writer.endObject()
         }
@@ -57,9 +79,6 @@ struct ObjectPayload {
         "channel.created": ("channel", true), "channel.updated": ("channel", true),
         "channel.deleted": ("channel", false), "channel.frozen": ("channel", true),
         "channel.unfrozen": ("channel", true),
-        "member.joined": ("membership", true),
-        "membership.updated": ("membership", true), "member.left": ("membership", false),
-        "member.declined": ("membership", false),
     ]
     /// What is kept under a name, and what this wire calls it.
     private static let userFields = [
@@ -69,7 +88,6 @@ struct ObjectPayload {
     private static let channelFields = [
         "name": "name", "description": "description", "type": "type", "status": "status", "custom": "custom",
     ]
-    private static let membershipFields = ["type": "type", "status": "status", "custom": "custom"]
 
     private static func shown(_ object: JSONText?, _ names: [String: String]) -> [(name: String, value: JSONText)] {
         (object?.rawMembers() ?? []).compactMap { member in
@@ -83,9 +101,5 @@ struct ObjectPayload {
             guard let key = (try? JSONDocument(change))?.root["key"]?.string, let name = names[key] else { return nil }
             return (name, change.rawMember("new") ?? .null)
         }
-    }
-
-    private static func member(_ data: JSONValue) -> String? {
-        (data["user_id"] ?? data["user"]?["user_id"] ?? data["invitee"]?["user_id"])?.string
     }
 }

@@ -47,7 +47,7 @@ extension MembershipRecord {
         writer.beginObject()
         writer.key(name)
         printOther(&writer)
-        writer.members(fields, type, status, custom)
+        writer.members(fields, type, wireStatus, wireCustom)
         writer.version(updated)
         writer.endObject()
     }

@@ -34,9 +34,9 @@ extension PubNubAPI {
         guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request)
         let payload = try payload(Array(text.utf8), limit: limits.signalDataBytes, .signalTooLarge)
-        let emission = WireTyping(channel: channel, payload, user: try request.user(), label: try label(request))
-            .signal()
-        return try await sent(emission, keyset, request)
+        let typing = WireTyping(channel: channel, payload, user: try request.user(), label: try label(request))
+        if let place = try await take(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
+        return try await sent(typing.signal(), keyset, request)
     }
 
     /// The order of the checks is the wire's (`pubnub-wire.md` 6.2): the first that fails is the answer.
@@ -51,6 +51,9 @@ extension PubNubAPI {
             let answer = try await sent(emission, in: thread, keyset, request)
         {
             return answer
+        }
+        if try await isKnown(typing, chat(keyset, for: request)), emission.audience == .subscribers {
+            emission.audience = .wire
         }
         return try await sent(emission, keyset, request)
     }
@@ -125,11 +128,15 @@ extension PubNubAPI {
     }
 
     private static func sent(_ outcome: AppendOutcome) -> Response {
+        sent(at: outcome.events[0].event.timetoken)
+    }
+
+    private static func sent(at place: Timetoken) -> Response {
         .wire { writer in
             writer.beginArray()
             writer.integer(1)
             writer.string("Sent")
-            writer.string(outcome.events[0].event.timetoken.description)
+            writer.string(place.description)
             writer.endArray()
         }
     }

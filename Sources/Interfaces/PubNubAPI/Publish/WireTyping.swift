@@ -53,6 +53,25 @@ struct WireTyping {
         return emission
     }
 
+    /// A fact that a signal changes.
+    enum SignalFact {
+        /// Whether the user types.
+        case typing(Bool)
+        /// The user has read everything up to there.
+        case read(Timetoken)
+    }
+
+    var signalFact: SignalFact? {
+        switch claimed {
+        case "typing": payload.value["value"]?.boolean.map { .typing($0) }
+        case "receipt": text("messageTimetoken").flatMap { Timetoken(exactly: $0) }.map { .read($0) }
+        default: nil
+        }
+    }
+
+    /// The channel that a publish invites its own channel's user to.
+    var invitedTo: String? { claimed == "invite" ? text("channelId") : nil }
+
     private func custom(_ type: String, _ kind: EventKind) -> Emission {
         var emission = Emission(channel: channel, type: type, data: payload.text, user: user, meta: meta)
         emission.kind = kind

@@ -21,14 +21,15 @@ struct ShownPayload {
     init?(_ event: Event) {
         self.init(payloadOf: event)
         guard event.kind != .presence else { return }
-        if kind != Self.record { user = event.user }
+        if kind != Self.record { user = Self.typist(event) ?? event.user }
         meta = event.draft.thread == nil ? event.meta : event.meta?.withoutThread
     }
 
     private init?(payloadOf event: Event) {
         if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) {
+            guard wire != .null else { return nil }
             payload = wire
-            kind = event.kind == .signal ? Self.signal : nil
+            kind = event.kind == .signal || Self.signals.contains(event.type) ? Self.signal : nil
             label = Self.label(of: event)
         } else if event.type == BuiltInTypes.messageCreated {
             payload = Self.isNativeText(event.data) ? Self.textPayload(event.data) : event.data
@@ -56,13 +57,13 @@ struct ShownPayload {
 
     /// Whether they see it; for most without making what they see.
     static func shows(_ event: Event) -> Bool {
-        showsAtOnce(event) || ActionPayload(event) != nil || ObjectPayload(event) != nil || chatEvent(event) != nil
+        showsAtOnce(event) || ShownPayload(event) != nil
     }
 
     /// Whether it is of those that are always seen.
     static func showsAtOnce(_ event: Event) -> Bool {
-        (event.draft.wire != nil && !ObjectPayload.isRecordChange(event)) || event.type == BuiltInTypes.messageCreated
-            || event.type == BuiltInTypes.signalSent
+        if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) { return wire != .null }
+        return event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
             || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event)
     }
 
@@ -73,6 +74,15 @@ struct ShownPayload {
             print(&writer)
             writer.endObject()
         }
+    }
+
+    /// Types that Chat SDKs send as signals.
+    private static let signals: Set<String> = ["typing.started", "typing.stopped", "receipt.read"]
+
+    /// The user whose typing ended by itself: such an event has no user of its own.
+    private static func typist(_ event: Event) -> String? {
+        guard event.type == "typing.stopped", event.user == nil else { return nil }
+        return (try? JSONDocument(event.data))?.root["user"]?["user_id"]?.string
     }
 
     static let signal = 1

@@ -1,0 +1,77 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// A membership in this wire's form: an invitation is a status, and the read mark a member of `custom`. The store holds each
+/// in a field of its own, from which the form is derived.
+enum WireMembership {
+    /// The status of an invited user.
+    static let pending = "pending"
+    /// The member of `custom` that Chat SDKs keep the read mark in, a timetoken as a string.
+    static let readMark = "lastReadMessageTimetoken"
+}
+
+extension MembershipRecord {
+    var wireStatus: String? { state == .invited ? WireMembership.pending : status }
+
+    /// The app's own values, followed by the read mark if there is one.
+    var wireCustom: JSONText? {
+        guard custom != nil || read > .zero else { return nil }
+        let own = (custom?.rawMembers() ?? []).filter { $0.name != WireMembership.readMark || read == .zero }
+        return JSONText { writer in
+            writer.beginObject()
+            for (name, value) in own {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            if read > .zero {
+                writer.key(text: WireMembership.readMark)
+                writer.string(read.description)
+            }
+            writer.endObject()
+        }
+    }
+}
+
+extension MembershipEdit {
+    /// Moves facts out of the wire's fields into fields of their own.
+    ///
+    /// The status `pending` invites. Any other status joins, and so does an edit of nothing. An edit of other fields leaves an
+    /// invitation as it is, since SDKs write the read mark of invited users.
+    mutating func takeFacts() {
+        switch (status, custom, type) {
+        case (.set(WireMembership.pending), _, _):
+            status = .keep
+            entry = .invite
+        case (.keep, .keep, .keep): entry = .join
+        case (.keep, _, _): entry = .keep
+        default: entry = .join
+        }
+        guard case .set(let text) = custom, let mark = Self.mark(text) else { return }
+        read = mark
+        let rest = (text.rawMembers() ?? []).filter { $0.name != WireMembership.readMark }
+        custom = rest.isEmpty ? .clear : .set(JSONText(members: rest))
+    }
+
+    /// Nil for any other value, which is the app's own then.
+    private static func mark(_ custom: JSONText) -> Timetoken? {
+        guard let value = custom.rawMember(WireMembership.readMark), let root = try? JSONDocument(value).root else {
+            return nil
+        }
+        return root.string.flatMap { Timetoken(exactly: $0) }
+    }
+}
+
+extension JSONText {
+    /// An object of these members.
+    fileprivate init(members: [(name: String, value: JSONText)]) {
+        self.init { writer in
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            writer.endObject()
+        }
+    }
+}
