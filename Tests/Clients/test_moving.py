@@ -158,6 +158,19 @@ def test_a_later_run_moves_what_has_come_since(source, target, tmp_path):
     assert target.history("room.1") == source.history("room.1")
 
 
+def test_invitations_and_read_marks_are_moved_as_the_facts_they_are(source, target):
+    texts, _ = fill(source)
+    source.ask("PATCH", "/v2/objects/demo/uuids/cy/channels", {"set": [{
+        "channel": {"id": "room.1"}, "status": "pending", "custom": {"mood": "calm"}}]})
+    parley(target, "import", "pubnub", *options(source))
+    assert target.records() == source.records()
+    members = target.gateway.call("GET", "/v1/channels/room.1/members").json()["data"]
+    assert [(member["user"], member["state"], member["custom"]) for member in members] == [
+        ("ana", "joined", None), ("cy", "invited", {"mood": "calm"})]
+    assert members[0]["read_timetoken"] == texts[5]
+    assert target.gateway.call("GET", "/v1/channels/quiet/members/ana/unread").json() == {"unread_count": 0}
+
+
 def test_nobody_is_told_of_what_is_imported(source, target, receiver):
     fill(source)
     target.gateway.call("POST", "/v1/webhooks", {"url": receiver.url, "types": ["*", "member.*", "user.*"]})

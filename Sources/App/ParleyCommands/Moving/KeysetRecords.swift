@@ -18,7 +18,6 @@ enum KeysetRecords {
     private static let channelFields = [
         "name": "name", "description": "description", "type": "type", "status": "status", "custom": "custom",
     ]
-    private static let memberFields = ["type": "type", "status": "status", "custom": "custom"]
 
     static func user(_ id: String, _ object: JSONText) -> JSONText {
         line("user") { writer in
@@ -36,9 +35,14 @@ enum KeysetRecords {
 
     static func membership(_ user: String, _ channel: String, _ object: JSONText) -> JSONText {
         line("membership") { writer in
+            let edit = PastMembership.edit(object)
             writer.member("user", user)
             writer.member("channel", channel)
-            copy(object, memberFields, to: &writer)
+            if edit.entry == .invite { writer.member("state", MemberState.invited.rawValue) }
+            if case .set(let type) = edit.type { writer.member("type", type) }
+            if case .set(let status) = edit.status { writer.member("status", status) }
+            if case .set(let custom) = edit.custom { writer.member("custom", custom) }
+            if let read = edit.read { writer.member("read_timetoken", read.description) }
         }
     }
 

@@ -49,12 +49,24 @@ extension ChatAccess {
         let key = MembershipRecord.key(user, channel, in: space)
         if !isReplacing, try await directory.read(key) != nil { return Moved(isNew: false) }
         do throws(ChatError) {
-            return Moved(isNew: try await join(user, to: channel, edit).isNew)
+            return Moved(isNew: try await settle(user, channel, edit))
         } catch {
             guard error.code == .notFound else { throw error }
         }
         _ = try await put(channel: channel, kind: .public, ChannelEdit())
-        return Moved(isNew: try await join(user, to: channel, edit).isNew)
+        return Moved(isNew: try await settle(user, channel, edit))
+    }
+
+    /// - Returns: whether the user was neither a member nor invited before.
+    private func settle(_ user: String, _ channel: String, _ edit: MembershipEdit) async throws(ChatError) -> Bool {
+        try edit.check(limits)
+        var edit = edit
+        edit.read = edit.read.map { min($0, service.clock.now) }
+        return try await changeMember(user, of: channel, by: nil) { [edit] change throws(ChatError) in
+            try change.demandJoining(user)
+            try change.set(user, edit)
+            try change.checkOperators()
+        }.isNew
     }
 
     private func moveRestriction(

@@ -76,9 +76,10 @@ extension UnreadBoard {
         for channel in channels where found[ExactText(channel)] == nil {
             if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.space), of: user) }
         }
-        // A mark may be ahead of what was taken from the log; what is added from here on lies behind it.
+        // A mark may be ahead of what was taken from the log; what is added from here on lies behind it. One that was moved
+        // here may be ahead of the log itself.
         let marks = found.values.map(\.since).max() ?? .zero
-        guard await reach(marks) else { throw .notListening }
+        guard await reach(min(marks, try await log.watermark(of: user.space))) else { throw .notListening }
         let end = position
         for channel in found.keys { holders[user]?.channels[channel]?.added = 0 }
         let counted = found.filter { $0.value.counts }

@@ -24,10 +24,11 @@ enum ImportedRecord {
             let kind = try fields.word("kind", ChannelKind.self) ?? .public
             self = .record(.channel(try fields.name("id"), kind, try ChannelEdit(fields)))
         case .membership:
-            let fields = try fields(["user", "channel"] + MembershipEdit.members)
-            self = .record(
-                .membership(
-                    user: try fields.name("user"), channel: try fields.name("channel"), try MembershipEdit(fields)))
+            let fields = try fields(["user", "channel", "state", "read_timetoken"] + MembershipEdit.members)
+            var edit = try MembershipEdit(fields)
+            if try fields.word("state", MemberState.self) == .invited { edit.entry = .invite }
+            edit.read = try fields.timetoken("read_timetoken")
+            self = .record(.membership(user: try fields.name("user"), channel: try fields.name("channel"), edit))
         case .group:
             let fields = try fields(["id", "channels"])
             self = .record(.group(try fields.name("id"), try fields.strings("channels") ?? []))
