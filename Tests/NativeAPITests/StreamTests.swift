@@ -31,7 +31,7 @@ import Testing
 
                 id: \(at)
                 event: order.paid
-                data: {"id":"evt_\(at)","type":"order.paid","timestamp":"\(at.timestamp)","timetoken":"\(at)",\
+                data: {"id":"evt_\(at)","type":"order.paid","kind":"message","timestamp":"\(at.timestamp)","timetoken":"\(at)",\
                 "channel":"orders.eu","data":{"n":2}}
 
 

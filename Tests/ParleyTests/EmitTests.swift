@@ -137,7 +137,7 @@ import Testing
             }
             return .answer(201, #"{"id":"evt_m","timetoken":"\#(request.number)"}"#)
         }
-        let place = ##""id":"evt_1","timestamp":"t","timetoken":"1","channel":"x""##
+        let place = ##""id":"evt_1","kind":"message","timestamp":"t","timetoken":"1","channel":"x""##
         let input = """
             {"type":"t","data":1,\(place),"schema":{"type":"t","version":1},"cause":"c"}
             {"type":"t","data":2,\(place),"store":false,"ttl_hours":5}

@@ -47,9 +47,14 @@ extension EngineBackend {
         _ = try await access.takeBack(reaction: value, to: timetoken, in: channel, by: user)
     }
 
-    public func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction] {
-        let page = try await access.reactions(to: timetoken, in: channel, limit: access.limits.pageMost)
-        return page.items.map { Reaction(value: $0.value, userId: $0.user, timetoken: $0.timetoken) }
+    public func reactions(
+        to timetoken: Timetoken, in channel: String, cursor: String?
+    ) async throws(ChatError) -> Page<Reaction> {
+        let page = try await access.reactions(
+            to: timetoken, in: channel, limit: access.limits.pageMost, cursor: cursor)
+        return Page(
+            items: page.items.map { Reaction(value: $0.value, userId: $0.user, timetoken: $0.timetoken) },
+            hasMore: page.hasMore, cursor: page.cursor)
     }
 
     public func addAction(

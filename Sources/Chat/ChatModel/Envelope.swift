@@ -15,6 +15,7 @@ extension Event {
         writer.beginObject()
         writer.member("id", timetoken.eventID)
         writer.member("type", type)
+        writer.member("kind", kind.name)
         writer.member("timestamp", timetoken.timestamp)
         writer.member("timetoken", timetoken.description)
         writer.member("channel", channel.name)

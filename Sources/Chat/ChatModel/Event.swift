@@ -4,6 +4,23 @@ public import JSON
 /// events of an app's own types, which are its messages with a label.
 public enum EventKind: Int, Sendable, CaseIterable {
     case message = 0, signal = 1, recordChange = 2, action = 3, file = 4, presence = 5, other = 6
+
+    /// The word in the native envelope. Changes of records are `other` there: their types say which.
+    public var name: String {
+        switch self {
+        case .message: "message"
+        case .signal: "signal"
+        case .action: "action"
+        case .file: "file"
+        case .presence: "presence"
+        case .recordChange, .other: "other"
+        }
+    }
+
+    /// The kind that an envelope's word stands for; `other` for a word that this version does not know.
+    public init(name: String) {
+        self = [.message, .signal, .action, .file, .presence].first { $0.name == name } ?? .other
+    }
 }
 
 /// How long an event can be read (`layout.md`, *One log, two retentions*).

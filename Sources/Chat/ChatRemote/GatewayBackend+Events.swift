@@ -87,23 +87,12 @@ extension Event {
             let channel = root["channel"]?.string, let data = text.rawMember("data")
         else { return nil }
         var draft = EventDraft(
-            channel: ChannelID(channel, in: SpaceID("")), type: type, kind: EventKind(type: type),
+            channel: ChannelID(channel, in: SpaceID("")), type: type,
+            kind: EventKind(name: root["kind"]?.string ?? ""),
             retention: root["ephemeral"]?.boolean == true ? .passing : .kept, data: data, user: root["user"]?.string,
             meta: text.rawMember("meta"))
         draft.customType = root["custom_type"]?.string
         draft.cause = root["cause"]?.string
         self.init(timetoken: timetoken, draft: draft)
-    }
-}
-
-extension EventKind {
-    /// As the gateway classes the types that are its own.
-    fileprivate init(type: String) {
-        self =
-            switch type {
-            case BuiltInTypes.messageCreated: .message
-            case BuiltInTypes.signalSent: .signal
-            default: BuiltInTypes.isReserved(type) ? .other : .message
-            }
     }
 }

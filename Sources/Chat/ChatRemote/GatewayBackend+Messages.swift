@@ -49,11 +49,13 @@ extension GatewayBackend {
         _ = try await send(Call("DELETE", path(timetoken, channel, "reactions", value).adding("user", user)))
     }
 
-    public func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction] {
-        let answer = try await send(Call("GET", path(timetoken, channel, "reactions").adding("limit", "250")))
-        return try answer.items.compactMap { item in
-            guard let value = item.value["value"]?.string, let user = item.value["user"]?.string else { return nil }
-            return Reaction(value: value, userId: user, timetoken: item.timetoken("action_timetoken"))
+    public func reactions(
+        to timetoken: Timetoken, in channel: String, cursor: String?
+    ) async throws(ChatError) -> Page<Reaction> {
+        try await page(path(timetoken, channel, "reactions"), 250, cursor) { object throws(ChatError) in
+            Reaction(
+                value: try object.text("value"), userId: try object.text("user"),
+                timetoken: object.timetoken("action_timetoken"))
         }
     }
 

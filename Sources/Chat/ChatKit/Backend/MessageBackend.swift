@@ -16,8 +16,10 @@ public protocol MessageBackend: Sendable {
     func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError)
     func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
     func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
-    /// Who reacted with what.
-    func reactions(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> [Reaction]
+    /// A page of who reacted with what.
+    func reactions(
+        to timetoken: Timetoken, in channel: String, cursor: String?
+    ) async throws(ChatError) -> Page<Reaction>
     /// Attaches something of the app's own.
     func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String

@@ -44,6 +44,7 @@ public struct MessageState: Sendable {
         user = event.user
         data = AnyJSON(event.data)
         meta = event.meta.map { AnyJSON($0) }
+        threadOf = meta?.timetoken("threadOf")
         customType = event.customType
         replies = 0
         reactions = [:]

@@ -11,7 +11,7 @@ struct ChannelNews: Sendable {
         self.chat = chat
         self.event = event
         data = AnyJSON(event.data)
-        channel = Channel(chat: chat, id: event.channel.name, shown: data["channel"])
+        channel = Channel(chat: chat, id: event.channel.name, shown: event.isGateways ? data["channel"] : nil)
     }
 
     func tell(_ delegate: any ChannelDelegate) async {
@@ -122,6 +122,13 @@ struct ChannelNews: Sendable {
     }
 }
 
+extension Event {
+    /// Whether the gateway made the payload. A sender may put anything into a message, a signal or an event of its own.
+    fileprivate var isGateways: Bool {
+        BuiltInTypes.isReserved(type) && type != BuiltInTypes.messageCreated && type != BuiltInTypes.signalSent
+    }
+}
+
 extension AnyJSON {
     func texts(_ name: String) -> [String: String] { (self[name]?.members ?? [:]).compactMapValues(\.string) }
 
@@ -146,13 +153,13 @@ extension User {
 }
 
 extension Channel {
-    /// A channel as events show it; by its id alone where they do not.
+    /// A channel as the gateway's events show it; by its id alone where they do not. The id is always the envelope's.
     init(chat: Chat, id: String, shown: AnyJSON?) {
         guard let shown, let kind = shown.text("type").flatMap({ ChannelKind(rawValue: $0) }) else {
             self.init(chat: chat, id: id)
             return
         }
-        var record = ChannelRecord(id: shown.text("id") ?? shown.text("channel_url") ?? id, kind: kind)
+        var record = ChannelRecord(id: id, kind: kind)
         record.name = shown.text("name")
         record.customType = shown.text("custom_type")
         record.coverURL = shown.text("cover_url")

@@ -31,12 +31,25 @@ extension Message {
 
     /// Whether the user of this chat has reacted with a value.
     public func hasUserReaction(_ reaction: String) async throws(ChatError) -> Bool {
-        try await getReactions().contains { $0.value == reaction && $0.userId == chat.userId }
+        var cursor: String?
+        repeat {
+            let page = try await chat.backend.reactions(to: timetoken, in: channelId, cursor: cursor)
+            if page.items.contains(where: { $0.value == reaction && $0.userId == chat.userId }) { return true }
+            cursor = page.hasMore ? page.cursor : nil
+        } while cursor != nil
+        return false
     }
 
-    /// Who reacted with what.
+    /// Who reacted with what: all of them, read a page at a time.
     public func getReactions() async throws(ChatError) -> [Reaction] {
-        try await chat.backend.reactions(to: timetoken, in: channelId)
+        var reactions: [Reaction] = []
+        var cursor: String?
+        repeat {
+            let page = try await chat.backend.reactions(to: timetoken, in: channelId, cursor: cursor)
+            reactions += page.items
+            cursor = page.hasMore ? page.cursor : nil
+        } while cursor != nil
+        return reactions
     }
 
     /// Shows the message first in its channel, in the place of the one that was; for those who moderate it.

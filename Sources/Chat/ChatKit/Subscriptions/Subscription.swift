@@ -93,15 +93,15 @@ extension Subscription.Callbacks {
         case .message: message
         case .signal: signal
         case .file: file
-        case .presence, .recordChange, .action, .other: self[type]
+        case .presence: presence
+        case .action: messageAction
+        case .recordChange, .other: self[type]
         }
     }
 
-    /// The gateway's envelope has no kind: the type's subject tells.
+    /// The callback by the subject of a type that is the gateway's own.
     private subscript(type: String) -> Subscription.Callback? {
         switch type.prefix(while: { $0 != "." }) {
-        case "presence": presence
-        case "reaction", "action": messageAction
         case "user", "channel", "membership", "member": appContext
         default: nil
         }
@@ -127,7 +127,7 @@ extension Subscription {
         get { callbacks.withLock { $0.presence } }
         set { callbacks.withLock { $0.presence = newValue } }
     }
-    /// Reactions and other actions.
+    /// Reactions, edits, deletions, replies and actions of the app's own.
     public var onMessageAction: Callback? {
         get { callbacks.withLock { $0.messageAction } }
         set { callbacks.withLock { $0.messageAction = newValue } }
@@ -137,6 +137,7 @@ extension Subscription {
         get { callbacks.withLock { $0.appContext } }
         set { callbacks.withLock { $0.appContext = newValue } }
     }
+    /// Messages that announce a file.
     public var onFileEvent: Callback? {
         get { callbacks.withLock { $0.file } }
         set { callbacks.withLock { $0.file = newValue } }

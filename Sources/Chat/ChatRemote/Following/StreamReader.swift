@@ -86,7 +86,7 @@ actor StreamReader {
         default:
             throw ChatError(
                 problem: await Self.body(of: opened), status: opened.status,
-                retryAfter: opened.headers["Retry-After"])
+                retryAfter: gateway.retryAfter(opened.headers))
         }
         stream = opened
         parts = opened.makeAsyncIterator()

@@ -7,6 +7,9 @@ struct Backoff: Sendable {
 
     /// How often a request is sent in all.
     static let attempts = 5
+    /// The longest wait between two attempts of a request. A gateway that asks for a longer one is not asked again: its
+    /// answer is the result.
+    static let patience: Duration = .seconds(30)
     static let request = Backoff(first: .milliseconds(100), most: .seconds(5))
     static let stream = Backoff(first: .milliseconds(200), most: .seconds(30))
 

@@ -3,18 +3,24 @@ import HTTPClient
 import JSON
 
 extension ChatError {
-    /// The refusal that a problem document (RFC 9457) tells; what is no such document is told by its status.
-    init(problem body: [UInt8], status: Int, retryAfter: String?) {
+    /// The refusal of an answer: what its problem document (RFC 9457) says, or else what its status means.
+    ///
+    /// A 404 without a problem document is not the gateway's: a proxy in front of it knows no way to it, and may again.
+    init(problem body: [UInt8], status: Int, retryAfter: Duration?) {
         let code = Code(status: status)
-        guard let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root,
-            let title = problem["title"]?.string
-        else {
-            self.init(code, "the gateway answered \(status) without saying why")
-            return
+        let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root
+        if let problem, let title = problem["title"]?.string {
+            self.init(code, problem["detail"]?.string ?? title, slug: problem["code"]?.string)
+            faults = (problem["errors"]?.elements ?? []).map { Fault($0) }
+        } else if code == .notFound {
+            self.init(.unavailable, "no gateway answers there: 404 without a problem document")
+        } else {
+            self.init(code, "the gateway answered \(status) without a problem document")
         }
-        self.init(code, problem["detail"]?.string ?? title, slug: problem["code"]?.string)
-        faults = (problem["errors"]?.elements ?? []).map { Fault($0) }
-        self.retryAfter = retryAfter.flatMap { Int($0) }.map { .seconds(max(0, min($0, 60))) }
+        self.retryAfter = retryAfter
+        if let retryAfter, retryAfter > Backoff.patience {
+            message += "; try again in \(retryAfter.components.seconds) seconds"
+        }
     }
 
     /// Why there is no answer.
@@ -58,6 +64,7 @@ extension ChatError.Code {
             case 401: .unauthorized
             case 403: .forbidden
             case 404: .notFound
+            case 408: .unavailable
             case 409: .conflict
             case 410: .gone
             case 412: .stale

@@ -1,3 +1,4 @@
+import ChatKit
 import ChatModel
 import HTTPClient
 import JSON
@@ -11,14 +12,16 @@ final class GatewayConnection: Sendable {
     let url: String
     private let key: String
     private let client: Client
+    private let clock: WallClock
     private let sleep = Pauses()
 
-    init(url: String, key: String) throws(ChatError) {
+    init(url: String, key: String, clock: WallClock = .system) throws(ChatError) {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
             throw ChatError(.malformed, "the gateway's address must begin with http:// or https://")
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.key = key
+        self.clock = clock
         do {
             // The address is the program's own choice, so no guard.
             client = try Client(
@@ -46,21 +49,31 @@ final class GatewayConnection: Sendable {
                 return try await once(call)
             } catch {
                 failures += 1
-                guard call.isRepeatable, error.isPassing, failures < Backoff.attempts,
-                    await sleep.wait(max(error.retryAfter ?? .zero, Backoff.request.delay(after: failures)))
+                let pause = max(error.retryAfter ?? .zero, Backoff.request.delay(after: failures))
+                guard call.isRepeatable, error.isPassing, failures < Backoff.attempts, pause <= Backoff.patience,
+                    await sleep.wait(pause)
                 else { throw error }
             }
         }
     }
 
     private func once(_ call: Call) async throws(ChatError) -> Answer {
-        let result = await client.send(request(call))
-        if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
-        guard let status = result.status else { throw ChatError(.unavailable, "\(url) gave no answer") }
-        guard (200..<300).contains(status) else {
-            throw ChatError(problem: result.body, status: status, retryAfter: result.headers["Retry-After"])
+        let id = Call.freshKey()
+        do throws(ChatError) {
+            let result = await client.send(request(call, id))
+            if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
+            guard let status = result.status else { throw ChatError(.unavailable, "\(url) gave no answer") }
+            guard (200..<300).contains(status) else {
+                throw ChatError(problem: result.body, status: status, retryAfter: retryAfter(result.headers))
+            }
+            return try Answer(result)
+        } catch {
+            throw error.caused(by: FailedRequest(method: call.method, path: call.path.withoutQuery, id: id))
         }
-        return try Answer(result)
+    }
+
+    func retryAfter(_ headers: HeaderFields) -> Duration? {
+        headers.retryAfter(unixSeconds: Int64(clock.now.rawValue / Timetoken.ticksPerSecond))
     }
 
     /// Opens a stream of lines. Not repeated: its reader knows from where to go on.
@@ -73,8 +86,10 @@ final class GatewayConnection: Sendable {
     /// Returns after a time, or false at once when the connection is closed or the task cancelled.
     func pause(_ time: Duration) async -> Bool { await sleep.wait(time) }
 
-    private func request(_ call: Call) -> OutboundRequest {
-        var headers = [("Authorization", "Bearer \(key)"), ("Accept", "application/json")]
+    private func request(_ call: Call, _ id: String) -> OutboundRequest {
+        var headers = [
+            ("Authorization", "Bearer \(key)"), ("Accept", "application/json"), ("X-Request-Id", id),
+        ]
         if call.body != nil { headers.append(("Content-Type", "application/json")) }
         if let repeatKey = call.repeatKey { headers.append(("Idempotency-Key", repeatKey)) }
         if call.mustBeNew { headers.append(("If-None-Match", "*")) }

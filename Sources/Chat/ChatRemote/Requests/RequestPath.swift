@@ -3,6 +3,8 @@ struct RequestPath: Sendable {
     private(set) var text: String
     private var hasQuery = false
 
+    var withoutQuery: String { String(text.prefix { $0 != "?" }) }
+
     /// - Parameter segments: each one segment below `/v1`; a `/` inside is escaped, since channels may hold one.
     init(_ segments: String...) { self.init(segments) }
 

@@ -124,9 +124,10 @@ extension AsyncAPIDocument {
 
     private static let messageTraits = literal(
         #"""
-        {"envelope":{"headers":{"type":"object","required":["id","type","timestamp","timetoken","channel"],"properties":{
+        {"envelope":{"headers":{"type":"object","required":["id","type","kind","timestamp","timetoken","channel"],"properties":{
         "id":{"type":"string","description":"`evt_` and the timetoken; never reused."},
         "type":{"type":"string","description":"The name of the message."},
+        "kind":{"enum":["message","signal","file","action","presence","other"],"description":"The class of the event, whatever its type is called."},
         "timestamp":{"type":"string","format":"date-time"},
         "timetoken":{"type":"string","description":"100 ns ticks since 1970; the event's place in its channel."},
         "channel":{"type":"string"},
