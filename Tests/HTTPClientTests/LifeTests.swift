@@ -34,6 +34,28 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
+    @Test("that waits for a connection longer than it may fails, and one that waits less goes on")
+    func waitedTooLong() async throws {
+        let (started, latch) = (Observed(0), Latch())
+        let server = try ScriptedServer { _ in
+            started.increment()
+            return .held(latch, then: .status(204))
+        }
+        let options = testOptions {
+            $0.perHostConnections = 1
+            $0.queueTimeout = .milliseconds(50)
+        }
+        try await withClient(options) { client in
+            let first = Task { await client.send(OutboundRequest(url: server.url())) }
+            await started.wait { $0 >= 1 }
+            #expect(await client.send(OutboundRequest(url: server.url())).failure?.reason == .overloaded)
+            latch.open()
+            #expect(await first.value.status == 204)
+            #expect(await client.send(OutboundRequest(url: server.url())).status == 204)
+        }
+        #expect(server.requests.value.count == 2)
+    }
+
     @Test("that waits for a connection can be cancelled, and leaves its place to the next")
     func cancelledWaiting() async throws {
         let started = Observed(0)

@@ -8,6 +8,9 @@ public struct ClientOptions: Sendable {
     public var perHostConnections: Int
     /// Requests that may wait for a connection; one more fails at once as ``OutboundFailure/Reason/overloaded``.
     public var waitingLimit: Int
+    /// How long a request may wait for a connection, after which it fails as ``OutboundFailure/Reason/overloaded``. Nil:
+    /// as long as it takes.
+    public var queueTimeout: Duration?
     /// Sent as `User-Agent` unless the request has its own.
     public var userAgent: String
     /// Reading of an answer's body stops here and the connection is closed, whatever was announced.

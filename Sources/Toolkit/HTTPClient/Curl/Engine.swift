@@ -16,6 +16,8 @@ final class Engine: @unchecked Sendable {
     private var lingering: [OutboundGroup] = []
     /// Before this moment no stream can have been silent for too long.
     private var idleCheckDue: UInt64?
+    /// Before this moment no request can have waited for too long.
+    private var queueCheckDue: UInt64?
 
     init(options: ClientOptions, mailbox: Mailbox) throws(ClientError) {
         self.options = options
@@ -38,6 +40,7 @@ final class Engine: @unchecked Sendable {
             multi.wait(until: commands.isEmpty ? nextDeadline : 0)
             endSilentStreams()
             settle()
+            endLongWaits()
             handOver()
         }
         stop()
@@ -45,7 +48,7 @@ final class Engine: @unchecked Sendable {
 
     /// Asked in every turn, so it makes no list of them.
     private var nextDeadline: UInt64? {
-        var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max)
+        var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max, queueCheckDue ?? .max)
         for group in lingering { next = min(next, group.due ?? .max) }
         return next == .max ? nil : next
     }
@@ -87,8 +90,30 @@ final class Engine: @unchecked Sendable {
         guard !transfer.isCancelled else { return drop(transfer, Self.cancelled) }
         switch lanes.admit(transfer, to: transfer.url.authority) {
         case .start(let lane): start(transfer, lane)
-        case .wait(let lane): transfer.phase = .waiting(lane)
+        case .wait(let lane):
+            transfer.phase = .waiting(lane)
+            if let due = queueDue(of: transfer) { queueCheckDue = min(queueCheckDue ?? due, due) }
         case .refuse: drop(transfer, OutboundFailure(.overloaded, detail: "too many requests wait"))
+        }
+    }
+
+    private func queueDue(of transfer: Transfer) -> UInt64? {
+        options.queueTimeout.map { transfer.submitted &+ $0.nanoseconds }
+    }
+
+    private func endLongWaits() {
+        guard let due = queueCheckDue, let limit = options.queueTimeout else { return }
+        let now = uptimeNanoseconds()
+        guard due <= now else { return }
+        queueCheckDue = nil
+        for transfer in lanes.waitingItems {
+            guard let due = queueDue(of: transfer), case .waiting(let lane) = transfer.phase else { continue }
+            if due <= now {
+                lanes.withdraw(transfer, from: lane)
+                drop(transfer, OutboundFailure(.overloaded, detail: "no connection was free within \(limit)"))
+            } else {
+                queueCheckDue = min(queueCheckDue ?? due, due)
+            }
         }
     }
 

@@ -83,6 +83,9 @@ struct Lanes<Item: AnyObject> {
         closeIfUnused(lane)
     }
 
+    /// Everyone who waits, in no order.
+    var waitingItems: [Item] { lanes.values.flatMap { $0.waiting.all } }
+
     /// Everyone who waits, no longer waiting.
     mutating func drain() -> [Item] {
         var items: [Item] = []
@@ -117,6 +120,8 @@ struct FirstInFirstOut<Element> {
     private var head = 0
 
     var isEmpty: Bool { head == elements.count }
+
+    var all: [Element] { elements[head...].compactMap(\.self) }
 
     mutating func append(_ element: Element) { elements.append(element) }
 
