@@ -20,9 +20,9 @@ struct Converse {
 
         // A sequence hears what happens after it was opened: both open theirs before anybody speaks.
         var heard = ben.channel("kitchen").stream.messageReceived().makeAsyncIterator()
-        await heard.open()
+        try await heard.open()
         var answers = ana.channel("kitchen").stream.messageReceived().makeAsyncIterator()
-        await answers.open()
+        try await answers.open()
 
         try await ana.channel("kitchen").sendText("is there dinner?")
         while let message = await heard.next() {

@@ -35,7 +35,7 @@ import Testing
         try await way.withChat { chat in
             let heard = Heard<[String]>()
             let listener = chat.channel("room.1").onPresenceChanged { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             let ben = try await chat.acting(as: "ben")
             try await ben.channel("room.1").appear(state: ["mood": "fine"])
             #expect(await heard.next() == [["ben"]])
@@ -50,7 +50,7 @@ import Testing
         try await way.withChat { chat in
             let heard = Heard<[String]>()
             let listener = chat.channel("room.1").onTypingChanged { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             let ben = try await chat.acting(as: "ben").channel("room.1")
             try await ben.startTyping()
             try await ben.startTyping()

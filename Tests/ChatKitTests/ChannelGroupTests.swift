@@ -25,7 +25,7 @@ import Testing
         try await way.withChat { chat in
             try await chat.channelGroup("news").addChannels([chat.channel("sport")])
             var events = chat.subscription(channels: ["extra"], groups: ["news", "none"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             for channel in ["elsewhere", "sport", "extra"] { try await chat.channel(channel).publish(1) }
             #expect(await events.next()?.channel.name == "sport")
             #expect(await events.next()?.channel.name == "extra")
@@ -37,7 +37,7 @@ import Testing
         try await way.withChat { chat in
             let group = chat.channelGroup("news")
             var events = chat.subscription(groups: ["news"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await group.addChannels([chat.channel("sport")])
             // It is followed as soon as the change has got around: one of these is the first.
             let sender = Task {
@@ -55,7 +55,7 @@ import Testing
     func empty(way: Way) async throws {
         try await way.withChat { chat in
             var events = chat.subscription(groups: ["none"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await chat.channel("sport").publish("unheard")
             await chat.close()
             #expect(await events.next() == nil)

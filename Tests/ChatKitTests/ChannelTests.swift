@@ -64,7 +64,7 @@ import Testing
             let ben = try await chat.acting(as: "ben")
             let invited = Heard<Invite>()
             let listener = ben.currentUser.onInvited { invited($0) }
-            await listener.ready()
+            try await listener.ready()
             let crew = try await chat.createGroupConversation(
                 invitedUsers: [ben.currentUser], channelId: "crew", name: "Crew"
             ).channel
@@ -78,7 +78,7 @@ import Testing
             let listeners = [
                 membership.onUpdated { heard("updated \($0.status ?? "-")") }, membership.onDeleted { heard("left") },
             ]
-            for listener in listeners { await listener.ready() }
+            for listener in listeners { try await listener.ready() }
             #expect(try await membership.update(status: "vip").status == "vip")
             #expect(await heard.next() == ["updated vip"])
             #expect(try await crew.getMembers().members.map(\.userId).sorted() == ["ana", "ben"])
@@ -108,7 +108,7 @@ import Testing
             let listeners = [
                 room.onUpdated { heard("updated \($0.name ?? "-")") }, room.onDeleted { heard("deleted") },
             ]
-            for listener in listeners { await listener.ready() }
+            for listener in listeners { try await listener.ready() }
             _ = try await room.update(name: "Room")
             #expect(await heard.next() == ["updated Room"])
             try await room.delete()

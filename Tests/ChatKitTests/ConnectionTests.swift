@@ -1,4 +1,4 @@
-import ChatKit
+@testable import ChatKit
 import ChatRemote
 import SQLiteEngine
 import TestSupport
@@ -10,9 +10,9 @@ import Testing
         try await way.withChat { chat in
             let heard = Heard<String>()
             let watch = chat.onConnectionStateChange { heard($0.word) }
-            await watch.ready()
-            var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
-            await events.open()
+            try await watch.ready()
+            let events = chat.subscription(channels: ["a"]).makeAsyncIterator()
+            try await events.open()
             #expect(await heard.next() == ["connected"])
         }
     }
@@ -22,7 +22,7 @@ import Testing
         try await way.withChat { chat in
             let heard = Heard<String>()
             let watch = chat.onConnectionStateChange { heard($0.word) }
-            await watch.ready()
+            try await watch.ready()
             var events = chat.subscription(channels: ["a"], filter: "data.amount >").makeAsyncIterator()
             #expect(await events.next() == nil)
             #expect(await heard.next() == ["failed malformed"])
@@ -33,11 +33,41 @@ import Testing
     func closed(way: Way) async throws {
         try await way.withChat { chat in
             var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             await chat.close()
             #expect(await events.next() == nil)
             await #expect(throws: ChatError.self) { try await chat.channel("a").publish(1) }
         }
+    }
+
+    @Test("is told as made when every listener is connected, and as lost for each whose connection is lost")
+    func several() async throws {
+        let states = ConnectionStates()
+        let told = states.follow()
+        let error = ChatError(.unavailable, "lost")
+        let (a, b) = (states.enter(EventSelection(channels: ["a"])), states.enter(EventSelection(channels: ["b"])))
+        a.connected(hasGap: false)
+        b.connected(hasGap: false)
+        a.interrupted(error)
+        b.interrupted(error)
+        b.connected(hasGap: true)
+        a.connected(hasGap: false)
+        a.failed(error)
+        states.close()
+        var heard: [String] = []
+        for await state in told {
+            switch state {
+            case .reconnecting(let error): heard.append("reconnecting \(error.listener ?? "-")")
+            default: heard.append(state.word)
+            }
+            if case .closed = state { break }
+        }
+        #expect(
+            heard == [
+                "connected", "reconnecting channels a", "reconnecting channels b", "gap", "failed unavailable",
+                "closed",
+            ])
+        withExtendedLifetime((a, b)) {}
     }
 
     @Test("is made again after the gateway was gone, and nothing is missing")
@@ -46,7 +76,7 @@ import Testing
             let url = try await gateway.start()
             let chat = try await Chat(url: url, key: "dev", user: "ana")
             var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await chat.channel("a").publish(1)
             #expect(AnyJSON(try #require(await events.next()).data) == 1)
             try await gateway.stop()

@@ -8,7 +8,7 @@ import Testing
             let channel = chat.channel("support.42")
             let heard = Heard<CustomEvent>()
             let listener = channel.onCustomEvent(messageType: "customer-satisfaction") { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             try await channel.emitCustomEvent(payload: ["other": true], messageType: "something-else")
             let timetoken = try await channel.emitCustomEvent(
                 payload: ["chatID": "42", "stars": 5, "open": nil as String?], messageType: "customer-satisfaction")
@@ -28,7 +28,7 @@ import Testing
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var events = channel.stream.customEvents().makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await channel.publish("no custom event")
             try await channel.emitCustomEvent(payload: ["a": ["b": 1.5]])
             let event = try #require(await events.next())
@@ -42,7 +42,7 @@ import Testing
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var events = channel.stream.customEvents().makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await channel.emitCustomEvent(payload: [:], messageType: "kept")
             try await channel.emitCustomEvent(payload: [:], messageType: "passing", storeInHistory: false)
             #expect(await events.next()?.type == "kept")

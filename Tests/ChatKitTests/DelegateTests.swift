@@ -32,7 +32,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         _ = try await chat.createGroupConversation(invitedUsers: [ben.currentUser], channelId: "crew")
         try await ben.channel("crew").join()
         let scribe = Scribe()
-        await chat.addChannelDelegate(scribe, identifier: "a").ready()
+        try await chat.addChannelDelegate(scribe, identifier: "a").ready()
         return (scribe, ben)
     }
 
@@ -75,18 +75,53 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         try await way.withChat { chat in
             let (first, ben) = try await group(chat)
             let (second, third) = (Scribe(), Scribe())
-            await chat.addChannelDelegate(second, identifier: "b").ready()
-            await chat.addChannelDelegate(third, identifier: "a").ready()
+            try await chat.addChannelDelegate(second, identifier: "b").ready()
+            try await chat.addChannelDelegate(third, identifier: "a").ready()
             try await ben.channel("crew").sendText("one")
             #expect(await second.heard.next() == ["received one"])
             #expect(await third.heard.next() == ["received one"])
             chat.removeChannelDelegate(forIdentifier: "b")
             chat.removeChannelDelegate(forIdentifier: "b")
-            await chat.addChannelDelegate(first, identifier: "c").ready()
+            try await chat.addChannelDelegate(first, identifier: "c").ready()
             try await ben.channel("crew").sendText("two")
             #expect(await third.heard.next() == ["received two"])
             // It was replaced before the first message.
             #expect(await first.heard.next() == ["received two"])
         }
+    }
+
+    @Test("takes the place of another between two events, so that nothing is lost", arguments: Way.allCases)
+    func replaced(way: Way) async throws {
+        try await way.withChat { chat in
+            let (first, ben) = try await group(chat)
+            try await ben.channel("crew").sendText("one")
+            #expect(await first.heard.next() == ["received one"])
+            let second = Scribe()
+            // Nobody waits until it is ready.
+            chat.addChannelDelegate(second, identifier: "a")
+            try await ben.channel("crew").sendText("two")
+            #expect(await second.heard.next() == ["received two"])
+        }
+    }
+
+    @Test("is given the channel of the event, whatever a payload says", arguments: Way.allCases)
+    func payload(way: Way) async throws {
+        try await way.withChat { chat in
+            let (_, ben) = try await group(chat)
+            let places = Places()
+            try await chat.addChannelDelegate(places, identifier: "places").ready()
+            let channel: AnyJSON = ["id": "evil", "type": "open", "name": "Evil"]
+            try await ben.channel("crew").publish(["text": "spoof", "channel": channel])
+            #expect(await places.heard.next() == ["crew unknown -"])
+        }
+    }
+}
+
+/// Writes down where messages come from.
+private final class Places: ChannelDelegate {
+    let heard = Heard<String>()
+
+    func channel(_ channel: Channel, didReceive message: Message) {
+        heard("\(channel.id) \(channel.type) \(channel.name ?? "-")")
     }
 }

@@ -16,6 +16,22 @@ func exampleOnGateway() async throws {
     await chat.close()
 }
 
+protocol Session: Sendable {
+    func chatToken() async throws -> String
+}
+
+func exampleTokens(_ session: any Session) async throws {
+    let chat = try await Chat(url: "https://chat.example.com", user: "ana", token: { try await session.chatToken() })
+    await chat.close()
+}
+
+func exampleReady(_ listener: AutoCloseable, _ room: Channel) async throws {
+    try await listener.ready()
+    var messages = room.stream.messageReceived().makeAsyncIterator()
+    try await messages.open(within: .seconds(10))
+    print(await messages.next()?.text ?? "")
+}
+
 func exampleCustomEvents(_ chat: Chat) async throws {
     let support = chat.channel("support.42")
     let listener = support.onCustomEvent(messageType: "customer-satisfaction") { event in
@@ -35,12 +51,12 @@ func exampleCustomEvents(_ chat: Chat) async throws {
     print(isMore ? "there are older ones" : "that is all")
 }
 
-func exampleSubscription(_ chat: Chat) async {
+func exampleSubscription(_ chat: Chat) async throws {
     let subscription = chat.subscription(channels: ["orders.*"], filter: "data.amount > 1000")
     subscription.onMessage = { print("message", $0.data) }
     subscription.onEvent = { print($0.type, $0.channel.name) }
     subscription.subscribe()
-    await subscription.ready()
+    try await subscription.ready()
 }
 
 func exampleChannels(_ chat: Chat) async throws {

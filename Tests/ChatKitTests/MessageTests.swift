@@ -8,7 +8,7 @@ import Testing
             let channel = chat.channel("room.1")
             let heard = Heard<Message>()
             let listener = channel.onMessageReceived { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             let timetoken = try await channel.sendText("hello", meta: ["lang": "en"])
             let message = try #require(await heard.next().first)
             #expect(message.timetoken == timetoken)
@@ -28,7 +28,7 @@ import Testing
             let message = try #require(try await channel.getMessage(timetoken: timetoken))
             let heard = Heard<Message>()
             let listener = message.onUpdated { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             #expect(try await message.editText("hello").text == "hello")
             #expect(await heard.next().first?.isEdited == true)
             #expect(try await message.toggleReaction("wave").reactions == ["wave": 1])
@@ -79,7 +79,7 @@ import Testing
             let ben = try await chat.acting(as: "ben")
             let heard = Heard<Mention>()
             let listener = ben.currentUser.onMentioned { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             let channel = chat.channel("room.1")
             let first = try await channel.sendText("who knows?")
             let question = try #require(try await channel.getMessage(timetoken: first))
@@ -99,7 +99,7 @@ import Testing
         try await way.withChat { chat in
             let room = chat.channel("room.1")
             var events = chat.subscription(channels: ["room.1"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await room.sendText("all of you", mentionsEverybody: true)
             #expect(await events.next()?.type == "message.created")
             #expect(await events.next()?.type == "user.mentioned")
@@ -139,7 +139,7 @@ import Testing
             let channel = try await chat.createChannel(id: "room.1")
             let heard = Heard<Report>()
             let listener = channel.onMessageReported { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             let timetoken = try await channel.sendText("read this")
             let message = try #require(try await channel.getMessage(timetoken: timetoken))
             try await message.pin()
@@ -190,6 +190,33 @@ import Testing
             let back = try await message.restore()
             #expect(back.text == "wait")
             #expect(!back.isDeleted)
+        }
+    }
+
+    @Test("name the message they reply to when they arrive", arguments: Way.allCases)
+    func reply(way: Way) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let root = try #require(try await channel.getMessage(timetoken: try await channel.sendText("lunch?")))
+            var messages = channel.stream.messageReceived().makeAsyncIterator()
+            try await messages.open()
+            try await root.createThread().sendText("at noon")
+            #expect(await messages.next()?.parentTimetoken == root.timetoken)
+        }
+    }
+
+    @Test("have a user's reaction taken back that stands behind the first page", arguments: Way.allCases)
+    func manyReactions(way: Way) async throws {
+        try await way.withBackend { backend, _ in
+            let chat = try await Chat(backend.acting(as: "zoe"))
+            let timetoken = try await chat.channel("room.1").sendText("who comes?")
+            for number in 0..<251 {
+                try await backend.acting(as: "user-\(number)").react("wave", to: timetoken, in: "room.1")
+            }
+            let message = try #require(try await chat.channel("room.1").getMessage(timetoken: timetoken))
+            #expect(try await message.toggleReaction("wave").reactions == ["wave": 252])
+            #expect(try await message.getReactions().count == 252)
+            #expect(try await message.toggleReaction("wave").reactions == ["wave": 251])
         }
     }
 }

@@ -52,7 +52,7 @@ import Testing
             let (membership, first) = try await crew(chat)
             let heard = Heard<ReadReceipt>()
             let listener = chat.channel("crew").onReadReceiptReceived { heard($0) }
-            await listener.ready()
+            try await listener.ready()
             try await membership.setLastReadMessageTimetoken(first)
             let receipt = try #require(await heard.next().first)
             #expect(receipt.userId == "ana")

@@ -1,4 +1,5 @@
 import ChatKit
+import ChatRemote
 import Testing
 
 @Suite("A subscription") struct SubscriptionTests {
@@ -41,7 +42,7 @@ import Testing
             subscription.onMessage = { heard("message \($0.data)") }
             subscription.onSignal = { heard("signal \($0.data)") }
             subscription.subscribe()
-            await subscription.ready()
+            try await subscription.ready()
             let channel = chat.channel("room.1")
             try await channel.publish("m")
             try await channel.signal("s")
@@ -60,19 +61,19 @@ import Testing
             let set = SubscriptionSet([chat.subscription(channels: ["a"]), chat.subscription(channels: ["b"])])
             for subscription in set.subscriptions { subscription.onMessage = { ended("\($0.data)") } }
             set.subscribe()
-            await set.ready()
+            try await set.ready()
             try await chat.channel("a").publish(1)
             #expect(await ended.next() == ["1"])
             let still = set.subscriptions[1].clone()
             still.onMessage = { other("\($0.data)") }
             chat.unsubscribeAll()
             still.subscribe()
-            await still.ready()
+            try await still.ready()
             try await chat.channel("b").publish(2)
             #expect(await other.next() == ["2"])
             try await chat.channel("a").publish(3)
             set.subscribe()
-            await set.ready()
+            try await set.ready()
             try await chat.channel("a").publish(4)
             #expect(await ended.next() == ["4"])
         }
@@ -83,7 +84,7 @@ import Testing
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var events = chat.subscription(channels: ["room.1"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             try await channel.fire(["silent": true])
             try await channel.publish("loud", meta: ["lang": "en"], customMessageType: "greeting")
             let event = try #require(await events.next())
@@ -98,7 +99,7 @@ import Testing
         try await way.withChat { chat in
             let channel = chat.channel("busy")
             var events = chat.subscription(channels: ["busy"]).makeAsyncIterator()
-            await events.open()
+            try await events.open()
             await withThrowingTaskGroup { group in
                 for _ in 0..<8 {
                     group.addTask { for number in 0..<200 { try await channel.publish(number) } }
@@ -110,6 +111,32 @@ import Testing
                 #expect(event.timetoken > last)
                 last = event.timetoken
             }
+        }
+    }
+
+    @Test("sorts what comes by PubNub's wire by the kind that the envelope says")
+    func wire() async throws {
+        try await withGateway { url in
+            let chat = try await Chat(url: url, key: "dev", user: "ana")
+            let heard = Heard<String>()
+            let subscription = chat.subscription(channels: ["room"])
+            subscription.onMessage = { heard("message \($0.type)") }
+            subscription.onSignal = { heard("signal \($0.type)") }
+            subscription.onFileEvent = { heard("file \($0.data)") }
+            subscription.onMessageAction = { heard("action \($0.type)") }
+            subscription.subscribe()
+            try await subscription.ready()
+            let file = "%7B%22file%22%3A%7B%22id%22%3A%22f%22%7D%7D"
+            let typing = "%7B%22type%22%3A%22typing%22%2C%22value%22%3Atrue%7D"
+            _ = try await Operator(url: url).call("GET", "/v1/files/publish-file/demo/demo/0/room/0/\(file)?uuid=ben")
+            #expect(await heard.next() == [#"file {"file":{"id":"f"}}"#])
+            _ = try await Operator(url: url).call("GET", "/signal/demo/demo/0/room/0/\(typing)?uuid=ben")
+            #expect(await heard.next() == ["signal typing.started"])
+            let timetoken = try await chat.channel("room").publish("m")
+            #expect(await heard.next() == ["message message.created"])
+            _ = try await chat.channel("room").getMessage(timetoken: timetoken)?.editText("n")
+            #expect(await heard.next() == ["action message.updated"])
+            await chat.close()
         }
     }
 }

@@ -47,7 +47,7 @@ import Testing
             let listeners = [
                 ben.onUpdated { heard("updated \($0.name ?? "-")") }, ben.onDeleted { heard("deleted") },
             ]
-            for listener in listeners { await listener.ready() }
+            for listener in listeners { try await listener.ready() }
             _ = try await ben.update(name: "Ben")
             #expect(await heard.next() == ["updated Ben"])
             try await ben.delete()

@@ -62,8 +62,8 @@ extension GatewayBackend {
 
     public func events(_ selection: EventSelection) -> LiveEvents {
         LiveEvents {
-            let reader = StreamReader(gateway, selection, user: user, device: device)
-            return { () async throws(ChatError) -> LiveNews? in try await reader.next() }
+            let listener = streams.listen(selection)
+            return { () async throws(ChatError) -> LiveNews? in try await listener.next() }
         }
     }
 }

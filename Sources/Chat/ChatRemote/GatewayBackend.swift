@@ -6,18 +6,32 @@ import JSON
 public struct GatewayBackend: ChatBackend {
     public let user: String
     let gateway: GatewayConnection
+    let streams: StreamPool
     let device = Device.fresh()
 
-    /// - Parameter url: `http://host:port` or `https://host`, with a path when the gateway stands under one.
+    /// - Parameters:
+    ///   - url: `http://host:port` or `https://host`, with a path when the gateway stands under one.
+    ///   - key: an API key or a user's token, which is sent as it is.
     public init(url: String, key: String, user: String) throws(ChatError) {
         try Names.check(user: user)
-        self.user = user
-        gateway = try GatewayConnection(url: url, key: key)
+        self.init(try GatewayConnection(url: url, Credential(key: key)), user: user)
+    }
+
+    /// - Parameters:
+    ///   - url: as above.
+    ///   - token: supplies a user's token; asked again before the last one ends and when the gateway refuses it.
+    ///   - clock: by which the end of a token is judged.
+    public init(
+        url: String, user: String, clock: WallClock = .system, token: @escaping @Sendable () async throws -> String
+    ) throws(ChatError) {
+        try Names.check(user: user)
+        self.init(try GatewayConnection(url: url, Credential(clock: clock, supply: token)), user: user)
     }
 
     private init(_ gateway: GatewayConnection, user: String) {
         self.gateway = gateway
         self.user = user
+        streams = StreamPool(gateway, user: user, device: device)
     }
 
     public func acting(as user: String) -> any ChatBackend { GatewayBackend(gateway, user: user) }

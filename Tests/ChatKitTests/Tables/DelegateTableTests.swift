@@ -18,8 +18,8 @@ import Testing
             var witnesses: [Ear: Witness] = [:]
             for ear in Ear.allCases where ear != .zoe {
                 let (chat, witness) = (try stage.chat(ear), Witness())
-                await chat.addChannelDelegate(witness, identifier: "row").ready()
-                await chat.addUserEventDelegate(witness, identifier: "row").ready()
+                try await chat.addChannelDelegate(witness, identifier: "row").ready()
+                try await chat.addUserEventDelegate(witness, identifier: "row").ready()
                 witnesses[ear] = witness
             }
             try await row.cause(stage)
@@ -48,8 +48,8 @@ import Testing
         try await withGatewayRestarts { gateway in
             let chat = try await Chat(url: try await gateway.start(), key: "dev", user: "ana")
             let witness = Witness()
-            await chat.addConnectionDelegate(witness, identifier: "row").ready()
-            await chat.addChannelDelegate(witness, identifier: "row").ready()
+            try await chat.addConnectionDelegate(witness, identifier: "row").ready()
+            try await chat.addChannelDelegate(witness, identifier: "row").ready()
             try await gateway.stop()
             #expect(await witness.heard.next() == [ConnectionRow.c1.rawValue])
             switch row {

@@ -10,7 +10,7 @@ public enum LiveNews: Sendable {
     case interrupted(ChatError)
 }
 
-/// A followed selection: opened by its first `next`, closed when its iterator goes.
+/// A followed selection: opened when its iterator is made or at the first `next`, closed when its iterator goes.
 ///
 /// Ends when the chat is closed; throws when following is over for good, for instance because the channel may not be read.
 public struct LiveEvents: AsyncSequence, Sendable {

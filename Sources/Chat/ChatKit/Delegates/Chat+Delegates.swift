@@ -2,15 +2,17 @@ import ChatModel
 import Locking
 
 extension Chat {
-    /// Tells a delegate what happens in the user's channels from now on. One that has the identifier already is replaced;
-    /// the others go on.
+    /// Tells a delegate what happens in the user's channels from now on. One that has the identifier already is replaced
+    /// between two events; the others go on.
     ///
-    /// - Returns: for who wants to wait until it is ready; it need not be kept.
+    /// - Returns: the listener of the identifier, whose `ready()` waits for the connection; it need not be kept.
     @discardableResult
     public func addChannelDelegate(_ delegate: any ChannelDelegate, identifier: String) -> AutoCloseable {
-        delegates.add("channel", identifier) {
-            deviceEvents().listen { [weak delegate, chat = self] event in
-                if let delegate { await ChannelNews(chat, event).tell(delegate) }
+        delegates.add(delegate, as: "channel", identifier) { slot in
+            deviceEvents { $0 }.listen { [chat = self] event in
+                if let delegate = slot.delegate as? any ChannelDelegate {
+                    await ChannelNews(chat, event).tell(delegate)
+                }
             }
         }
     }
@@ -20,10 +22,10 @@ extension Chat {
     /// Tells a delegate of the user's own affairs from now on; identifiers as for channels.
     @discardableResult
     public func addUserEventDelegate(_ delegate: any UserEventDelegate, identifier: String) -> AutoCloseable {
-        delegates.add("user", identifier) {
-            deviceEvents(of: ["unread_count.updated"]).listen { [weak delegate] event in
+        delegates.add(delegate, as: "user", identifier) { slot in
+            deviceEvents(of: ["unread_count.updated"], { $0 }).listen { event in
                 let data = AnyJSON(event.data)
-                delegate?.didUpdateTotalUnreadMessageCount(
+                (slot.delegate as? any UserEventDelegate)?.didUpdateTotalUnreadMessageCount(
                     data.count("unread_count"), totalCountByCustomType: data.counts("by_custom_type"))
             }
         }
@@ -35,8 +37,9 @@ extension Chat {
     @discardableResult
     public func addConnectionDelegate(_ delegate: any ConnectionDelegate, identifier: String) -> AutoCloseable {
         let isBroken = Lock(false)
-        return delegates.add("connection", identifier) {
-            onConnectionStateChange { [weak delegate] state in
+        return delegates.add(delegate, as: "connection", identifier) { slot in
+            onConnectionStateChange { state in
+                let delegate = slot.delegate as? any ConnectionDelegate
                 let wasBroken = isBroken.withLock { isBroken in
                     defer { if case .reconnecting = state { isBroken = true } else { isBroken = false } }
                     return isBroken
@@ -54,12 +57,20 @@ extension Chat {
     public func removeConnectionDelegate(forIdentifier identifier: String) {
         delegates.remove("connection", identifier)
     }
+}
 
-    /// What the user's device hears.
-    private func deviceEvents(of types: [String] = []) -> ChatStream<Event> {
-        var selection = EventSelection(types: types)
-        selection.isDevice = true
-        return ChatStream(chat: self, selection: selection, transform: { [$0] })
+/// Where a delegate stands that may be replaced. It does not keep the delegate.
+final class DelegateSlot: Sendable {
+    private struct Reference: Sendable { weak let delegate: (any AnyObject & Sendable)? }
+
+    private let reference: Lock<Reference>
+
+    init(_ delegate: any AnyObject & Sendable) { reference = Lock(Reference(delegate: delegate)) }
+
+    var delegate: (any AnyObject & Sendable)? { reference.withLock { $0.delegate } }
+
+    func replace(by delegate: any AnyObject & Sendable) {
+        reference.withLock { $0 = Reference(delegate: delegate) }
     }
 }
 
@@ -70,16 +81,28 @@ final class Delegates: Sendable {
         var identifier: String
     }
 
-    private let listeners = Lock<[Name: AutoCloseable]>([:])
+    private let entries = Lock<[Name: (slot: DelegateSlot, listener: AutoCloseable)]>([:])
 
-    func add(_ kind: String, _ identifier: String, _ listen: () -> AutoCloseable) -> AutoCloseable {
-        let listener = listen()
-        let replaced = listeners.withLock { $0.updateValue(listener, forKey: Name(kind: kind, identifier: identifier)) }
-        replaced?.close()
-        return listener
+    /// - Parameter listen: makes the listener of a slot that is not there yet, or whose listener is over.
+    func add(
+        _ delegate: any AnyObject & Sendable, as kind: String, _ identifier: String,
+        _ listen: (DelegateSlot) -> AutoCloseable
+    ) -> AutoCloseable {
+        entries.withLock { entries in
+            let name = Name(kind: kind, identifier: identifier)
+            if let entry = entries[name], !entry.listener.isOver {
+                entry.slot.replace(by: delegate)
+                return entry.listener
+            }
+            let slot = DelegateSlot(delegate)
+            let listener = listen(slot)
+            entries[name] = (slot, listener)
+            return listener
+        }
     }
 
     func remove(_ kind: String, _ identifier: String) {
-        listeners.withLock { $0.removeValue(forKey: Name(kind: kind, identifier: identifier)) }?.close()
+        let entry = entries.withLock { $0.removeValue(forKey: Name(kind: kind, identifier: identifier)) }
+        entry?.listener.close()
     }
 }

@@ -44,7 +44,7 @@ public final class Chat: Sendable {
     /// Ends every listener and stream, and the chat itself. Idempotent.
     public func close() async {
         await backend.close()
-        states.tell(.closed)
+        states.close()
     }
 
     /// A channel by its id, without asking whether it has a record: a channel exists by being used.
@@ -53,13 +53,12 @@ public final class Chat: Sendable {
     /// A user by its id, without asking whether it has a record.
     public func user(_ id: String) -> User { User(chat: self, UserRecord(id: id)) }
 
-    /// Calls back when the connection of live events is made, lost, made again, or cannot be made.
+    /// Calls back when the connection of the chat's listeners is made, lost, made again, or cannot be made.
     public func onConnectionStateChange(
         _ callback: @escaping @Sendable (ConnectionState) -> Void
     ) -> AutoCloseable {
         let states = states.follow()
-        return AutoCloseable { opened in
-            opened()
+        return AutoCloseable(nil) {
             for await state in states { callback(state) }
         }
     }

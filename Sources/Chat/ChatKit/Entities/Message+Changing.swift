@@ -40,7 +40,7 @@ extension Message {
         return false
     }
 
-    /// Who reacted with what: all of them, read a page at a time.
+    /// All reactions with their users, read a page at a time.
     public func getReactions() async throws(ChatError) -> [Reaction] {
         var reactions: [Reaction] = []
         var cursor: String?

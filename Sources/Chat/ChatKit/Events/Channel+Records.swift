@@ -33,6 +33,16 @@ extension UserStreams {
         user.chat.events(of: types, on: [user.id], transform)
     }
 
+    /// Events that are meant for the user alone. The chat's own user hears them as a device, which is the only way for a
+    /// user's token. Those of another user are heard on the channel that is named like the user.
+    private func personal<Value: Sendable>(
+        of types: [String], _ transform: @escaping @Sendable (Event) -> Value?
+    ) -> ChatStream<Value> {
+        let id = user.id
+        guard id == user.chat.userId else { return events(of: types, transform) }
+        return user.chat.deviceEvents(of: types) { $0.channel.name == id ? transform($0) : nil }
+    }
+
     /// The user as it is after each change of its record.
     public func updated() -> ChatStream<User> {
         let user = user
@@ -44,21 +54,24 @@ extension UserStreams {
 
     /// Invitations of the user.
     public func invited() -> ChatStream<Invite> {
-        events(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
+        personal(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
     }
 
     /// Messages that mention the user.
     public func mentioned() -> ChatStream<Mention> {
-        events(of: ["user.mentioned"]) { Mention($0, AnyJSON($0.data)) }
+        personal(of: ["user.mentioned"]) { Mention($0, AnyJSON($0.data)) }
     }
 
     /// Mutes and bans of the user, and their ends, in any channel.
     public func restrictionChanged() -> ChatStream<Restriction> {
         let id = user.id
-        return user.chat.events(of: ["user.muted", "user.unmuted", "user.banned", "user.unbanned"], on: []) { event in
+        let types = ["user.muted", "user.unmuted", "user.banned", "user.unbanned"]
+        let read: @Sendable (Event) -> Restriction? = { event in
             let restriction = Restriction(event, AnyJSON(event.data))
             return restriction.userId == id ? restriction : nil
         }
+        guard id == user.chat.userId else { return user.chat.events(of: types, on: [], read) }
+        return user.chat.deviceEvents(of: types, read)
     }
 }
 

@@ -31,4 +31,14 @@ extension Chat {
             chat: self, selection: EventSelection(channels: channels, types: types),
             transform: { event in await transform(event).map { [$0] } ?? [] })
     }
+
+    /// Values made of what a device of the chat's user hears.
+    func deviceEvents<Value: Sendable>(
+        of types: [String] = [], _ transform: @escaping @Sendable (Event) async -> Value?
+    ) -> ChatStream<Value> {
+        var selection = EventSelection(types: types)
+        selection.isDevice = true
+        return ChatStream(
+            chat: self, selection: selection, transform: { event in await transform(event).map { [$0] } ?? [] })
+    }
 }

@@ -1,6 +1,6 @@
-import ChatModel
+public import ChatModel
 
-/// Values made of live events, one after the other. Opened by its iterator's first step, closed when the iterator goes.
+/// Values made of live events, one after the other. It connects when its iterator is made, and closes when that goes.
 ///
 /// Ends when the chat is closed or following has failed for good, which `Chat.onConnectionStateChange` tells.
 public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
@@ -11,61 +11,42 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     let selection: EventSelection
     let transform: Transform
 
-    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+    /// Begins to connect.
+    public func makeAsyncIterator() -> Iterator { Iterator(self, Listener(chat, selection)) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let chat: Chat
         private let transform: Transform
-        private var news: LiveEvents.AsyncIterator
-        private var events: [Event] = []
-        private var values: [Element] = []
-        private var isOver = false
+        private let listener: Listener
+        private var events: ArraySlice<Event> = []
+        private var values: ArraySlice<Element> = []
         private let wantsPresence: Bool
 
-        init(_ stream: ChatStream) {
-            chat = stream.chat
+        init(_ stream: ChatStream, _ listener: Listener) {
             transform = stream.transform
             wantsPresence = stream.selection.hasPresence
-            news = stream.chat.backend.events(stream.selection).makeAsyncIterator()
+            self.listener = listener
         }
 
-        /// Connects, if `next` has not yet: what happens from then on comes.
-        public mutating func open(isolation actor: isolated (any Actor)? = #isolation) async {
-            while !isOver, await !step(isolation: actor) {}
+        /// Returns when it is connected: what happens from then on comes. Consumes nothing, and may be called again.
+        ///
+        /// - Parameter limit: how long to wait at most; the iterator goes on connecting afterwards.
+        /// - Throws: why it cannot be connected; `.unavailable` when it is not in time; `.gone` when the chat is closed or
+        ///   the task cancelled.
+        public func open(within limit: Duration = .seconds(30)) async throws(ChatError) {
+            try await listener.connected(within: limit)
         }
 
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
             while !Task.isCancelled {
-                if !values.isEmpty { return values.removeFirst() }
-                if !events.isEmpty {
-                    values = await transform(events.removeFirst())
-                } else if isOver {
-                    return nil
-                } else {
-                    _ = await step(isolation: actor)
+                if let value = values.popFirst() { return value }
+                if let event = events.popFirst() {
+                    values = await transform(event)[...]
+                    continue
                 }
+                guard let batch = await listener.events() else { return nil }
+                events = (wantsPresence ? batch : batch.filter { !$0.isPresence })[...]
             }
             return nil
-        }
-
-        /// Takes one piece of news; true when it is connected.
-        private mutating func step(isolation actor: isolated (any Actor)?) async -> Bool {
-            do throws(ChatError) {
-                switch try await news.next(isolation: actor) {
-                case .connected(_, let hasGap):
-                    chat.states.tell(.connected(hasGap: hasGap))
-                    return true
-                case .events(let batch, _):
-                    events = wantsPresence ? batch : batch.filter { !$0.isPresence }
-                    return true
-                case .interrupted(let error): chat.states.tell(.reconnecting(error))
-                case nil: isOver = true
-                }
-            } catch {
-                chat.states.tell(.failed(error))
-                isOver = true
-            }
-            return false
         }
     }
 }
@@ -73,10 +54,9 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
 extension ChatStream {
     /// Calls a closure with each value until it is closed.
     func listen(_ callback: @escaping @Sendable (Element) async -> Void) -> AutoCloseable {
-        AutoCloseable { opened in
-            var values = makeAsyncIterator()
-            await values.open()
-            opened()
+        let listener = Listener(chat, selection)
+        return AutoCloseable(listener) {
+            var values = Iterator(self, listener)
             while let value = await values.next() {
                 // Closed meanwhile: it must not hear of it any more.
                 if Task.isCancelled { return }

@@ -39,7 +39,7 @@ public final class Subscription: AsyncSequence, Sendable {
         self.selection = selection
     }
 
-    /// Reads events from now on, or from behind the position the subscription begins with.
+    /// Connects, and reads events from now on, or from behind the position the subscription begins with.
     public func makeAsyncIterator() -> ChatStream<Event>.Iterator { events(since: selection.since).makeAsyncIterator() }
 
     private func events(since position: Timetoken?) -> ChatStream<Event> {
@@ -71,8 +71,15 @@ public final class Subscription: AsyncSequence, Sendable {
         chat.subscriptions.remove(self)
     }
 
-    /// Returns when it is subscribed and everything that happens from now on will be told; at once without `subscribe`.
-    public func ready() async { await listener.withLock { $0 }?.ready() }
+    /// Returns when it is connected: the closures are called for everything that happens from then on. Returns at once
+    /// without `subscribe`.
+    ///
+    /// - Parameter limit: how long to wait at most; the subscription goes on connecting afterwards.
+    /// - Throws: why it cannot be connected; `.unavailable` when it is not in time; `.gone` when it is ended or the task
+    ///   cancelled.
+    public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
+        try await listener.withLock { $0 }?.ready(within: limit)
+    }
 
     /// The same channels, neither subscribed nor with closures.
     public func clone() -> Subscription { Subscription(chat, selection) }

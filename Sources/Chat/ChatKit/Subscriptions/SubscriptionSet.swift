@@ -30,9 +30,10 @@ public final class SubscriptionSet: Sendable {
         for subscription in subscriptions { subscription.unsubscribe() }
     }
 
-    /// Returns when each of them is ready.
-    public func ready() async {
-        for subscription in subscriptions { await subscription.ready() }
+    /// Returns when each of them is ready; see ``Subscription/ready(within:)``.
+    public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
+        let end = ContinuousClock.now + limit
+        for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }
     }
 
     /// The same subscriptions again, neither begun nor with closures.

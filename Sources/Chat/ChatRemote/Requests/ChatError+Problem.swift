@@ -43,8 +43,13 @@ extension ChatError {
             case .cancelled: (.gone, "the chat was closed, or its task cancelled")
             case .overloaded: (.overloaded, "too many requests are waiting in this process")
             }
-        self.init(code, sentence)
+        self.init(code, sentence, slug: failure.reason == .tls ? Self.untrusted : nil)
     }
+
+    private static let untrusted = "untrusted_connection"
+
+    /// Whether the gateway refused the credential.
+    var isOfCredential: Bool { code == .unauthorized && slug != Self.untrusted }
 
     /// Whether it may go by itself.
     var isPassing: Bool {

@@ -4,30 +4,35 @@ import HTTPClient
 import JSON
 import Locking
 
-/// Requests to one gateway with one key.
+/// Requests to one gateway with one credential.
 final class GatewayConnection: Sendable {
     /// A page of 250 events at their largest, with room.
     private static let answerLimit = 64 * 1024 * 1024
 
     let url: String
-    private let key: String
+    private let credential: Credential
     private let client: Client
+    /// Streams have connections of their own, so that no request waits behind them.
+    private let streams: Client
     private let clock: WallClock
     private let sleep = Pauses()
 
-    init(url: String, key: String, clock: WallClock = .system) throws(ChatError) {
+    init(url: String, _ credential: Credential, clock: WallClock = .system) throws(ChatError) {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
             throw ChatError(.malformed, "the gateway's address must begin with http:// or https://")
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
-        self.key = key
+        self.credential = credential
         self.clock = clock
         do {
             // The address is the program's own choice, so no guard.
-            client = try Client(
-                options: ClientOptions(
-                    userAgent: "ChatKit", responseLimitBytes: Self.answerLimit, keptResponseBytes: Self.answerLimit,
-                    totalTimeout: .seconds(30), addressGuard: .disabled))
+            var options = ClientOptions(
+                userAgent: "ChatKit", responseLimitBytes: Self.answerLimit, keptResponseBytes: Self.answerLimit,
+                totalTimeout: .seconds(30), addressGuard: .disabled)
+            options.queueTimeout = .seconds(10)
+            client = try Client(options: options)
+            options.maxConnections = 1024
+            streams = try Client(options: options)
         } catch {
             throw ChatError(.unavailable, "the HTTP client cannot start: \(error.message)")
         }
@@ -36,6 +41,7 @@ final class GatewayConnection: Sendable {
     func close() async {
         sleep.end()
         await client.shutdown()
+        await streams.shutdown()
     }
 
     /// Sends a request, again for a while when the gateway is busy or starting and the request may be repeated.
@@ -58,9 +64,29 @@ final class GatewayConnection: Sendable {
     }
 
     private func once(_ call: Call) async throws(ChatError) -> Answer {
+        try await authorized { token throws(ChatError) in try await send(call, with: token) }
+    }
+
+    /// Does something with the credential, once more with another token when the gateway refuses it.
+    private func authorized<Value>(
+        _ body: (_ token: String) async throws(ChatError) -> Value
+    ) async throws(ChatError) -> Value {
+        let token = try await credential.current()
+        do throws(ChatError) {
+            return try await body(token)
+        } catch {
+            guard error.isOfCredential, let other = try await credential.renewed(insteadOf: token) else { throw error }
+            return try await body(other)
+        }
+    }
+
+    /// Has a token replaced that the gateway does not take any more.
+    func renew(insteadOf token: String) async throws(ChatError) { _ = try await credential.renewed(insteadOf: token) }
+
+    private func send(_ call: Call, with token: String) async throws(ChatError) -> Answer {
         let id = Call.freshKey()
         do throws(ChatError) {
-            let result = await client.send(request(call, id))
+            let result = await client.send(request(call, id, token))
             if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
             guard let status = result.status else { throw ChatError(.unavailable, "\(url) gave no answer") }
             guard (200..<300).contains(status) else {
@@ -76,19 +102,58 @@ final class GatewayConnection: Sendable {
         headers.retryAfter(unixSeconds: Int64(clock.now.rawValue / Timetoken.ticksPerSecond))
     }
 
-    /// Opens a stream of lines. Not repeated: its reader knows from where to go on.
-    func stream(_ path: RequestPath, idleTimeout: Duration) async throws(OutboundFailure) -> OutboundStream {
-        let headers = [("Authorization", "Bearer \(key)"), ("Accept", "application/x-ndjson")]
-        return try await client.stream(
-            OutboundRequest(url: url + path.text, headers: headers), idleTimeout: idleTimeout)
+    /// Opens a stream of lines; nil when the gateway answers that there is none (204). Not repeated: its reader knows
+    /// from where to go on.
+    ///
+    /// - Parameter silence: how long nothing may come.
+    func events(_ path: RequestPath, silence: Duration) async throws(ChatError) -> EventStream? {
+        try await authorized { token throws(ChatError) in
+            let id = Call.freshKey()
+            do throws(ChatError) {
+                return try await open(path, id, token, silence)
+            } catch {
+                throw error.caused(by: FailedRequest(method: "GET", path: path.withoutQuery, id: id))
+            }
+        }
+    }
+
+    private func open(
+        _ path: RequestPath, _ id: String, _ token: String, _ silence: Duration
+    ) async throws(ChatError) -> EventStream? {
+        let headers = [
+            ("Authorization", "Bearer \(token)"), ("Accept", "application/x-ndjson"), ("X-Request-Id", id),
+        ]
+        let stream: OutboundStream
+        do {
+            stream = try await streams.stream(
+                OutboundRequest(url: url + path.text, headers: headers), idleTimeout: silence)
+        } catch {
+            throw ChatError(error, url: url, mayBeDone: false)
+        }
+        switch stream.status {
+        case 200: return EventStream(stream, self, token: token)
+        case 204: return nil
+        default:
+            throw ChatError(
+                problem: await Self.body(of: stream), status: stream.status, retryAfter: retryAfter(stream.headers))
+        }
+    }
+
+    /// As much of a refusal's body as a problem needs.
+    private static func body(of stream: OutboundStream) async -> [UInt8] {
+        var body: [UInt8] = []
+        var parts = stream.makeAsyncIterator()
+        // The status stands for a body that breaks off.
+        while body.count < 64 * 1024, let part = try? await parts.next(isolation: nil) { body += part }
+        return body
     }
 
     /// Returns after a time, or false at once when the connection is closed or the task cancelled.
     func pause(_ time: Duration) async -> Bool { await sleep.wait(time) }
 
-    private func request(_ call: Call, _ id: String) -> OutboundRequest {
+    private func request(_ call: Call, _ id: String, _ token: String) -> OutboundRequest {
         var headers = [
-            ("Authorization", "Bearer \(key)"), ("Accept", "application/json"), ("X-Request-Id", id),
+            ("Authorization", "Bearer \(token)"), ("Accept", "application/json"), ("X-Request-Id", id),
         ]
         if call.body != nil { headers.append(("Content-Type", "application/json")) }
         if let repeatKey = call.repeatKey { headers.append(("Idempotency-Key", repeatKey)) }

@@ -23,7 +23,7 @@ struct RequestPath: Sendable {
     }
 
     /// Everything but the unreserved characters of RFC 3986 section 2.3, percent-encoded.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in text.utf8 {

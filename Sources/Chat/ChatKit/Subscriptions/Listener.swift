@@ -1,0 +1,114 @@
+import ChatModel
+import Locking
+
+/// The live events of one listener. It connects when it is made, and ends when it is released.
+final class Listener: Sendable {
+    /// Whether it is connected.
+    private let connection = Pending<Void>()
+    private let next: LiveEvents.Next
+    private let state: ListenerState
+    /// Events that came before the connection was reported.
+    private let early = Lock<[Event]>([])
+    private let connecting: Task<Void, Never>
+
+    init(_ chat: Chat, _ selection: EventSelection) {
+        let next = chat.backend.events(selection).makeAsyncIterator().nextNews
+        let state = chat.states.enter(selection)
+        self.next = next
+        self.state = state
+        connecting = Task { [connection, early] in
+            do throws(ChatError) {
+                while let news = try await next() {
+                    switch news {
+                    case .connected(_, let hasGap): state.connected(hasGap: hasGap)
+                    case .events(let events, _): early.withLock { $0 = events }
+                    case .interrupted(let error):
+                        state.interrupted(error)
+                        continue
+                    }
+                    return connection.decide(.success(()))
+                }
+                connection.decide(.failure(.closed))
+            } catch {
+                state.failed(error)
+                connection.decide(.failure(error.of(selection)))
+            }
+        }
+    }
+
+    deinit { connecting.cancel() }
+
+    /// Returns when everything that happens from then on will come.
+    ///
+    /// - Throws: why it cannot be connected; `.unavailable` when it is not within the limit, which does not end it; `.gone`
+    ///   when the chat is closed or the task cancelled.
+    func connected(within limit: Duration) async throws(ChatError) {
+        try await connection.value(within: limit) { [state] in state.late(limit) }
+    }
+
+    /// Ends the waits for the connection.
+    func close() { connection.decide(.failure(.closed)) }
+
+    /// The next events; nil when following is over.
+    func events() async -> [Event]? {
+        do throws(ChatError) {
+            try await connection.value(within: nil)
+        } catch {
+            return nil
+        }
+        let events = early.withLock { early in
+            defer { early = [] }
+            return early
+        }
+        if !events.isEmpty { return events }
+        do throws(ChatError) {
+            while let news = try await next() {
+                switch news {
+                case .connected(_, let hasGap): state.connected(hasGap: hasGap)
+                case .events(let events, _): return events
+                case .interrupted(let error): state.interrupted(error)
+                }
+            }
+        } catch {
+            state.failed(error)
+        }
+        return nil
+    }
+}
+
+extension ChatError {
+    static var closed: ChatError { ChatError(.gone, "the chat or the listener is closed") }
+
+    private static let listenerName = "listener"
+
+    /// What the listener follows whose connection this error is about: its channels, groups, types and filter; nil for an
+    /// error of no listener.
+    public var listener: String? { text(Self.listenerName) }
+
+    /// The same error with the listener that it is about, in its message as well.
+    func of(_ selection: EventSelection) -> ChatError {
+        guard listener == nil else { return self }
+        var error = self
+        error.message = "the listener for \(selection): " + message
+        error.members.append((Self.listenerName, AnyJSON.string(selection.description).text))
+        return error
+    }
+}
+
+extension EventSelection: CustomStringConvertible {
+    /// The selection in words, for errors: `channels a, b.*; types message.created`.
+    public var description: String {
+        var parts: [String] = []
+        func add(_ what: String, _ names: [String]) {
+            let shown =
+                names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
+            if !names.isEmpty { parts.append("\(what) \(shown)") }
+        }
+        add("channels", channels)
+        add("groups", groups)
+        if channels.isEmpty, groups.isEmpty { parts.append(isDevice ? "the user's channels" : "all channels") }
+        add("types", types)
+        if let filter { parts.append("filter \(filter)") }
+        return parts.joined(separator: "; ")
+    }
+}

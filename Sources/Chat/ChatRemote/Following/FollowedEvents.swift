@@ -1,0 +1,85 @@
+import ChatKit
+import ChatModel
+
+/// What a listener of a shared stream takes out of it.
+struct WantedNames: Sendable {
+    /// Nil: every channel of the stream.
+    private let channels: [NamePattern]?
+    /// Nil: every type.
+    private let types: [NamePattern]?
+
+    init(_ selection: EventSelection) {
+        let isByName = StreamKey(selection).scope == .named
+        channels = isByName ? selection.channels.compactMap { NamePattern($0) } : nil
+        types = selection.types.isEmpty ? nil : selection.types.compactMap { NamePattern($0) }
+    }
+
+    /// Whether every channel that is wanted is among those followed.
+    func isCovered(by followed: [NamePattern]) -> Bool {
+        (channels ?? []).allSatisfy { wanted in followed.contains { $0.covers(wanted) } }
+    }
+
+    func admits(_ event: Event) -> Bool {
+        (channels?.match(event.channel.name) ?? true) && (types?.match(event.type) ?? true)
+    }
+}
+
+/// What listeners have in common that share a stream.
+struct StreamKey: Hashable, Sendable {
+    enum Scope: Hashable, Sendable {
+        /// The channels that its listeners name.
+        case named
+        /// No channel is named: what concerns the device's user, or everything the credential reaches.
+        case everything
+        /// These channel groups and channels: a change of the channels would end following the groups.
+        case groups([String], channels: [String])
+    }
+
+    let isDevice: Bool
+    let filter: String?
+    let scope: Scope
+
+    init(_ selection: EventSelection) {
+        isDevice = selection.isDevice
+        filter = selection.filter
+        scope =
+            if !selection.groups.isEmpty {
+                .groups(selection.groups, channels: selection.channels)
+            } else {
+                selection.channels.isEmpty ? .everything : .named
+            }
+    }
+}
+
+/// What a shared stream follows: all that its listeners want.
+struct FollowedEvents: Equatable, Sendable {
+    /// Where listeners name channels.
+    private(set) var channels: Set<ExactText> = []
+    /// Nil: every type.
+    private(set) var types: Set<ExactText>? = []
+
+    init(_ selections: some Sequence<EventSelection>) {
+        for selection in selections {
+            channels.formUnion(selection.channels.map { ExactText($0) })
+            if selection.types.isEmpty { types = nil } else { types?.formUnion(selection.types.map { ExactText($0) }) }
+        }
+    }
+
+    var channelNames: [String] { channels.sorted().map(\.text) }
+    var typeNames: [String] { (types ?? []).sorted().map(\.text) }
+}
+
+extension RequestPath {
+    /// The query of a stream or poll.
+    func following(_ events: FollowedEvents, _ key: StreamKey, _ device: (user: String, id: String)) -> RequestPath {
+        var path = self
+        switch key.scope {
+        case .named: path = path.adding("channel", each: events.channelNames)
+        case .everything: break
+        case .groups(let groups, let channels):
+            path = path.adding("channel", each: channels).adding("group", each: groups)
+        }
+        path = path.adding("type", each: events.typeNames).adding("filter", key.filter)
+        return key.isDevice ? path.adding("user", device.user).adding("device", device.id) : path
+    }
+}

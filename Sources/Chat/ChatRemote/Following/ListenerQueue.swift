@@ -1,0 +1,195 @@
+import ChatKit
+import ChatModel
+import Locking
+
+/// What waits for one listener of a shared stream.
+///
+/// Bounded: a listener that is too slow loses what does not fit, and reads it again from the gateway.
+final class ListenerQueue: Sendable {
+    private static let mostEvents = 1000
+    private static let mostBytes = 8 * 1024 * 1024
+    /// States of the connection that may wait.
+    private static let mostStates = 32
+
+    enum Item: Sendable {
+        case news(LiveNews)
+        /// Events above `after`, up to and including `upTo`, are to be read from the gateway before what waits here.
+        case behind(after: Timetoken, upTo: Timetoken)
+        /// Nil: the chat was closed.
+        case end(ChatError?)
+    }
+
+    private struct State {
+        /// In their order.
+        var items: [Item] = []
+        var events = 0
+        var bytes = 0
+        /// Events that came before the listener was admitted to the stream.
+        var early: [Event] = []
+        /// Events at or below it are not queued; nil: not admitted.
+        var floor: Timetoken?
+        /// Everything up to here was queued or handed out.
+        var position = Timetoken.zero
+        /// The greatest timetoken that did not fit.
+        var lost: Timetoken?
+        var ending: ChatError??
+        var reader: CheckedContinuation<Item, Never>?
+
+        mutating func queue(_ new: [Event]) {
+            guard !new.isEmpty else { return }
+            let newest = new.lazy.map(\.timetoken).reduce(.zero, max)
+            let weight = new.reduce(0) { $0 + $1.draft.weight }
+            let fits =
+                events == 0
+                || events + new.count <= ListenerQueue.mostEvents && bytes + weight <= ListenerQueue.mostBytes
+            guard lost == nil, fits else {
+                lost = max(lost ?? .zero, newest)
+                return
+            }
+            events += new.count
+            bytes += weight
+            position = max(position, newest)
+            if case .news(.events(let before, let cursor)) = items.last {
+                items[items.count - 1] = .news(.events(before + new, cursor: max(cursor, newest)))
+            } else {
+                items.append(.news(.events(new, cursor: newest)))
+            }
+        }
+
+        /// Older states give way: what counts is how it is now, and that there was a gap.
+        mutating func note(_ state: LiveNews) {
+            if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
+                items.remove(at: old)
+            }
+            items.append(.news(state))
+        }
+
+        mutating func next() -> Item? {
+            if let first = items.first {
+                items.removeFirst()
+                if case .news(.events(let taken, _)) = first {
+                    events -= taken.count
+                    bytes -= taken.reduce(0) { $0 + $1.draft.weight }
+                }
+                return first
+            }
+            if floor != nil, let lost {
+                defer {
+                    self.lost = nil
+                    floor = max(floor ?? .zero, lost)
+                    position = lost
+                }
+                return .behind(after: position, upTo: lost)
+            }
+            return ending.map { .end($0) }
+        }
+    }
+
+    private let state = Lock(State())
+
+    /// Queues events of the stream that the listener wants.
+    func offer(_ events: [Event]) {
+        change { state in
+            guard let floor = state.floor else {
+                if state.early.count + events.count <= Self.mostEvents {
+                    state.early += events
+                } else {
+                    state.lost = events.lazy.map(\.timetoken).reduce(state.lost ?? .zero, max)
+                }
+                return
+            }
+            state.queue(events.filter { $0.timetoken > floor })
+        }
+    }
+
+    /// Everything above the floor comes to this queue from now on.
+    ///
+    /// - Parameter since: where the listener stands; what it has missed is read apart first. Nil: it begins at the floor.
+    func admit(at floor: Timetoken, since: Timetoken?) {
+        change { state in
+            guard state.floor == nil else { return }
+            if let since, since < floor {
+                state.items.append(.behind(after: since, upTo: floor))
+                state.position = floor
+            } else {
+                state.position = max(floor, since ?? floor)
+                state.note(.connected(at: state.position, hasGap: false))
+            }
+            state.floor = state.position
+            let early = state.early.filter { $0.timetoken > state.position }
+            state.early = []
+            if let lost = state.lost, lost <= state.position { state.lost = nil }
+            state.queue(early)
+        }
+    }
+
+    /// Takes back the admission; the listener will be admitted once more, perhaps to another stream.
+    ///
+    /// - Returns: where it stands; nil when it has not been admitted.
+    func suspend() -> Timetoken? {
+        state.withLock { state in
+            guard state.floor != nil else { return nil }
+            state.floor = nil
+            state.lost = nil
+            // Events that are yet to be read apart, and those behind them, are read again from there.
+            let missed = state.items.firstIndex { if case .behind = $0 { true } else { false } }
+            guard let missed, case .behind(let after, _) = state.items[missed] else { return state.position }
+            for case .news(.events(let dropped, _)) in state.items[missed...] {
+                state.events -= dropped.count
+                state.bytes -= dropped.reduce(0) { $0 + $1.draft.weight }
+            }
+            state.items.removeSubrange(missed...)
+            return after
+        }
+    }
+
+    /// A state of the connection.
+    func tell(_ news: LiveNews) { change { $0.note(news) } }
+
+    func end(_ error: ChatError?) {
+        change { state in if state.ending == nil { state.ending = .some(error) } }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let (reader, item) = state.withLock { state -> (CheckedContinuation<Item, Never>?, Item?) in
+            body(&state)
+            guard let reader = state.reader, let item = state.next() else { return (nil, nil) }
+            state.reader = nil
+            return (reader, item)
+        }
+        if let reader, let item { reader.resume(returning: item) }
+    }
+
+    /// What comes next; the end when the task is cancelled.
+    func next() async -> Item {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let item: Item? = state.withLock { state in
+                    if let item = state.next() { return item }
+                    if Task.isCancelled { return .end(nil) }
+                    precondition(state.reader == nil, "a listener has one reader")
+                    state.reader = continuation
+                    return nil
+                }
+                if let item { continuation.resume(returning: item) }
+            }
+        } onCancel: {
+            let reader = state.withLock { state in
+                defer { state.reader = nil }
+                return state.reader
+            }
+            reader?.resume(returning: .end(nil))
+        }
+    }
+}
+
+extension ListenerQueue.Item {
+    /// A state of the connection without a loss.
+    fileprivate var isPlainState: Bool {
+        switch self {
+        case .news(.connected(_, let hasGap)): !hasGap
+        case .news(.interrupted): true
+        case .news(.events), .behind, .end: false
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+
+/// The events that a listener has missed, read on a short stream of its own up to where its shared stream takes over.
+///
+/// No block of a stream says that it has caught up. `PATCH /v1/streams/{id}` answers how far the gateway is with it; once
+/// that is far enough, `DELETE` ends the stream, and everything up to there came before its last block.
+actor MissedEvents {
+    /// How often in a row the gateway is asked, beside once with each piece of the stream.
+    private static let tries = 8
+
+    private let gateway: GatewayConnection
+    private let path: RequestPath
+    private let upTo: Timetoken
+    /// Everything up to here has been handed out.
+    private var position: Timetoken
+    private var stream: EventStream?
+    private var news: [LiveNews] = []
+    private var failures = 0
+    private var isOver = false
+    /// The stream's id, and whether the gateway was asked to end it.
+    private let asked = Lock((id: String?.none, isAsking: false, isEnding: false))
+
+    init(_ gateway: GatewayConnection, _ path: RequestPath, after: Timetoken, upTo: Timetoken) {
+        self.gateway = gateway
+        self.path = path
+        position = after
+        self.upTo = upTo
+    }
+
+    /// The next news; nil when everything was handed out.
+    func next() async throws(ChatError) -> LiveNews? {
+        while true {
+            if !news.isEmpty { return news.removeFirst() }
+            if isOver { return nil }
+            do throws(ChatError) {
+                try await read()
+            } catch {
+                try await prepare(after: error)
+            }
+        }
+    }
+
+    private func read() async throws(ChatError) {
+        guard let stream else {
+            guard
+                let opened = try await gateway.events(
+                    path.adding("cursor", position.description), silence: SharedStream.silence)
+            else {
+                isOver = true
+                return
+            }
+            asked.withLock { $0 = (nil, false, false) }
+            stream = opened
+            return
+        }
+        guard let lines = try await stream.lines() else {
+            throw ChatError(.unavailable, "the gateway ended the stream")
+        }
+        var batch: [Event] = []
+        for line in lines {
+            switch line {
+            case .event(let event):
+                // The shared stream has it as well: here is everything before it.
+                if event.timetoken > upTo { isOver = true } else { batch.append(event) }
+            case .control(let name, let data): try noted(name, data)
+            case .heartbeat, .unknown: break
+            }
+        }
+        if let newest = batch.lazy.map(\.timetoken).max() {
+            failures = 0
+            position = max(position, newest)
+            news.append(.events(batch, cursor: position))
+        }
+        if isOver { self.stream = nil } else { askHowFar() }
+    }
+
+    private func noted(_ name: String, _ data: JSONValue) throws(ChatError) {
+        switch name {
+        case "stream.ready":
+            asked.withLock { $0.id = data["stream"]?.string }
+            news.append(.connected(at: data.position("cursor") ?? position, hasGap: false))
+        case "stream.gap":
+            position = max(position, data.position("resumed_from") ?? position)
+            news.append(.connected(at: position, hasGap: true))
+        case "stream.closing":
+            let farewell = Farewell(data)
+            guard farewell.reason == "deleted", asked.withLock({ $0.isEnding }) else { throw farewell.error }
+            isOver = true
+        default: break
+        }
+    }
+
+    /// Asks how far the gateway is with the stream, unless that is being asked.
+    private func askHowFar() {
+        let id = asked.withLock { asked in
+            guard let id = asked.id, !asked.isAsking else { return String?.none }
+            asked.isAsking = true
+            return id
+        }
+        guard let id else { return }
+        Task { [gateway, asked, upTo] in
+            defer { asked.withLock { $0.isAsking = false } }
+            let path = RequestPath("streams", id)
+            var call = Call("PATCH", path, body: .emptyObject)
+            call.isHarmless = true
+            for failures in 1...Self.tries {
+                // Whatever goes wrong: it is asked again with the next lines, and the stream has deadlines of its own.
+                guard let answer = try? await gateway.send(call) else { return }
+                if answer["state"]?.string == "live", let cursor = answer.root?.position("cursor"), cursor >= upTo {
+                    asked.withLock { $0.isEnding = true }
+                    _ = try? await gateway.send(Call("DELETE", path))
+                    return
+                }
+                guard await gateway.pause(Backoff.catchingUp.delay(after: failures)) else { return }
+            }
+        }
+    }
+
+    private func prepare(after error: ChatError) async throws(ChatError) {
+        let wasEnding = asked.withLock { $0.isEnding }
+        stream = nil
+        guard error.isPassing || wasEnding else { throw error }
+        failures += 1
+        if failures == 1 { news.append(.interrupted(error)) }
+        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: failures))) else {
+            isOver = true
+            return
+        }
+    }
+}

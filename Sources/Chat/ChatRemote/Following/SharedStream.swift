@@ -1,0 +1,413 @@
+import ChatKit
+import ChatModel
+import JSON
+import Locking
+
+/// One stream of a gateway for many listeners: connects again when it breaks, from where it broke, and follows what its
+/// listeners want as they come and go.
+///
+/// Two tasks: one reads, the other keeps what is followed in step with the listeners. A listener that begins now is admitted
+/// at a position that the gateway names after the stream follows what it wants; one that begins earlier reads what is before
+/// that position apart (`MissedEvents`).
+final class SharedStream: Sendable {
+    typealias Number = Int
+
+    /// How long a silence means a dead connection, until the gateway has said how often it shows that it lives.
+    static let silence = Duration.seconds(45)
+    /// A gateway that wants to be left alone for longer is not waited for.
+    private static let patience = Duration.seconds(300)
+    /// How often in a row a stream may be ended for its credential.
+    private static let mostExpulsions = 3
+
+    struct Member: Sendable {
+        let selection: EventSelection
+        let queue: ListenerQueue
+        let wanted: WantedNames
+        /// Where it stands; nil: it begins with what comes.
+        var since: Timetoken?
+        /// Where it was admitted; nil while it waits for that.
+        var floor: Timetoken?
+        var isAdmitted: Bool { floor != nil }
+
+        init(_ selection: EventSelection, _ queue: ListenerQueue, since: Timetoken?) {
+            self.selection = selection
+            self.queue = queue
+            self.since = since
+            wanted = WantedNames(selection)
+        }
+    }
+
+    /// Which listeners a request is about, and what the stream is to follow for it.
+    private struct Plan {
+        var members: Set<Number>
+        var followed: FollowedEvents
+        var cursor: Timetoken?
+    }
+
+    private struct State {
+        var members: [Number: Member] = [:]
+        /// Everything up to here was handed to the listeners; nil before the first connection.
+        var cursor: Timetoken?
+        /// The open stream and what it follows; nil where the gateway has left something out of that.
+        var live: (id: String, followed: FollowedEvents?)?
+        /// Why there is none.
+        var obstacle: ChatError?
+        /// Whether listeners are admitted one at a time, since the gateway has refused several together.
+        var isCareful = false
+        var isOver = false
+
+        private func plan(_ numbers: some Collection<Number>) -> Plan {
+            let selections = numbers.compactMap { members[$0]?.selection }
+            return Plan(members: Set(numbers), followed: FollowedEvents(selections), cursor: cursor)
+        }
+
+        private var waiting: [Number] { members.filter { !$0.value.isAdmitted }.map(\.key).sorted() }
+
+        mutating func admit(_ numbers: some Sequence<Number>, at floor: Timetoken) {
+            for number in numbers {
+                guard var member = members[number], !member.isAdmitted else { continue }
+                member.queue.admit(at: floor, since: member.since)
+                member.floor = floor
+                members[number] = member
+            }
+        }
+
+        /// Has admitted listeners admitted once more: from where they stand.
+        mutating func suspend(where isConcerned: (Member) -> Bool = { _ in true }) {
+            for (number, var member) in members where member.isAdmitted && isConcerned(member) {
+                member.since = member.queue.suspend()
+                member.floor = nil
+                members[number] = member
+            }
+        }
+
+        /// The plan of the next connection; nil when there are no listeners.
+        mutating func opening() -> Plan? {
+            guard !members.isEmpty, !isOver else {
+                isOver = true
+                return nil
+            }
+            guard isCareful else { return plan(members.keys) }
+            let admitted = members.filter(\.value.isAdmitted).map(\.key)
+            return admitted.isEmpty ? plan(waiting.prefix(1)) : plan(admitted)
+        }
+
+        /// The change that the open stream needs; nil when it needs none.
+        mutating func change() -> (stream: String, plan: Plan, waiting: [Number], isNew: Bool)? {
+            guard let live else { return nil }
+            let waiting = isCareful ? Array(waiting.prefix(1)) : waiting
+            if waiting.isEmpty { isCareful = false }
+            let plan = plan(members.filter(\.value.isAdmitted).map(\.key) + waiting)
+            guard !waiting.isEmpty || plan.followed != live.followed, !plan.members.isEmpty else { return nil }
+            return (live.id, plan, waiting, plan.followed != live.followed)
+        }
+    }
+
+    private let gateway: GatewayConnection
+    private let key: StreamKey
+    private let device: (user: String, id: String)
+    private let state = Lock(State())
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    private let tasks = Lock<[Task<Void, Never>]>([])
+    /// Takes a listener that the gateway refuses beside the others.
+    private let moveOut: @Sendable (SharedStream, Number, Member) -> Void
+
+    init(
+        _ gateway: GatewayConnection, _ key: StreamKey, device: (user: String, id: String),
+        moveOut: @escaping @Sendable (SharedStream, Number, Member) -> Void
+    ) {
+        self.gateway = gateway
+        self.key = key
+        self.device = device
+        self.moveOut = moveOut
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Begins to connect. Called once, with the first listener in it.
+    func start() {
+        tasks.withLock { $0 = [Task { await run() }, Task { await keepInStep() }] }
+    }
+
+    /// Takes a listener; false when the stream is over.
+    func add(_ number: Number, _ member: Member) -> Bool {
+        let isOver = state.withLock { state in
+            guard !state.isOver else { return true }
+            state.members[number] = member
+            if let obstacle = state.obstacle { member.queue.tell(.interrupted(obstacle)) }
+            return false
+        }
+        wake.yield()
+        return !isOver
+    }
+
+    func remove(_ number: Number) {
+        state.withLock { $0.members[number] = nil }
+        wake.yield()
+    }
+
+    /// Ends the stream; it has no listeners any more.
+    func stop() {
+        state.withLock { $0.isOver = true }
+        wake.finish()
+        for task in tasks.withLock({ $0 }) { task.cancel() }
+    }
+}
+
+// MARK: - Reading
+
+extension SharedStream {
+    /// How often in a row something went wrong.
+    private struct Trouble {
+        var failures = 0
+        var expulsions = 0
+        var silence = SharedStream.silence
+        var farewell: Farewell?
+
+        mutating func isWell() {
+            failures = 0
+            expulsions = 0
+        }
+    }
+
+    private func run() async {
+        var trouble = Trouble()
+        while let plan = state.withLock({ $0.opening() }) {
+            do throws(ChatError) {
+                try await follow(plan, &trouble)
+            } catch {
+                state.withLock { $0.live = nil }
+                guard await recover(from: error, plan, &trouble) else { break }
+            }
+        }
+        wake.finish()
+    }
+
+    private func follow(_ plan: Plan, _ trouble: inout Trouble) async throws(ChatError) {
+        let path = RequestPath("stream").following(plan.followed, key, device)
+            .adding("cursor", plan.cursor?.description)
+        // Source: WHATWG HTML 9.2.3: 204 is the way to tell a client to stop reconnecting.
+        guard let stream = try await gateway.events(path, silence: trouble.silence) else { return end(nil) }
+        trouble.farewell = nil
+        do throws(ChatError) {
+            while let lines = try await stream.lines() {
+                var events: [Event] = []
+                for line in lines {
+                    switch line {
+                    case .heartbeat: trouble.isWell()
+                    case .unknown: break
+                    case .event(let event):
+                        trouble.isWell()
+                        events.append(event)
+                    case .control(let name, let data):
+                        hand(out: events)
+                        events = []
+                        noted(name, data, plan, &trouble)
+                    }
+                }
+                hand(out: events)
+            }
+        } catch {
+            throw trouble.farewell?.error ?? error
+        }
+        if trouble.farewell?.reason == "unauthorized" { try await gateway.renew(insteadOf: stream.token) }
+        throw trouble.farewell?.error ?? ChatError(.unavailable, "the gateway ended the stream")
+    }
+
+    private func hand(out events: [Event]) {
+        guard !events.isEmpty else { return }
+        state.withLock { state in
+            // The greatest: what the gateway holds back for a device comes with an older timetoken than what went before.
+            state.cursor = events.lazy.map(\.timetoken).reduce(state.cursor ?? .zero, max)
+            for member in state.members.values {
+                let wanted = events.filter { member.wanted.admits($0) }
+                if !wanted.isEmpty { member.queue.offer(wanted) }
+            }
+        }
+    }
+
+    private func noted(_ name: String, _ data: JSONValue, _ plan: Plan, _ trouble: inout Trouble) {
+        switch name {
+        case "stream.ready":
+            trouble.failures = 0
+            if let beat = data["heartbeat_seconds"]?.integer, (1...3600).contains(beat) {
+                trouble.silence = max(Self.silence, .seconds(beat) * 3)
+            }
+            connected(as: data["stream"]?.string ?? "", at: data.position("cursor") ?? plan.cursor ?? .zero, plan)
+        case "stream.gap":
+            state.withLock { state in
+                state.cursor = data.position("resumed_from") ?? state.cursor
+                for member in state.members.values where member.isAdmitted {
+                    member.queue.tell(.connected(at: state.cursor ?? .zero, hasGap: true))
+                }
+            }
+        case "stream.changed": changed(data)
+        case "stream.closing": trouble.farewell = Farewell(data)
+        default: break
+        }
+    }
+
+    private func connected(as id: String, at cursor: Timetoken, _ plan: Plan) {
+        state.withLock { state in
+            state.live = (id, plan.followed)
+            state.obstacle = nil
+            for member in state.members.values where member.isAdmitted {
+                member.queue.tell(.connected(at: cursor, hasGap: false))
+            }
+            // A first connection begins now: so may those it was made for.
+            if plan.cursor == nil { state.admit(plan.members, at: cursor) }
+            state.cursor = cursor
+        }
+        wake.yield()
+    }
+
+    /// The gateway leaves channels out that the user may not hear any more. Those who want one are admitted once more, and
+    /// refused then.
+    private func changed(_ data: JSONValue) {
+        guard key.scope == .named, let cursor = data.position("cursor"), let channels = data["channels"]?.elements
+        else {
+            return
+        }
+        let followed = channels.compactMap { $0.string.flatMap { NamePattern($0) } }
+        state.withLock { state in
+            // Not those who were admitted since: an answer to a change may be here before the stream's word of the last one.
+            func isLeftOut(_ member: Member) -> Bool {
+                member.floor.map { $0 <= cursor } ?? false && !member.wanted.isCovered(by: followed)
+            }
+            guard state.members.values.contains(where: isLeftOut) else { return }
+            state.live?.followed = nil
+            state.suspend(where: isLeftOut)
+        }
+        wake.yield()
+    }
+
+    /// What follows from the end of a connection; false when the stream is over.
+    private func recover(from error: ChatError, _ plan: Plan, _ trouble: inout Trouble) async -> Bool {
+        let farewell = trouble.farewell
+        trouble.farewell = nil
+        if let farewell, farewell.isFinal {
+            trouble.expulsions += 1
+            guard farewell.reason == "unauthorized", trouble.expulsions <= Self.mostExpulsions else {
+                end(error)
+                return false
+            }
+            // Which of the listeners may still be heard, coming back shows.
+        } else if error.code == .gone {
+            end(nil)
+            return false
+        } else if !error.isPassing || (error.retryAfter ?? .zero) > Self.patience {
+            return refused(plan, error)
+        }
+        trouble.failures += 1
+        if trouble.failures == 1 {
+            state.withLock { state in
+                state.obstacle = error
+                // Before the pause, so that watchers of the connection know at once.
+                for member in state.members.values { member.queue.tell(.interrupted(error)) }
+            }
+        }
+        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: trouble.failures))) else {
+            end(nil)
+            return false
+        }
+        return true
+    }
+
+    /// Handles a refusal that no further try would change: of the credential, which ends all listeners, or of one listener's
+    /// selection.
+    private func refused(_ plan: Plan, _ error: ChatError) -> Bool {
+        guard error.code != .unauthorized, !error.isPassing else {
+            end(error)
+            return false
+        }
+        state.withLock { state in
+            if plan.members.count == 1 {
+                for number in plan.members { state.members.removeValue(forKey: number)?.queue.end(error) }
+            } else {
+                state.isCareful = true
+                state.cursor = nil
+                state.suspend()
+            }
+        }
+        return true
+    }
+
+    private func end(_ error: ChatError?) {
+        let members = state.withLock { state in
+            state.isOver = true
+            defer { state.members = [:] }
+            return Array(state.members.values)
+        }
+        for member in members { member.queue.end(error) }
+        wake.finish()
+    }
+}
+
+// MARK: - Keeping in step
+
+extension SharedStream {
+    private func keepInStep() async {
+        var failures = 0
+        for await _ in wakes {
+            while let change = state.withLock({ $0.change() }) {
+                do throws(ChatError) {
+                    if change.isNew { try await follow(change.plan.followed, on: change.stream) }
+                    if !change.waiting.isEmpty { try await admit(change.waiting, to: change.stream) }
+                    failures = 0
+                } catch {
+                    // The stream is gone; the next connection is made for all, and wakes this task.
+                    if error.code == .notFound || error.code == .gone { break }
+                    if error.isPassing {
+                        failures += 1
+                        guard await gateway.pause(Backoff.stream.delay(after: failures)) else { return }
+                    } else {
+                        refused(change.waiting, error)
+                        if change.waiting.isEmpty { break }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has the open stream follow something else.
+    private func follow(_ followed: FollowedEvents, on stream: String) async throws(ChatError) {
+        let body = JSONText { writer in
+            writer.beginObject()
+            if key.scope == .named { writer.member("channels", followed.channelNames) }
+            writer.member("types", followed.types == nil ? ["*"] : followed.typeNames)
+            writer.endObject()
+        }
+        var call = Call("PATCH", RequestPath("streams", stream), body: body)
+        call.isHarmless = true
+        _ = try await gateway.send(call)
+        state.withLock { state in if state.live?.id == stream { state.live?.followed = followed } }
+    }
+
+    /// Admits listeners at a position that the gateway names now, when the stream follows what they want.
+    private func admit(_ numbers: [Number], to stream: String) async throws(ChatError) {
+        let selections = state.withLock { state in numbers.compactMap { state.members[$0]?.selection } }
+        guard let one = selections.first else { return }
+        let path = RequestPath("poll").following(FollowedEvents([one]), key, device)
+        let now = try await gateway.send(Call("GET", path)).timetoken("cursor")
+        state.withLock { state in
+            // Another connection may not follow all of it yet.
+            if state.live?.id == stream { state.admit(numbers, at: now) }
+        }
+    }
+
+    private func refused(_ waiting: [Number], _ error: ChatError) {
+        let (refused, isAlone) = state.withLock { state -> ([(Number, Member)], Bool) in
+            guard waiting.count == 1 else {
+                state.isCareful = true
+                return ([], false)
+            }
+            let isAlone = state.members.count == 1
+            return (
+                waiting.compactMap { number in state.members.removeValue(forKey: number).map { (number, $0) } }, isAlone
+            )
+        }
+        for (number, member) in refused {
+            if isAlone || error.code == .unauthorized { member.queue.end(error) } else { moveOut(self, number, member) }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import ChatKit
+import ChatModel
+import Locking
+
+/// The streams of one device of a user, each shared by all listeners for which one can serve.
+final class StreamPool: Sendable {
+    /// What a gateway lets one stream name, unless it is set otherwise.
+    private static let mostNames = 500
+    /// The most bytes of names and filter in a URL, which many servers take up to 8 KiB.
+    private static let mostBytes = 6 * 1024
+
+    /// A stream with what its listeners name.
+    private struct Entry {
+        let stream: SharedStream
+        private(set) var listeners: [Int: [String]] = [:]
+        /// How many listeners name each channel or pattern, and what the names take in a URL.
+        private var names: [String: Int] = [:]
+        private var bytes = 0
+
+        init(_ stream: SharedStream, _ key: StreamKey) {
+            self.stream = stream
+            bytes = key.filter.map { RequestPath.escaped($0).utf8.count } ?? 0
+        }
+
+        func hasRoom(for wanted: [String]) -> Bool {
+            let new = wanted.filter { names[$0] == nil }
+            return names.count + new.count <= StreamPool.mostNames
+                && new.reduce(bytes) { $0 + Self.size(of: $1) } <= StreamPool.mostBytes
+        }
+
+        mutating func add(_ number: Int, _ wanted: [String]) {
+            listeners[number] = wanted
+            for name in wanted {
+                if names[name] == nil { bytes += Self.size(of: name) }
+                names[name, default: 0] += 1
+            }
+        }
+
+        /// Whether it was there.
+        mutating func remove(_ number: Int) -> Bool {
+            guard let wanted = listeners.removeValue(forKey: number) else { return false }
+            for name in wanted {
+                let count = (names[name] ?? 1) - 1
+                names[name] = count > 0 ? count : nil
+                if count == 0 { bytes -= Self.size(of: name) }
+            }
+            return true
+        }
+
+        private static func size(of name: String) -> Int {
+            RequestPath.escaped(name).utf8.count + "&channel=".utf8.count
+        }
+    }
+
+    private struct State {
+        var last = 0
+        var entries: [StreamKey: [Entry]] = [:]
+    }
+
+    private let gateway: GatewayConnection
+    private let device: (user: String, id: String)
+    private let state = Lock(State())
+
+    init(_ gateway: GatewayConnection, user: String, device: String) {
+        self.gateway = gateway
+        self.device = (user, device)
+    }
+
+    /// A listener, which begins to connect.
+    func listen(_ selection: EventSelection) -> StreamListener {
+        let queue = ListenerQueue()
+        let member = SharedStream.Member(selection, queue, since: selection.since)
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        place(number, member, besides: nil)
+        let key = StreamKey(selection)
+        let path = RequestPath("stream").following(FollowedEvents([selection]), key, device)
+        return StreamListener(gateway, queue, path) { [self] in remove(number, key) }
+    }
+
+    /// Puts a listener on a stream that has room, or on a new one.
+    ///
+    /// - Parameter refusing: the stream that the gateway does not let follow what the listener wants: it is tried on those
+    ///   behind that one. Nil: on all.
+    private func place(_ number: Int, _ member: SharedStream.Member, besides refusing: SharedStream?) {
+        let key = StreamKey(member.selection)
+        let names = key.scope == .named ? member.selection.channels : []
+        state.withLock { state in
+            var entries = state.entries[key] ?? []
+            defer { state.entries[key] = entries }
+            var start = 0
+            if let refusing, let index = entries.firstIndex(where: { $0.stream === refusing }) {
+                // Released meanwhile: it would never leave another stream.
+                guard entries[index].remove(number) else { return }
+                start = index + 1
+            }
+            for index in entries.indices.dropFirst(start)
+            where entries[index].hasRoom(for: names) && entries[index].stream.add(number, member) {
+                entries[index].add(number, names)
+                return
+            }
+            let stream = SharedStream(gateway, key, device: device) { [weak self] stream, number, member in
+                self?.place(number, member, besides: stream)
+            }
+            _ = stream.add(number, member)
+            var entry = Entry(stream, key)
+            entry.add(number, names)
+            entries.append(entry)
+            stream.start()
+        }
+    }
+
+    private func remove(_ number: Int, _ key: StreamKey) {
+        let stream = state.withLock { state in
+            guard let index = state.entries[key]?.firstIndex(where: { $0.listeners[number] != nil }) else {
+                return SharedStream?.none
+            }
+            _ = state.entries[key]?[index].remove(number)
+            guard let entry = state.entries[key]?[index], entry.listeners.isEmpty else {
+                state.entries[key]?[index].stream.remove(number)
+                return nil
+            }
+            state.entries[key]?.remove(at: index)
+            if state.entries[key]?.isEmpty ?? false { state.entries[key] = nil }
+            return entry.stream
+        }
+        stream?.stop()
+    }
+}
+
+/// A listener of a shared stream. It leaves the stream when it is released.
+actor StreamListener {
+    private let gateway: GatewayConnection
+    private let queue: ListenerQueue
+    /// Of a stream of its own.
+    private let path: RequestPath
+    private let leave: @Sendable () -> Void
+    /// The reader of missed events, while there are some.
+    private var missed: MissedEvents?
+
+    init(
+        _ gateway: GatewayConnection, _ queue: ListenerQueue, _ path: RequestPath, leave: @escaping @Sendable () -> Void
+    ) {
+        self.gateway = gateway
+        self.queue = queue
+        self.path = path
+        self.leave = leave
+    }
+
+    deinit { leave() }
+
+    func next() async throws(ChatError) -> LiveNews? {
+        while true {
+            if let missed {
+                if let news = try await missed.next() { return news }
+                self.missed = nil
+            }
+            switch await queue.next() {
+            case .news(let news): return news
+            case .behind(let after, let upTo): missed = MissedEvents(gateway, path, after: after, upTo: upTo)
+            case .end(nil): return nil
+            case .end(let error?): throw error
+            }
+        }
+    }
+}

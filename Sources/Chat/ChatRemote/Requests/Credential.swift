@@ -1,0 +1,136 @@
+import ChatKit
+import ChatModel
+import JSON
+
+/// The credential of a chat: a key, or tokens that a function of the program supplies.
+actor Credential {
+    typealias Supply = @Sendable () async throws -> String
+
+    /// How long the function may take.
+    private static let limit = Duration.seconds(30)
+    /// A token is replaced so long before it ends, or at half of a shorter life.
+    private static let margin = Duration.seconds(30)
+
+    /// In seconds; a longer one is no life of a token.
+    private static let longestLife: Int64 = 100 * 365 * 86_400
+
+    private struct Token {
+        let text: String
+        let renewal: Timetoken
+    }
+
+    private let supply: Supply?
+    private let clock: WallClock
+    private var token: Token?
+    /// The next token, while the function is asked for it.
+    private var next: Pending<String>?
+    private var asking: Task<Void, Never>?
+
+    init(key: String) {
+        supply = nil
+        clock = .system
+        token = Token(text: key, renewal: .distantFuture)
+    }
+
+    init(clock: WallClock, supply: @escaping Supply) {
+        self.supply = supply
+        self.clock = clock
+    }
+
+    /// The key, or a token that is good for a while.
+    func current() async throws(ChatError) -> String {
+        if let token, token.renewal > clock.now { return token.text }
+        return try await fresh()
+    }
+
+    /// Another token than the one the gateway refused; nil when there is none.
+    func renewed(insteadOf refused: String) async throws(ChatError) -> String? {
+        if let token, token.text != refused { return try await current() }
+        guard supply != nil else { return nil }
+        let text = try await fresh()
+        return text == refused ? nil : text
+    }
+
+    /// Asks the function, once for all that want a token at the same time.
+    private func fresh() async throws(ChatError) -> String {
+        guard let supply else { return token?.text ?? "" }
+        let asked = next ?? Pending<String>()
+        if next == nil {
+            next = asked
+            asking = Task { await obtain(from: supply, for: asked) }
+        }
+        do throws(ChatError) {
+            return try await asked.value(within: Self.limit) { Self.late }
+        } catch {
+            if error.slug == Self.late.slug, next === asked {
+                // The next request for a token does not wait for this answer.
+                next = nil
+                asking?.cancel()
+            }
+            throw error
+        }
+    }
+
+    /// Keeps the token before it is handed out, so that no request asks for another in its place.
+    private func obtain(from supply: Supply, for asked: Pending<String>) async {
+        let outcome: Result<String, ChatError>
+        do {
+            outcome = .success(try await supply())
+        } catch let error as ChatError {
+            outcome = .failure(error)
+        } catch {
+            outcome = .failure(ChatError(.unavailable, "the function that supplies tokens failed: \(error)"))
+        }
+        guard next === asked else { return }
+        next = nil
+        if case .success(let text) = outcome {
+            token = Token(text: text, renewal: Self.renewal(of: text, at: clock.now))
+        }
+        asked.decide(outcome)
+    }
+
+    private static var late: ChatError {
+        ChatError(.unavailable, "the function that supplies tokens gave none within \(limit)", slug: "token_late")
+    }
+
+    /// The time from which a token is replaced: some time before its `exp`, by its own `iat` where it has one, as this
+    /// machine's clock may be wrong. A token without a readable life is used until the gateway refuses it.
+    static func renewal(of token: String, at now: Timetoken) -> Timetoken {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let claims = Base64URL.decode(parts[1]), let root = try? JSONDocument(claims).root,
+            let end = root["exp"]?.integer
+        else { return .distantFuture }
+        let start = root["iat"]?.integer ?? Int64(now.rawValue / Timetoken.ticksPerSecond)
+        guard start >= 0, end > start, end - start <= longestLife else { return .distantFuture }
+        let life = Duration.seconds(end - start)
+        let ticks = UInt64((life - min(margin, life / 2)).components.seconds) * Timetoken.ticksPerSecond
+        return Timetoken(now.rawValue + ticks)
+    }
+}
+
+/// Base64 of URLs without padding (RFC 4648, 5).
+enum Base64URL {
+    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for character in text.utf8 where character != UInt8(ascii: "=") {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return bytes
+    }
+}
