@@ -176,17 +176,17 @@ import Testing
         try await InboundFixture.with { fixture in
             let first = try await fixture.put("s", Self.plain)
             let other = try JSONDocument(Array(Self.plain.replacing(#""a""#, with: #""b""#).utf8))
-            let second = try await fixture.registry.put("s", other, ifMatch: first.etag, by: InboundFixture.owner)
+            let second = try await fixture.registry.put("s", other, demand: .etag(first.etag), by: InboundFixture.owner)
                 .source
             #expect(second.etag != first.etag)
             #expect(
                 try await failure {
-                    _ = try await fixture.registry.put("s", other, ifMatch: first.etag, by: InboundFixture.owner)
+                    _ = try await fixture.registry.put("s", other, demand: .etag(first.etag), by: InboundFixture.owner)
                 }.code == .stale)
             #expect(
                 try await failure {
-                    _ = try await fixture.registry.put("new", other, ifMatch: first.etag, by: InboundFixture.owner)
-                }.code == .notFound)
+                    _ = try await fixture.registry.put("new", other, demand: .present, by: InboundFixture.owner)
+                }.code == .stale)
             #expect(
                 try await failure {
                     try await fixture.registry.delete("s", ifMatch: first.etag, by: InboundFixture.owner)

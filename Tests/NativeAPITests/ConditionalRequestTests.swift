@@ -84,6 +84,88 @@ import Testing
         }
     }
 
+    /// Writes that would make a record, or leave it at that there is none.
+    static let ofNothing: [(method: HTTPMethod, path: String, body: String)] = [
+        (.put, "/v1/users/eve", #"{"name":"E"}"#), (.delete, "/v1/users/eve", ""),
+        (.put, "/v1/channels/hall", #"{"kind":"group"}"#), (.delete, "/v1/channels/hall", ""),
+        (.put, "/v1/channels/room/members/eve", "{}"), (.delete, "/v1/channels/room/members/eve", ""),
+        (.put, "/v1/channels/room/restrictions/eve", #"{"ban":true}"#),
+        (.delete, "/v1/channels/room/restrictions/eve", ""),
+        (.put, "/v1/channel-groups/h", #"{"channels":["a"]}"#), (.patch, "/v1/channel-groups/h", #"{"add":["a"]}"#),
+        (.delete, "/v1/channel-groups/h", ""), (.put, "/v1/event-types/u", "{}"),
+        (.put, "/v1/event-types/bare/candidate", #"{"schema":true}"#),
+        (
+            .put, "/v1/sources/s",
+            #"{"scheme":"none","mapping":{"channel":"c","type":"t","data":{"$":"body"}}}"#
+        ),
+    ]
+
+    @Test("on a record that is not there is not met, by any tag", arguments: ofNothing, [#""5""#, #""5", "6""#, "*"])
+    func noRecord(_ write: (method: HTTPMethod, path: String, body: String), _ tag: String) async throws {
+        try await APIFixture.run { api in
+            _ = try await prepare(api, "")
+            _ = await api.call(.put, "/v1/event-types/bare", "{}")
+            let answer = await api.call(write.method, write.path, write.body, headers: [("If-Match", tag)])
+            #expect(answer.status == 412 && answer.code == "precondition_failed", "\(answer.text)")
+            #expect(await api.call(.get, write.path).status == 404)
+            let free = await api.call(write.method, write.path, write.body)
+            #expect((200...204).contains(free.status), "\(free.text)")
+        }
+    }
+
+    @Test("of any version is met where there is a record", arguments: records)
+    func anyVersion(_ path: String, _ method: HTTPMethod, _ first: String, _: String) async throws {
+        try await APIFixture.run { api in
+            let path = try await prepare(api, path)
+            let answer = await api.call(method, path, first, headers: [("If-Match", "*")])
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    @Test("for a new record alone is refused where there is one", arguments: ofNothing.filter { $0.method == .put })
+    func present(_ write: (method: HTTPMethod, path: String, body: String)) async throws {
+        try await APIFixture.run { api in
+            _ = try await prepare(api, "")
+            _ = await api.call(.put, "/v1/event-types/bare", "{}")
+            let fresh = [(name: "If-None-Match", value: "*")]
+            let made = await api.call(write.method, write.path, write.body, headers: fresh)
+            #expect((200...201).contains(made.status), "\(made.text)")
+            let again = await api.call(write.method, write.path, write.body, headers: fresh)
+            #expect(again.status == 412, "\(again.text)")
+        }
+    }
+
+    @Test("holds for what is done to a webhook", arguments: ["disable", "enable", "rotate-secret"])
+    func webhookDeeds(_ deed: String) async throws {
+        try await APIFixture.run { api in
+            let path = try await prepare(api, "/v1/webhooks/{webhook}")
+            let before = await api.call(.get, path)
+            let tag = try #require(before.header("ETag"))
+            let stale = await api.call(.post, "\(path)/\(deed)", headers: [("If-Match", #""5""#)])
+            #expect(stale.status == 412, "\(stale.text)")
+            #expect(await api.call(.get, path).bytes == before.bytes)
+            #expect(await api.call(.post, "\(path)/\(deed)", headers: [("If-Match", tag)]).status == 200)
+        }
+    }
+
+    @Test("is kept or refused by every write, as openapi.yaml says")
+    func everyWrite() async throws {
+        try await APIFixture.run { api in
+            let description = try Description()
+            for operation in description.operations where operation.method != "get" && operation.needsCredential {
+                let name = "\(operation.method) \(operation.path)"
+                let names = description.parameters(of: operation).compactMap { $0["name"]?.string }
+                let isKept = names.contains("If-Match")
+                #expect(isKept == (operation.response(412) != nil), "\(name)")
+                guard !isKept else { continue }
+                let method = HTTPMethod(rawValue: operation.method.uppercased())
+                let path = operation.path.replacing(/\{[a-z]+\}/, with: "x")
+                let answer = await api.call(method, path, headers: [("If-Match", #""5""#)])
+                #expect(answer.code == "bad_precondition", "\(name): \(answer.status) \(answer.text)")
+            }
+        }
+    }
+
     @Test(
         "is refused by what has no version of its own",
         arguments: [

@@ -17,6 +17,8 @@ struct Description {
         var item: YAMLNode
 
         func response(_ status: Int) -> YAMLNode? { node["responses"]?[String(status)] }
+
+        var needsCredential: Bool { node["security"]?.sequence?.isEmpty != true }
     }
 
     let root: YAMLNode

@@ -26,11 +26,16 @@ enum Repeating {
 
 extension NativeAPI {
     /// A handler that runs `action` for the holder of an API key, and says what fails as a problem.
-    func asCaller(_ action: @escaping CallerAction, repeating: Repeating = .remembered) -> Router.Handler {
+    ///
+    /// - Parameter isConditional: whether a POST keeps to `If-Match`; others refuse it.
+    func asCaller(
+        _ action: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false
+    ) -> Router.Handler {
         { request in
             do {
                 let caller = try caller(of: request)
                 request.notes?.credential = caller.credential
+                if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
                 let action = try once(repeating, request, action)
                 guard let meters = caller.meters else { return try await act(request, caller, action) }
                 return try await held(to: meters) { try await act(request, caller, action) }
@@ -44,11 +49,14 @@ extension NativeAPI {
     /// An action on something that has no version: to ignore `If-Match` would overwrite what its sender wants to keep.
     static func unconditional(_ action: @escaping CallerAction) -> CallerAction {
         { request, caller in
-            guard request.headers["If-Match"] == nil else {
-                throw ChatError(
-                    .malformed, "this has no version of its own: leave out If-Match", slug: "bad_precondition")
-            }
+            try refuseIfMatch(request)
             return try await action(request, caller)
+        }
+    }
+
+    private static func refuseIfMatch(_ request: Request) throws(ChatError) {
+        guard request.headers["If-Match"] == nil else {
+            throw ChatError(.malformed, "this has no version of its own: leave out If-Match", slug: "bad_precondition")
         }
     }
 

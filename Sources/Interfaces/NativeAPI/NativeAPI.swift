@@ -147,16 +147,17 @@ public struct NativeAPI: Sendable {
         router.add(.delete, "/v1/webhooks/{id}", handler: asAdministrator("webhook.delete", deleteWebhook))
         router.add(
             .post, "/v1/webhooks/{id}/enable", body: smallBody,
-            handler: asAdministrator("webhook.enable", enableWebhook))
+            handler: asAdministrator("webhook.enable", enableWebhook, isConditional: true))
         router.add(
             .post, "/v1/webhooks/{id}/disable", body: smallBody,
-            handler: asAdministrator("webhook.disable", disableWebhook))
+            handler: asAdministrator("webhook.disable", disableWebhook, isConditional: true))
         router.add(
             .post, "/v1/signing-key/rotate", body: smallBody,
             handler: asAdministrator("signing_key.rotate", rotateSigningKey))
         router.add(
             .post, "/v1/webhooks/{id}/rotate-secret", body: smallBody,
-            handler: asAdministrator("webhook.rotate_secret", rotateSecret, repeating: .refused))
+            handler: asAdministrator(
+                "webhook.rotate_secret", rotateSecret, repeating: .refused, isConditional: true))
         router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))
         router.add(.post, "/v1/webhooks/{id}/preview", body: smallBody, handler: asCaller(previewWebhook))
         router.add(

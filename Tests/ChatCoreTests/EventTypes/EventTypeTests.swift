@@ -30,16 +30,16 @@ import Testing
     func demanded() async throws {
         try await withChat { chat in
             let first = try await chat.declare("order.paid", settings())
-            let second = try await chat.declare("order.paid", settings(.warn), ifMatch: first.type.etag)
+            let second = try await chat.declare("order.paid", settings(.warn), demand: .etag(first.type.etag))
             #expect(!second.isNew)
             #expect(second.type.etag != first.type.etag)
             let stale = try await refusal {
-                _ = try await chat.declare("order.paid", settings(.off), ifMatch: first.type.etag)
+                _ = try await chat.declare("order.paid", settings(.off), demand: .etag(first.type.etag))
             }
             #expect(stale.code == .stale)
             #expect(try chat.eventType("order.paid").settings.mode == .warn)
-            let missing = try await refusal { _ = try await chat.declare("order.sent", settings(), ifMatch: "1") }
-            #expect(missing.code == .notFound)
+            let missing = try await refusal { _ = try await chat.declare("order.sent", settings(), demand: .present) }
+            #expect(missing.code == .stale)
         }
     }
 

@@ -53,6 +53,7 @@ extension ChatAccess {
     /// are swept up behind it, by the next start if need be.
     ///
     /// - Returns: whether there was one.
+    /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
     @discardableResult public func delete(
         channel name: String, demand: RecordChange.Demand = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {
@@ -61,12 +62,16 @@ extension ChatAccess {
         let key = ChannelRecord.key(name, in: space)
         let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
         let deleted = try await decide([key] + beside) { situation throws(ChatError) in
-            guard let channel = situation[key].flatMap(ChannelRecord.init) else { return Decision(ChannelKind?.none) }
+            guard let channel = situation[key].flatMap(ChannelRecord.init) else {
+                try demand.check(nil)
+                return Decision(ChannelKind?.none)
+            }
             try actor.demandOperator(of: channel)
+            try demand.check(channel.etag)
             let counts = MemberCounts(situation[beside[0]])
             let sweep = SweepRecord(channel: name, since: situation.next)
             let changes =
-                [RecordChange(key, body: nil, demand: demand)] + beside.map { RecordChange($0, body: nil) }
+                [RecordChange(key, body: nil)] + beside.map { RecordChange($0, body: nil) }
                 + [RecordChange(SweepRecord.key(name, in: space), body: sweep.body)]
             let event = self.deleted(channel, counts, at: situation.now, by: actor.user)
             return Decision(channel.kind, changes: changes, events: [event])
@@ -85,10 +90,11 @@ extension ChatAccess {
         let decided = try await decide([key, countsKey]) { situation throws(ChatError) in
             let before = try existing(name, in: situation)
             try actor.demandOperator(of: before)
+            try demand.check(before.etag)
             var channel = before
             try edit(&channel)
             let counts = MemberCounts(situation[countsKey])
-            let write = RecordChange(key, body: channel.body, demand: demand)
+            let write = RecordChange(key, body: channel.body)
             let events =
                 channel.body == before.body
                 ? [] : [channelUpdated(from: before, to: channel, counts: counts, by: actor.user)]

@@ -22,7 +22,7 @@ extension ChatAccess {
     /// operator; replacing is for operators.
     ///
     /// - Parameter kind: `group` and `public` may take each other's place; others stay what they are.
-    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Demand` says.
+    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Demand.check` says.
     public func put(
         channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Demand = .none,
         by named: String? = nil
@@ -31,7 +31,8 @@ extension ChatAccess {
         try demandRecord(of: name)
         let actor = try actor(named)
         let key = ChannelRecord.key(name, in: space)
-        if try await directory.read(key) == nil, case .none = demand {
+        let record = try await directory.read(key)
+        if record == nil, case .none = demand {
             var new = NewChannel(kind: kind, id: name)
             new.edit = edit
             do throws(ChatError) {
@@ -44,6 +45,8 @@ extension ChatAccess {
             var new = NewChannel(kind: kind, id: name)
             new.edit = edit
             return try await make(new, by: named)
+        } else {
+            try demand.check(record?.etag)
         }
         let view = try await change(channel: name, demand: demand, by: actor) { channel throws(ChatError) in
             try channel.take(kind)

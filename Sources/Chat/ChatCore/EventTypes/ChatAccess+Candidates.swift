@@ -9,7 +9,7 @@ extension ChatAccess {
     /// count (`candidateReport`). Takes the place of an earlier candidate, and begins to count anew.
     ///
     /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
-    ///   slug `schema_invalid`.
+    ///   slug `schema_invalid`; as `RecordChange.Demand.check` says.
     public func setCandidate(
         _ schema: JSONText, for name: String, demand: RecordChange.Demand = .none
     ) async throws(ChatError) -> CandidateReport {
@@ -22,7 +22,14 @@ extension ChatAccess {
             let key = Candidate.recordKey(of: name, in: space)
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)
-            _ = try await types.write([RecordChange(key, body: candidate.body, demand: demand)], prepared)
+            do throws(ChatError) {
+                _ = try await types.write([RecordChange(key, body: candidate.body, demand: demand)], prepared)
+            } catch {
+                // The directory says so of a candidate that is not there; the type is.
+                guard error.code == .notFound else { throw error }
+                try demand.check(nil)
+                throw error
+            }
             return candidate.report(of: name)
         }
     }

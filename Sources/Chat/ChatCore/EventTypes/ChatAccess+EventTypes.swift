@@ -21,18 +21,17 @@ extension ChatAccess {
     /// Declares an event type, or puts other settings in the place of its present ones. Counts at once on this node.
     ///
     /// A type that was removed is declared anew with the versions it had.
-    /// - Parameter etag: the demanded state (`If-Match`); nil takes any.
     /// - Returns: the type, and whether it is new.
-    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.stale`; `.notFound` when `etag` is
-    ///   given and there is no such type; `.invalid` past `Limits.typesPerApp`.
+    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.invalid` past `Limits.typesPerApp`; as
+    ///   `RecordChange.Demand.check` says.
     public func declare(
-        _ name: String, _ settings: EventTypeSettings, ifMatch etag: String? = nil
+        _ name: String, _ settings: EventTypeSettings, demand: RecordChange.Demand = .none
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
         try demandManaging(name)
         try Names.check(type: name)
-        return try await types.settling(ifMatch: etag, in: space) { [types, space] () async throws(ChatError) in
+        return try await types.settling(demand, in: space) { [types, space] () async throws(ChatError) in
             let old = try await types.stored(name, in: space)
-            if let etag, old?.etag != etag { throw old == nil ? EventTypes.unknown : EventTypes.stale }
+            try demand.check(old?.etag)
             let type = try await types.declaring(name, settings, origin: .api, over: old, in: space)
             let change = try await types.change(type, from: old, in: space)
             let record = try await types.write(change.records, change.prepared)[0]
@@ -48,7 +47,8 @@ extension ChatAccess {
     /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try demandManaging(name)
-        try await types.settling(ifMatch: etag, in: space) { [types, space] () async throws(ChatError) in
+        try await types.settling(etag.map { .etag($0) } ?? .none, in: space) {
+            [types, space] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
             if let etag, old.etag != etag { throw EventTypes.stale }
             guard etag != nil || old.latestVersion == 0 else {

@@ -56,7 +56,7 @@ extension ChatAccess {
         _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         if let reason = proposal.forced { try Self.check(reason: reason) }
-        return try await types.settling(ifMatch: nil, in: space) { [types, space] () async throws(ChatError) in
+        return try await types.settling(.none, in: space) { [types, space] () async throws(ChatError) in
             guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
             let proposed = try await types.proposing(proposal, for: old, from: old, in: space)
             guard !isTrial else { return try await settled(proposed.version, of: old) }

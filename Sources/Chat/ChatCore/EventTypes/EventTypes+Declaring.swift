@@ -12,14 +12,14 @@ extension EventTypes {
 
     /// Does `work` in the workshop; again when another node wrote in between, unless the caller demanded a version.
     func settling<Result: Sendable>(
-        ifMatch etag: String?, in space: SpaceID, _ work: @Sendable () async throws(ChatError) -> Result
+        _ demand: RecordChange.Demand, in space: SpaceID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         for _ in 0..<8 {
             do {
                 return try await workshop.run(for: space, work)
             } catch {
                 let isOvertaken = error.code == .stale || (error.code == .conflict && error.current != nil)
-                guard isOvertaken, etag == nil else { throw error }
+                guard isOvertaken, case .none = demand else { throw error }
             }
         }
         throw ChatError(.conflict, "the event type is being changed by others; ask again", retryAfter: .seconds(1))

@@ -51,7 +51,7 @@ extension ChatAccess {
     /// Writes a group's channels; a group is made by it where there is none, and stays when it is empty.
     ///
     /// - Throws: `.forbidden` for a group that is not all within reach; `.invalid`, slug `group_full`, over
-    ///   `Limits.groupChannels`; `.stale` when `demand` names another version.
+    ///   `Limits.groupChannels`; as `RecordChange.Demand.check` says.
     public func write(
         group name: String, _ edit: GroupEdit, demand: RecordChange.Demand = .none
     ) async throws(ChatError) -> Written<GroupRecord> {
@@ -68,7 +68,8 @@ extension ChatAccess {
                     .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",
                     slug: "group_full")
             }
-            let change = RecordChange(key, body: group.body, demand: demand)
+            try demand.check(before?.etag, current: situation[key])
+            let change = RecordChange(key, body: group.body)
             return Decision(Written(record: group, isNew: before == nil), changes: [change])
         }
         let stored = decided.record(key).flatMap(GroupRecord.init) ?? decided.value.record
@@ -76,14 +77,17 @@ extension ChatAccess {
     }
 
     /// Deletes a group; nothing happens where there is none. Its channels stay.
+    ///
+    /// - Throws: as `write`.
     public func delete(group name: String, demand: RecordChange.Demand = .none) async throws(ChatError) {
         try caller.demand(.manage)
         try Names.check(group: name)
         let key = GroupRecord.key(name, in: space)
         _ = try await decide([key]) { situation throws(ChatError) in
-            guard let record = situation[key] else { return Decision(()) }
-            try demandAll(of: GroupRecord(record))
-            return Decision((), changes: [RecordChange(key, body: nil, demand: demand)])
+            let record = situation[key]
+            try demandAll(of: record.flatMap(GroupRecord.init))
+            try demand.check(record?.etag)
+            return Decision((), changes: record == nil ? [] : [RecordChange(key, body: nil)])
         }
     }
 

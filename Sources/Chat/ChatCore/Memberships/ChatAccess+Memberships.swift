@@ -14,7 +14,7 @@ extension ChatAccess {
         try edit.check(limits)
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
             try change.demandJoining(user)
-            try change.membership(of: user).meet(demand)
+            try demand.check(change.membership(of: user)?.etag)
             if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
             try change.join([user], edit)
             try change.checkOperators()
@@ -61,7 +61,7 @@ extension ChatAccess {
             let before = try change.existing(user)
             try change.actor.demand(over: user, in: change.channel)
             if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
-            if let etag { try Optional(before).meet(.etag(etag)) }
+            if let etag { try RecordChange.Demand.etag(etag).check(before.etag) }
             var membership = before
             edit.apply(to: &membership)
             guard membership != before else { return }
@@ -75,14 +75,15 @@ extension ChatAccess {
     /// Nothing happens when there is none.
     ///
     /// - Parameter reason: why, in an operator's words.
+    /// - Throws: `.stale` when `demand` names a version and there is another, or no membership.
     public func leave(
-        _ user: String, from channel: String, reason: String? = nil, demand etag: String? = nil,
+        _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Demand = .none,
         by named: String? = nil
     ) async throws(ChatError) {
         try limits.check(reason, "reason")
         try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
             try change.actor.demand(over: user, in: change.channel)
-            if let etag { try change.membership(of: user).meet(.etag(etag)) }
+            try demand.check(change.membership(of: user)?.etag)
             change.end(user, reason: reason)
         }
     }
@@ -154,19 +155,5 @@ extension Actor {
     fileprivate func reason(isOwn: Bool) -> String {
         if isOwn { return "LEFT_BY_OWN_CHOICE" }
         return isManager ? "ADMIN_REMOVED" : "CHANNEL_OPERATOR_REMOVED"
-    }
-}
-
-extension MembershipRecord? {
-    /// - Throws: `.stale`; `.conflict` where there must be none, `.notFound` where there must be one.
-    fileprivate func meet(_ demand: RecordChange.Demand) throws(ChatError) {
-        switch demand {
-        case .none: return
-        case .absent where self != nil: throw ChatError(.conflict, "the user is a member already")
-        case .present where self == nil: throw ChatError(.notFound, "the user is no member", slug: "no_such_member")
-        case .etag(let wanted) where wanted != self?.etag:
-            throw ChatError(.stale, "the membership has been changed since; read it again")
-        case .absent, .present, .etag: return
-        }
     }
 }

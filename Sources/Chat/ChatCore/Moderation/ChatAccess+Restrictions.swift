@@ -6,19 +6,20 @@ extension ChatAccess {
     ///
     /// Holds until it is lifted or over, also in a channel without a record, and also for who is no member yet.
     /// - Parameters:
-    ///   - etag: which version must be in force, if any.
+    ///   - demand: which version must be stored, if any.
     ///   - named: the moderator, where the credential may name somebody.
     ///   - announces: whether the wire's readers get an event of their own; false for a client that publishes it itself.
-    /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`.
+    /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`; as
+    ///   `RecordChange.Demand.check` says.
     public func restrict(
-        _ user: String, in channel: String, _ sanction: Sanction, demand etag: String? = nil, by named: String? = nil,
-        announcingOnWire announces: Bool = true
+        _ user: String, in channel: String, _ sanction: Sanction, demand: RecordChange.Demand = .none,
+        by named: String? = nil, announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
         try check(sanction)
         let key = RestrictionRecord.key(user, channel, in: space)
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
-            try change.stored.demand(etag: etag)
+            try demand.check(change.stored?.etag)
             let isNew = change.stored == nil
             let decision = change.put(sanction)
             return Decision(
@@ -33,12 +34,12 @@ extension ChatAccess {
 
     /// Ends a restriction before its time; nothing when there is none.
     public func lift(
-        restrictionOf user: String, in channel: String, demand etag: String? = nil, by named: String? = nil,
+        restrictionOf user: String, in channel: String, demand: RecordChange.Demand = .none, by named: String? = nil,
         announcingOnWire announces: Bool = true
     ) async throws(ChatError) {
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
-            try change.stored.demand(etag: etag)
+            try demand.check(change.stored?.etag)
             let (stored, decision) = (change.stored, change.lift(reason: "request"))
             return Decision(stored, changes: decision.changes, events: decision.events)
         }
@@ -70,13 +71,5 @@ extension ChatAccess {
         guard sanction.until.map({ $0 > service.clock.now }) ?? true else {
             throw ChatError(.malformed, "the end of the restriction lies in the past", slug: "bad_member")
         }
-    }
-}
-
-extension RestrictionRecord? {
-    /// - Throws: `.stale`.
-    fileprivate func demand(etag wanted: String?) throws(ChatError) {
-        guard let wanted, wanted != self?.etag else { return }
-        throw ChatError(.stale, "the restriction has been changed or lifted since; read it again")
     }
 }

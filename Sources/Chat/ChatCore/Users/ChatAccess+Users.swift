@@ -10,6 +10,8 @@ extension ChatAccess {
     }
 
     /// Makes a user's record, or replaces all of it; for the user, and for programs of the app.
+    ///
+    /// - Throws: as `RecordChange.Demand.check` says.
     public func put(
         user id: String, _ edit: UserEdit, demand: RecordChange.Demand = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<UserRecord> {
@@ -38,6 +40,7 @@ extension ChatAccess {
     ///
     /// - Parameter revokesTokens: takes back every token the user has, also where there is no record. Not for narrowed keys.
     /// - Returns: whether there was one.
+    /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
     @discardableResult public func delete(
         user id: String, demand: RecordChange.Demand = .none, by named: String? = nil, revokesTokens: Bool = false
     ) async throws(ChatError) -> Bool {
@@ -49,6 +52,7 @@ extension ChatAccess {
         let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { situation throws(ChatError) in
             let revocations =
                 revokesTokens ? [revocation(of: id, before: situation.now, in: situation).change] : []
+            try demand.check(situation[key]?.etag)
             guard let user = situation[key].flatMap(UserRecord.init) else {
                 return Decision(false, changes: revocations)
             }
@@ -56,8 +60,7 @@ extension ChatAccess {
                 writer.member("deleted_at", situation.now.milliseconds)
             }
             event.echoes = echoes
-            return Decision(
-                true, changes: [RecordChange(key, body: nil, demand: demand)] + revocations, events: [event])
+            return Decision(true, changes: [RecordChange(key, body: nil)] + revocations, events: [event])
         }.value
         if revokesTokens { try await service.revokedTokens.refresh(revocationKey) }
         return wasThere
@@ -75,8 +78,9 @@ extension ChatAccess {
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(UserRecord.init)
             var user = try base(before, situation.now)
+            try demand.check(before?.etag, current: situation[key])
             edit.apply(to: &user)
-            let change = RecordChange(key, body: user.body, demand: demand)
+            let change = RecordChange(key, body: user.body)
             guard user.body != before?.body else {
                 return Decision(Written(record: user, isNew: false), changes: [change])
             }

@@ -223,6 +223,34 @@ public struct RecordChange: Sendable {
     }
 }
 
+extension RecordChange.Demand {
+    /// Compares a record with the demand; for decisions, which may have nothing to change where there is no record.
+    ///
+    /// - Parameters:
+    ///   - etag: of the record as it is; nil where there is none.
+    ///   - current: the record, for the error.
+    /// - Throws: `.conflict` with `current` where there must be no record; `.stale` with `current` where there is none, or it is
+    ///   at another version.
+    public func check(_ etag: String?, current: Record? = nil) throws(ChatError) {
+        var refusal: ChatError
+        switch self {
+        case .none: return
+        case .absent where etag == nil: return
+        case .absent: refusal = ChatError(.conflict, "there is a record already")
+        case .present where etag != nil: return
+        case .etag(let wanted) where wanted == etag: return
+        case .present, .etag:
+            refusal = ChatError(
+                .stale,
+                etag == nil
+                    ? "there is no record, and the request demands one; leave out If-Match"
+                    : "the record has been changed since; read it again")
+        }
+        refusal.current = current
+        throw refusal
+    }
+}
+
 /// A page of one kind's records, ordered and filtered.
 public struct RecordQuery: Sendable {
     public enum SortKey: Sendable, Hashable { case id, updated, field(String) }

@@ -62,24 +62,22 @@ public final class SourceRegistry: Sendable {
     /// Its events may go where the caller's may: the caller's channel and type patterns are kept with it.
     /// - Parameters:
     ///   - body: as `SourceSettings` reads it. What is left out of an existing source's body stays as it is.
-    ///   - etag: the demanded version (`If-Match`); nil takes any.
     /// - Returns: the source, and whether it is new.
-    /// - Throws: `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; `.stale`; `.notFound` when `etag` is given
-    ///   and there is no such source.
+    /// - Throws: `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; as `RecordChange.Demand.check` says.
     public func put(
-        _ id: String, _ body: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
+        _ id: String, _ body: JSONDocument, demand: RecordChange.Demand = .none, by caller: Caller
     ) async throws(ChatError) -> (source: Source, isNew: Bool) {
         try caller.demand(.manage)
         try Source.check(id: id)
         for _ in 0..<8 {
             let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap(source)
-            if let etag, old?.etag != etag { throw old == nil ? Self.unknown : Self.stale }
+            try demand.check(old?.etag)
             do {
                 if let old { return (try await replace(old, body, caller), false) }
                 return (try await create(id, body, caller), true)
             } catch {
                 // Somebody else of this app wrote it in between: look again.
-                guard error.code == .stale, etag == nil else { throw error }
+                guard error.code == .stale else { throw error }
             }
         }
         throw ChatError(.conflict, "the source is being changed by others; ask again", retryAfter: .seconds(1))

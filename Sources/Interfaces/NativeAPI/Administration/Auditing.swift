@@ -7,7 +7,7 @@ extension NativeAPI {
     /// As `asCaller`, for what changes the administration of an app: leaves an entry in its audit log, in the commit of the
     /// change where that is one of records. Of failures those are noted that a right was missing for.
     func asAdministrator(
-        _ action: String, _ act: @escaping CallerAction, repeating: Repeating = .remembered
+        _ action: String, _ act: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false
     ) -> Router.Handler {
         let audited: CallerAction = { request, caller in
             let note = service.audit.begin(AuditDeed(action, request, caller), in: caller.space)
@@ -20,7 +20,7 @@ extension NativeAPI {
                 throw error
             }
         }
-        return asCaller(audited, repeating: repeating)
+        return asCaller(audited, repeating: repeating, isConditional: isConditional)
     }
 
     /// Notes that somebody came with a credential that does not hold. Among the operator's entries: it belongs to no app.

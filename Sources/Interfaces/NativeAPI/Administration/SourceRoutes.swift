@@ -25,8 +25,11 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
         let body = try Fields.parse(request.body.bytes, limits: limits)
-        let etag = try await demandedETag(request, caller)
-        let (source, isNew) = try await inbound.registry.put(request.name("id"), body, ifMatch: etag, by: caller)
+        let id = request.name("id")
+        let demand = try await Self.demand(of: request) { try await inbound.registry.source(id, by: caller).etag }
+        let (source, isNew) = try await Self.meeting(demand) { () async throws(ChatError) in
+            try await inbound.registry.put(id, body, demand: demand, by: caller)
+        }
         var headers = [(name: "ETag", value: EntityTag.quoted(source.etag))]
         // The segment as it was sent: an id can hold what a URL must escape.
         if isNew { headers.append(("Location", request.path)) }
@@ -36,7 +39,9 @@ extension NativeAPI {
     /// `DELETE /v1/sources/{id}`
     func deleteSource(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let etag = try await demandedETag(request, caller)
+        let etag = try await Precondition(request.headers).etag {
+            try await inbound.registry.source(request.name("id"), by: caller).etag
+        }
         try await inbound.registry.delete(request.name("id"), ifMatch: etag, by: caller)
         return .empty()
     }
@@ -53,11 +58,5 @@ extension NativeAPI {
         writer.endArray()
         writer.endObject()
         return .json(writer.bytes)
-    }
-
-    private func demandedETag(_ request: Request, _ caller: Caller) async throws -> String? {
-        try await Precondition(request.headers).etag {
-            try await inbound.registry.source(request.name("id"), by: caller).etag
-        }
     }
 }

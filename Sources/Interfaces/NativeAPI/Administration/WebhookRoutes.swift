@@ -61,13 +61,15 @@ extension NativeAPI {
         case "dead": held = .giveUp
         case .some: throw ChatError(.malformed, "#/held: expected one of deliver, dead", slug: "bad_member")
         }
-        return Self.shown(try await webhooks.registry.enable(request.name("id"), held: held, by: caller))
+        let etag = try await demandedETag(request, caller)
+        return Self.shown(try await webhooks.registry.enable(request.name("id"), held: held, ifMatch: etag, by: caller))
     }
 
     /// `POST /v1/webhooks/{id}/disable`
     func disableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        return Self.shown(try await webhooks.registry.disable(request.name("id"), by: caller))
+        let etag = try await demandedETag(request, caller)
+        return Self.shown(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
     }
 
     /// `POST /v1/webhooks/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …, "secret": "whsec_…"}`.
@@ -76,7 +78,8 @@ extension NativeAPI {
         let fields = try optionalFields(request, known: ["overlap_seconds", "secret"])
         let seconds = try fields?.integer("overlap_seconds", in: Self.overlapSeconds) ?? 86_400
         let issued = try await webhooks.registry.rotateSecret(
-            of: request.name("id"), to: try fields?.string("secret"), overlap: .seconds(seconds), by: caller)
+            of: request.name("id"), to: try fields?.string("secret"), overlap: .seconds(seconds),
+            ifMatch: try await demandedETag(request, caller), by: caller)
         return Self.shown(issued.webhook, secret: issued.secret)
     }
 

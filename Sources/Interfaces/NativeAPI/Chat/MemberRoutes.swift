@@ -71,9 +71,9 @@ extension NativeAPI {
     private func deleteMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
-        let etag = try await Precondition(request.headers).etag { try await chat.member(user, of: channel)?.etag ?? "" }
+        let demand = try await Precondition(request.headers).demand { try await chat.member(user, of: channel)?.etag }
         try await chat.leave(
-            user, from: channel, reason: try parameters.text("reason"), demand: etag,
+            user, from: channel, reason: try parameters.text("reason"), demand: demand,
             by: try ActorName(parameters).name)
         return .empty()
     }

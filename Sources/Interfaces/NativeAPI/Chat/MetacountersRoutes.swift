@@ -10,7 +10,7 @@ extension NativeAPI {
         let all = RoutePattern("/v1/channels/{channel}/metacounters")
         let one = RoutePattern("/v1/channels/{channel}/metacounters/{key}")
         router.add(.get, all, handler: asCaller(getMetacounters))
-        router.add(.post, all, body: body, handler: asCaller(postMetacounters))
+        router.add(.post, all, body: body, handler: asCaller(postMetacounters, isConditional: true))
         router.add(.patch, all, body: body, handler: asCaller(patchMetacounters))
         router.add(.delete, all, handler: asCaller(deleteMetacounters))
         router.add(.put, one, body: body, handler: asCaller(putMetacounter))

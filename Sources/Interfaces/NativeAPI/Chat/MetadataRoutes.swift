@@ -10,7 +10,7 @@ extension NativeAPI {
         let all = RoutePattern("/v1/channels/{channel}/metadata")
         let one = RoutePattern("/v1/channels/{channel}/metadata/{key}")
         router.add(.get, all, handler: asCaller(getMetadata))
-        router.add(.post, all, body: body, handler: asCaller(postMetadata))
+        router.add(.post, all, body: body, handler: asCaller(postMetadata, isConditional: true))
         router.add(.patch, all, body: body, handler: asCaller(patchMetadata))
         router.add(.delete, all, handler: asCaller(deleteMetadata))
         router.add(.put, one, body: body, handler: asCaller(putMetadataKey))

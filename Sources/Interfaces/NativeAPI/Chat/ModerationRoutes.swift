@@ -44,9 +44,13 @@ extension NativeAPI {
     private func putRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let fields = try Fields(request.body.bytes, limits: limits, known: Sanction.members)
-        let written = try await chat(for: caller, request).restrict(
-            request.name("user"), in: request.name("channel"), try Sanction(fields),
-            demand: try await demandedRestriction(request, caller), by: try ActorName(parameters, fields).name)
+        let (chat, sanction) = (try chat(for: caller, request), try Sanction(fields))
+        let demand = try await demandedRestriction(request, caller)
+        let actor = try ActorName(parameters, fields).name
+        let written = try await Self.meeting(demand) { () async throws(ChatError) in
+            try await chat.restrict(
+                request.name("user"), in: request.name("channel"), sanction, demand: demand, by: actor)
+        }
         return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
     }
 
@@ -86,8 +90,8 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("ETag", EntityTag.quoted(channel.etag))])
     }
 
-    private func demandedRestriction(_ request: Request, _ caller: Caller) async throws -> String? {
-        try await Precondition(request.headers).etag {
+    private func demandedRestriction(_ request: Request, _ caller: Caller) async throws -> RecordChange.Demand {
+        try await Self.demand(of: request) {
             try await chat(for: caller, request).restriction(of: request.name("user"), in: request.name("channel")).etag
         }
     }

@@ -34,8 +34,13 @@ extension NativeAPI {
         of request: Request, current: () async throws -> String?
     ) async throws -> RecordChange.Demand {
         if request.headers[all: "If-None-Match"].contains("*") { return .absent }
-        let etag = try await Precondition(request.headers).etag { try await current() ?? "" }
-        return etag.map { .etag($0) } ?? .none
+        return try await Precondition(request.headers).demand {
+            do {
+                return try await current()
+            } catch let error as ChatError where error.code == .notFound {
+                return nil
+            }
+        }
     }
 
     /// Runs a write; what an `If-None-Match: *` forbids is a failed precondition.

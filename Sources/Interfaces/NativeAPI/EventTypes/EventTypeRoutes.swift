@@ -34,8 +34,10 @@ extension NativeAPI {
         let fields = try optionalFields(request, known: Self.typeMembers)
         let settings = try fields.map(Self.settings) ?? EventTypeSettings()
         let chat = service.chat(for: caller)
-        let etag = try await demandedETag(request, chat)
-        let (type, isNew) = try await chat.declare(request.name("type"), settings, ifMatch: etag)
+        let demand = try await Self.demand(of: request) { try chat.eventType(request.name("type")).etag }
+        let (type, isNew) = try await Self.meeting(demand) { () async throws(ChatError) in
+            try await chat.declare(request.name("type"), settings, demand: demand)
+        }
         return Self.shown(type, status: isNew ? 201 : 200, headers: isNew ? [("Location", request.path)] : [])
     }
 
@@ -43,13 +45,9 @@ extension NativeAPI {
     func deleteEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = service.chat(for: caller)
-        let etag = try await demandedETag(request, chat)
+        let etag = try await Precondition(request.headers).etag { try chat.eventType(request.name("type")).etag }
         try await chat.removeEventType(request.name("type"), ifMatch: etag)
         return .empty()
-    }
-
-    private func demandedETag(_ request: Request, _ chat: ChatAccess) async throws -> String? {
-        try await Precondition(request.headers).etag { try chat.eventType(request.name("type")).etag }
     }
 
     /// What is left out takes its default: a PUT replaces.

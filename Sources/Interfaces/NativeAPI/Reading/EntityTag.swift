@@ -57,23 +57,38 @@ extension Response {
 
 /// What `If-Match` demands of a record before it is changed.
 struct Precondition {
+    private let isGiven: Bool
     private let tags: [String]
 
-    init(_ headers: Headers) { tags = EntityTag.list(headers[all: "If-Match"]) }
+    init(_ headers: Headers) {
+        let fields = headers[all: "If-Match"]
+        isGiven = !fields.isEmpty
+        tags = EntityTag.list(fields)
+    }
 
-    /// The one etag a write must meet; nil when any will do.
+    /// The demand on a record that the write would make where there is none; `*` demands that there be one (RFC 9110, 13.1.1).
     ///
-    /// - Parameter current: reads the record's present etag; asked only when the client named several.
-    /// - Throws: `.stale` when none can meet it.
-    func etag(current: () async throws -> String) async throws -> String? {
-        guard !tags.isEmpty, !tags.contains("*") else { return nil }
+    /// - Parameter current: reads the record's present etag, nil where there is none; called only when the client named several.
+    /// - Throws: `.stale` when no record could meet the demand.
+    func demand(current: () async throws -> String?) async throws -> RecordChange.Demand {
+        guard isGiven else { return .none }
+        if tags.contains("*") { return .present }
         let strong = tags.compactMap(Self.opaque)
-        if strong.count == 1 { return strong[0] }
-        let present = try await current()
-        guard strong.contains(present) else {
+        if strong.count == 1 { return .etag(strong[0]) }
+        guard let present = try await current(), strong.contains(present) else {
             throw ChatError(.stale, "the record is at another version than If-Match names; read it again")
         }
-        return present
+        return .etag(present)
+    }
+
+    /// The one etag that a write must meet; nil when any will do. For records that are not found where there is none: then the
+    /// precondition does not count (RFC 9110, 13.2.1), so that `*` demands nothing.
+    ///
+    /// - Parameter current: reads the record's present etag; called only when the client named several.
+    /// - Throws: `.stale` when none can meet it.
+    func etag(current: () async throws -> String) async throws -> String? {
+        guard case .etag(let etag) = try await demand(current: current) else { return nil }
+        return etag
     }
 
     /// The version between the quotes of a strong tag; weak ones never match here (RFC 9110, 13.1.1).

@@ -134,12 +134,13 @@ public final class WebhookRegistry: Sendable {
 
     /// Lets held deliveries go out, or gives them up, once the receiver has consented where that is demanded. Nothing happens
     /// when the webhook is enabled already.
-    /// - Throws: `.notFound`; `.conflict` when they are to be given up before the receiver has consented.
+    /// - Throws: `.notFound`; `.stale`; `.conflict` when they are to be given up before the receiver has consented.
     public func enable(
-        _ id: String, held: HeldDeliveries = .deliver, by caller: Caller
+        _ id: String, held: HeldDeliveries = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
         let present = try await webhook(id, by: caller)
+        if let etag { try RecordChange.Demand.etag(etag).check(present.etag) }
         if held == .giveUp, present.status != .enabled {
             try demandReach(of: present.settings, by: caller)
             guard hasConsent(present) else {
@@ -150,7 +151,7 @@ public final class WebhookRegistry: Sendable {
             // Before it is enabled: none of them may slip out.
             try await queue.skip(present.endpoint, through: now)
         }
-        let enabled = try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
+        let enabled = try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
             webhook.statusReason = nil
         }
@@ -161,21 +162,22 @@ public final class WebhookRegistry: Sendable {
 
     /// Holds deliveries back. Nothing happens when it is disabled already.
     /// - Parameter reason: shown with the webhook and in `webhook.disabled`.
-    /// - Throws: `.notFound`.
+    /// - Throws: `.notFound`, `.stale`.
     public func disable(
-        _ id: String, reason: String = "disabled by hand", by caller: Caller
+        _ id: String, reason: String = "disabled by hand", ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
-        return try await change(id, ifMatch: nil, by: caller) { $0.disable(reason) }
+        return try await change(id, ifMatch: etag, by: caller) { $0.disable(reason) }
     }
 
     /// Changes to another secret; the present one signs beside it for `overlap`, so that receivers can change over.
     /// - Parameters:
     ///   - secret: `whsec_…`, that of another gateway whose receivers are to stay as they are; nil: a new one.
     ///   - overlap: zero to ``longestOverlap``.
-    /// - Throws: `.malformed` for another overlap and a secret that cannot be used, `.notFound`.
+    /// - Throws: `.malformed` for another overlap and a secret that cannot be used, `.notFound`, `.stale`.
     public func rotateSecret(
-        of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600), by caller: Caller
+        of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600),
+        ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedWebhook {
         try caller.demand(.manage)
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
@@ -183,7 +185,7 @@ public final class WebhookRegistry: Sendable {
         }
         let key = try secret.map(Self.key) ?? .generate(from: options.random)
         let now = service.clock.now
-        let webhook = try await change(id, ifMatch: nil, by: caller) { (webhook) throws(ChatError) in
+        let webhook = try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             let end = now.adding(overlap)
             var earlier = webhook.secrets.filter { $0.isActive(at: now) }
             for index in earlier.indices { earlier[index].until = min(earlier[index].until ?? end, end) }

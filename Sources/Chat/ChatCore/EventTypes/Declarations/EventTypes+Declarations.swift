@@ -21,7 +21,7 @@ extension EventTypes {
         // Which file was at work when the registry said no.
         let file = Lock<String?>(nil)
         do throws(ChatError) {
-            return try await settling(ifMatch: nil, in: space) { () async throws(ChatError) in
+            return try await settling(.none, in: space) { () async throws(ChatError) in
                 var change = Change()
                 var applied: [AppliedDeclaration] = []
                 var added = 0
