@@ -205,6 +205,203 @@ import Testing
         }
     }
 
+    /// Operations that neither honor a key nor refuse it: they store nothing, or their sender is no client of this API.
+    static let unkeyed: Set<String> = [
+        "POST /v1/history", "POST /v1/events/validate", "POST /v1/event-types/{type}/validate",
+        "POST /v1/event-types/{type}/infer", "POST /v1/webhooks/{id}/preview", "POST /v1/sources/{id}/test",
+        // Its answer holds events, and no copy of them may outlive a hard delete; a lost one comes again after its deadline.
+        "POST /v1/subscriptions/{id}/pull",
+        // A provider's deliveries are recognised by what the scheme of the source says.
+        "POST /in/{source}", "POST /in/{app}/{source}",
+    ]
+    /// Honored as well, and tested elsewhere: it needs an open stream.
+    static let ofStreams: Set<String> = ["PATCH /v1/streams/{id}"]
+    /// Honored by the commit of the webhook's record; a receiver that answers is needed.
+    static let ofReceivers: Set<String> = ["POST /v1/webhooks/{id}/verify"]
+
+    /// A request for each other operation that takes a key. `KEY` and the like stand for what was made before.
+    static let keyed: [(operation: String, target: String, body: String)] = [
+        ("POST /v1/channels/{channel}/messages", "/v1/channels/room/messages", #"{"text":"hi","user":"ana"}"#),
+        (
+            "PATCH /v1/channels/{channel}/messages/{timetoken}", "/v1/channels/room/messages/MESSAGE",
+            #"{"text":"ho"}"#
+        ),
+        (
+            "POST /v1/channels/{channel}/messages/{timetoken}/forward", "/v1/channels/room/messages/MESSAGE/forward",
+            #"{"channel":"hall"}"#
+        ),
+        (
+            "POST /v1/channels/{channel}/messages/{timetoken}/report", "/v1/channels/room/messages/MESSAGE/report",
+            #"{"reason":"rude","by":"ben"}"#
+        ),
+        (
+            "POST /v1/channels/{channel}/messages/{timetoken}/actions", "/v1/channels/room/messages/MESSAGE/actions",
+            #"{"type":"reaction","value":"+1","user":"ben"}"#
+        ),
+        ("POST /v1/channels/{channel}/metadata", "/v1/channels/room/metadata", #"{"metadata":{"a":"1"}}"#),
+        ("PATCH /v1/channels/{channel}/metadata", "/v1/channels/room/metadata", #"{"metadata":{"a":"2"}}"#),
+        ("POST /v1/channels/{channel}/metacounters", "/v1/channels/room/metacounters", #"{"metacounters":{"n":1}}"#),
+        (
+            "PATCH /v1/channels/{channel}/metacounters", "/v1/channels/room/metacounters",
+            #"{"metacounters":{"n":3},"mode":"inc"}"#
+        ),
+        ("POST /v1/channels/{channel}/events", "/v1/channels/room/events", #"{"type":"a.c","data":1}"#),
+        ("POST /v1/channels/{channel}/signals", "/v1/channels/room/signals", #"{"data":1}"#),
+        ("POST /v1/channels/{channel}/fire", "/v1/channels/room/fire", #"{"data":1}"#),
+        ("POST /v1/events", "/v1/events", #"{"channels":["room"],"data":1}"#),
+        ("POST /v1/events/batch", "/v1/events/batch", #"{"events":[{"channel":"room","data":1}]}"#),
+        (
+            "POST /v1/import", "/v1/import",
+            #"{"records":[{"record":"message","channel":"old","timetoken":"16000000000000000","data":1}]}"#
+        ),
+        ("PATCH /v1/keys/{id}", "/v1/keys/KEY", #"{"rate_limit":{"quantity":9,"window_seconds":60}}"#),
+        ("PATCH /v1/apps/{id}", "/v1/apps/default", #"{"retention_hours":9}"#),
+        ("POST /v1/signing-key/rotate", "/v1/signing-key/rotate", ""),
+        ("PATCH /v1/webhooks/{id}", "/v1/webhooks/WEBHOOK", #"{"description":"x"}"#),
+        ("POST /v1/webhooks/{id}/enable", "/v1/webhooks/WEBHOOK/enable", ""),
+        ("POST /v1/webhooks/{id}/disable", "/v1/webhooks/WEBHOOK/disable", ""),
+        ("POST /v1/webhooks/{id}/test", "/v1/webhooks/WEBHOOK/test", ""),
+        ("POST /v1/webhooks/{id}/replay", "/v1/webhooks/WEBHOOK/replay", #"{"only":"all","rate_per_second":1}"#),
+        ("POST /v1/deliveries/{id}/retry", "/v1/deliveries/DELIVERY/retry", ""),
+        ("POST /v1/jobs/{id}/pause", "/v1/jobs/JOB/pause", ""),
+        ("POST /v1/jobs/{id}/resume", "/v1/jobs/JOB/resume", ""),
+        ("POST /v1/jobs/{id}/cancel", "/v1/jobs/JOB/cancel", ""),
+        ("POST /v1/deliveries/redrive", "/v1/deliveries/redrive", #"{"types":["a.*"]}"#),
+        ("POST /v1/deliveries/purge", "/v1/deliveries/purge", #"{"all":true}"#),
+        ("POST /v1/subscriptions", "/v1/subscriptions", #"{"channels":["room"]}"#),
+        ("PATCH /v1/subscriptions/{id}", "/v1/subscriptions/SUBSCRIPTION", #"{"description":"x"}"#),
+        ("POST /v1/subscriptions/{id}/ack", "/v1/subscriptions/SUBSCRIPTION/ack", #"{"ack_ids":["ACK1"]}"#),
+        ("POST /v1/subscriptions/{id}/nack", "/v1/subscriptions/SUBSCRIPTION/nack", #"{"ack_ids":["ACK2"]}"#),
+        (
+            "POST /v1/subscriptions/{id}/extend", "/v1/subscriptions/SUBSCRIPTION/extend",
+            #"{"ack_ids":["ACK3"],"seconds":60}"#
+        ),
+        ("POST /v1/subscriptions/{id}/seek", "/v1/subscriptions/SUBSCRIPTION/seek", #"{"to":"earliest"}"#),
+        ("POST /v1/sources/{id}/requests/{request}/replay", "/v1/sources/s/requests/REQUEST/replay", ""),
+        ("POST /v1/event-types/{type}/versions", "/v1/event-types/a.b/versions", #"{"schema":{"type":"object"}}"#),
+        ("POST /v1/event-types/{type}/candidate/promote", "/v1/event-types/a.b/candidate/promote", ""),
+        ("POST /v1/users/{user}/read-all", "/v1/users/ana/read-all", ""),
+        ("PATCH /v1/users/{user}", "/v1/users/ana", #"{"name":"Ana"}"#),
+        ("POST /v1/users/{user}/revoke-tokens", "/v1/users/ana/revoke-tokens", ""),
+        ("POST /v1/channels", "/v1/channels", #"{"kind":"group","name":"new"}"#),
+        ("PATCH /v1/channels/{channel}", "/v1/channels/room", #"{"name":"Room"}"#),
+        ("PATCH /v1/channels/{channel}/members/{user}", "/v1/channels/room/members/ana", #"{"status":"x"}"#),
+        ("POST /v1/channels/{channel}/invites", "/v1/channels/room/invites", #"{"users":["ben","eve"]}"#),
+        ("POST /v1/channels/{channel}/invites/{user}/accept", "/v1/channels/room/invites/ben/accept", ""),
+        ("POST /v1/channels/{channel}/invites/{user}/decline", "/v1/channels/room/invites/eve/decline", ""),
+        ("PATCH /v1/channel-groups/{group}", "/v1/channel-groups/g", #"{"add":["a"]}"#),
+    ]
+
+    /// What the requests of `keyed` are about.
+    private func prepareAll(_ api: APIFixture) async throws -> [String: String] {
+        var made = ["MESSAGE": try await prepare(api)]
+        func note(_ name: String, _ answer: Answer, _ member: String = "id") throws {
+            made[name] = try #require(answer[member]?.string, "\(name): \(answer.text)")
+        }
+        _ = await api.call(.delete, "/v1/channels/room/metacounters")
+        _ = await api.call(.put, "/v1/channels/room/members/ana")
+        _ = await api.call(.put, "/v1/event-types/a.b/candidate", #"{"schema":{"minimum":1}}"#)
+        try note("KEY", await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#))
+        try note("WEBHOOK", await api.call(.post, "/v1/webhooks", #"{"url":"https://hook.invalid/","types":["a.*"]}"#))
+        _ = await api.call(.post, "/v1/webhooks/\(made["WEBHOOK"] ?? "")/disable")
+        try note("SUBSCRIPTION", await api.call(.post, "/v1/subscriptions", #"{"types":["a.*"]}"#))
+        for _ in 0..<3 { _ = await api.call(.post, "/v1/channels/room/events", #"{"type":"a.x","data":1}"#) }
+        made["DELIVERY"] = await api.firstDelivery(of: made["WEBHOOK"] ?? "")["data"]?[0]?["id"]?.string
+        let pulled = await api.call(
+            .post, "/v1/subscriptions/\(made["SUBSCRIPTION"] ?? "")/pull", #"{"max":3,"wait_seconds":20}"#)
+        for (index, item) in (pulled["data"]?.elements ?? []).enumerated() {
+            made["ACK\(index + 1)"] = item["ack_id"]?.string
+        }
+        let replay = await api.call(
+            .post, "/v1/webhooks/\(made["WEBHOOK"] ?? "")/replay", #"{"only":"all","rate_per_second":1}"#)
+        try note("JOB", replay, "job")
+        let source = #"{"scheme":"none","mapping":{"channel":"in","type":"posted","data":{"$":"body"}}}"#
+        _ = await api.call(.put, "/v1/sources/s", source)
+        _ = await api.call(.post, "/in/s", "{}", key: nil)
+        made["REQUEST"] = await api.call(.get, "/v1/sources/s/requests")["data"]?[0]?["id"]?.string
+        _ = await api.call(.put, "/v1/channel-groups/g", #"{"channels":[]}"#)
+        return made
+    }
+
+    @Test("is honored by every operation that declares it")
+    func everyOperation() async throws {
+        try await APIFixture.run { api in
+            let made = try await prepareAll(api)
+            for (index, (operation, target, body)) in Self.keyed.enumerated() {
+                func named(_ text: String) -> String {
+                    made.sorted { $0.key.count > $1.key.count }.reduce(text) { $0.replacing($1.key, with: $1.value) }
+                }
+                let method: HTTPMethod = operation.hasPrefix("POST") ? .post : .patch
+                let headers = Self.key("k\(index)")
+                let first = await api.call(method, named(target), named(body), headers: headers)
+                #expect((200...299).contains(first.status), "\(operation): \(first.text)")
+                let repeated = await api.call(method, named(target), named(body), headers: headers)
+                #expect(repeated.status == first.status && repeated.bytes == first.bytes, "\(operation)")
+                #expect(repeated.header("Idempotency-Replayed") == "true", "\(operation): \(repeated.text)")
+            }
+        }
+    }
+
+    @Test("is declared and honored, or refused, by every POST and PATCH but those that store nothing")
+    func everyRoute() async throws {
+        try await APIFixture.run { api in
+            let description = try Description()
+            var declared: Set<String> = []
+            var left: Set<String> = []
+            for operation in description.operations where ["post", "patch"].contains(operation.method) {
+                let name = "\(operation.method.uppercased()) \(operation.path)"
+                if description.parameters(of: operation).contains(where: { $0["name"]?.string == "Idempotency-Key" }) {
+                    declared.insert(name)
+                    continue
+                }
+                let answer = await api.call(
+                    .post, operation.path.replacing(/\{[a-z]+\}/, with: "x"), "{}", headers: Self.key("k"))
+                if answer.code != "bad_idempotency_key" { left.insert(name) }
+            }
+            #expect(left == Self.unkeyed)
+            #expect(declared == Set(Self.keyed.map(\.operation)).union(Self.ofStreams).union(Self.ofReceivers))
+        }
+    }
+
+    @Test("of a request that writes no records is free again when that was refused")
+    func refusedWithoutRecords() async throws {
+        try await APIFixture.run { api in
+            let made = try await prepareAll(api)
+            let path = "/v1/sources/s/requests/\(made["REQUEST"] ?? "")/replay"
+            let mapping = #"{"channel":"in","type":"posted","data":{"$":"body/none"}}"#
+            _ = await api.call(.put, "/v1/sources/s", #"{"scheme":"none","mapping":\#(mapping)}"#)
+            #expect(await api.call(.post, path, headers: Self.key("k")).status == 422)
+            _ = await api.call(.put, "/v1/sources/s", #"{"mapping":{"channel":"in","type":"posted","data":1}}"#)
+            #expect(await api.call(.post, path, headers: Self.key("k")).status == 202)
+            #expect(await api.history("in").count == 2)
+        }
+    }
+
+    @Test("keeps a request from running again whose answer was lost, also when it writes no records")
+    func lostWithoutRecords() async throws {
+        try await APIFixture.run { api in
+            let made = try await prepareAll(api)
+            let path = "/v1/sources/s/requests/\(made["REQUEST"] ?? "")/replay"
+            let request = Request(
+                .post, path,
+                headers: Headers([("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k")]))
+            let caller = try api.api.caller(of: request)
+            let key = try #require(try IdempotencyKey(request.headers))
+            // As if the gateway had ended behind the commit of the event.
+            struct End: Error {}
+            await #expect(throws: End.self) {
+                try await api.api.claims.once(key, request, caller, api.service.answers, isNotedFirst: true) {
+                    _ = try await api.api.inbound.gate.replay(made["REQUEST"] ?? "", of: "s", url: nil, by: caller)
+                    throw End()
+                }
+            }
+            api.clock.advance(by: .seconds(61))
+            let late = await api.call(.post, path, headers: Self.key("k"))
+            #expect(late.status == 409 && late.code == "idempotency_answer_lost", "\(late.text)")
+            #expect(await api.history("in").count == 2)
+        }
+    }
+
     @Test("whose answer was lost makes nothing a second time, and says so")
     func lostAnswer() async throws {
         try await APIFixture.run { api in

@@ -116,10 +116,11 @@ extension StreamHarness {
     }
 
     func call(
-        _ method: String, _ target: String, _ body: String = "", as key: String = "dev"
+        _ method: String, _ target: String, _ body: String = "", as key: String = "dev",
+        headers: [(name: String, value: String)] = []
     ) async throws -> HTTPExchange {
         try await HTTPExchange.send(
-            method, target, port: port, headers: [("Authorization", "Bearer \(key)")], body: body)
+            method, target, port: port, headers: [("Authorization", "Bearer \(key)")] + headers, body: body)
     }
 
     func beat(_ count: Int = 1) async {

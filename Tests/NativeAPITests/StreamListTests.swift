@@ -105,6 +105,24 @@ import Testing
         }
     }
 
+    @Test("changes a stream once for an Idempotency-Key")
+    func repeated() async throws {
+        try await StreamHarness.run { gateway in
+            let (reader, id, _) = try await gateway.openReady("channel=a")
+            let once = [(name: "Idempotency-Key", value: "k")]
+            func change(_ body: String, _ headers: [(name: String, value: String)]) async throws -> HTTPExchange {
+                try await gateway.call("PATCH", "/v1/streams/\(id)", body, headers: headers)
+            }
+            let first = try await change(#"{"channels":["b"]}"#, once)
+            #expect(first.status == 200)
+            _ = try await change(#"{"channels":["c"]}"#, [])
+            let again = try await change(#"{"channels":["b"]}"#, once)
+            #expect(again.body == first.body && again.header("Idempotency-Replayed") == "true")
+            #expect(try await gateway.call("GET", "/v1/streams").json?["data"]?[0]?["channels"]?.strings == ["c"])
+            reader.close()
+        }
+    }
+
     @Test("changes what a stream follows; what is left out stays")
     func change() async throws {
         try await StreamHarness.run { gateway in

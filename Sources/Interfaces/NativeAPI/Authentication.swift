@@ -16,8 +16,11 @@ extension Request {
 
 /// A route's way with an `Idempotency-Key`.
 enum Repeating {
-    /// Its answer is remembered when it has stored something. PUT, DELETE and GET can be repeated as they are.
+    /// Its answer is remembered when it has stored records: the note that it was begun is in their commit. PUT, DELETE and GET can
+    /// be repeated as they are.
     case remembered
+    /// The same for what stores no records: the note is written before.
+    case notedFirst
     /// The route sees to it itself, in the commit of its events.
     case byRoute
     /// It returns a credential, which is not stored.
@@ -69,7 +72,9 @@ extension NativeAPI {
         else { return action }
         guard repeating != .refused else { throw IdempotencyKey.refusal }
         return { request, caller in
-            try await claims.once(key, request, caller, service.answers) { try await action(request, caller) }
+            try await claims.once(key, request, caller, service.answers, isNotedFirst: repeating == .notedFirst) {
+                try await action(request, caller)
+            }
         }
     }
 

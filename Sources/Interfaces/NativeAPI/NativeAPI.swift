@@ -153,12 +153,13 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("webhook.disable", disableWebhook, isConditional: true))
         router.add(
             .post, "/v1/signing-key/rotate", body: smallBody,
-            handler: asAdministrator("signing_key.rotate", rotateSigningKey))
+            handler: asAdministrator("signing_key.rotate", rotateSigningKey, repeating: .notedFirst))
         router.add(
             .post, "/v1/webhooks/{id}/rotate-secret", body: smallBody,
             handler: asAdministrator(
                 "webhook.rotate_secret", rotateSecret, repeating: .refused, isConditional: true))
-        router.add(.post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook, repeating: .notedFirst))
         router.add(.post, "/v1/webhooks/{id}/preview", body: smallBody, handler: asCaller(previewWebhook))
         router.add(
             .post, "/v1/webhooks/{id}/verify", body: smallBody,
@@ -172,7 +173,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/deliveries/{id}", handler: asCaller(getDelivery))
         router.add(
             .post, "/v1/deliveries/{id}/retry", body: smallBody,
-            handler: asAdministrator("delivery.retry", retryDelivery))
+            handler: asAdministrator("delivery.retry", retryDelivery, repeating: .notedFirst))
         router.add(
             .post, "/v1/deliveries/redrive", body: smallBody,
             handler: asAdministrator("delivery.redrive", redriveDeliveries))
@@ -197,12 +198,18 @@ public struct NativeAPI: Sendable {
         router.add(
             .delete, "/v1/subscriptions/{id}", handler: asAdministrator("subscription.delete", deleteSubscription))
         router.add(.post, "/v1/subscriptions/{id}/pull", body: smallBody, handler: asCaller(pullSubscription))
-        router.add(.post, "/v1/subscriptions/{id}/ack", body: smallBody, handler: asCaller(acknowledge))
-        router.add(.post, "/v1/subscriptions/{id}/nack", body: smallBody, handler: asCaller(refuseDeliveries))
-        router.add(.post, "/v1/subscriptions/{id}/extend", body: smallBody, handler: asCaller(extendDeliveries))
+        router.add(
+            .post, "/v1/subscriptions/{id}/ack", body: smallBody, handler: asCaller(acknowledge, repeating: .notedFirst)
+        )
+        router.add(
+            .post, "/v1/subscriptions/{id}/nack", body: smallBody,
+            handler: asCaller(refuseDeliveries, repeating: .notedFirst))
+        router.add(
+            .post, "/v1/subscriptions/{id}/extend", body: smallBody,
+            handler: asCaller(extendDeliveries, repeating: .notedFirst))
         router.add(
             .post, "/v1/subscriptions/{id}/seek", body: smallBody,
-            handler: asAdministrator("subscription.seek", seekSubscription))
+            handler: asAdministrator("subscription.seek", seekSubscription, repeating: .notedFirst))
     }
 
     private func addSourceRoutes(to router: inout Router) {
@@ -217,7 +224,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
         router.add(
             .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
-            handler: asAdministrator("source.replay", replaySourceRequest))
+            handler: asAdministrator("source.replay", replaySourceRequest, repeating: .notedFirst))
         var manners = RouteManners()
         manners.noteTooLarge = noteTooLargePost
         for address: RoutePattern in ["/in/{source}", "/in/{app}/{source}"] {

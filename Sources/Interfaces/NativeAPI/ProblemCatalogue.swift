@@ -164,7 +164,7 @@ enum ProblemCatalogue {
             code: "idempotency_key_running", status: 409, title: "The same request is still running",
             meaning: "Ask again after the time Retry-After says."),
         Entry(
-            code: "idempotency_answer_lost", status: 409, title: "The request was carried out, and its answer is lost",
+            code: "idempotency_answer_lost", status: 409, title: "The request was begun, and its answer is lost",
             meaning:
                 "The gateway ended between the change and its answer, or the answer was too large to be kept. Look what "
                 + "there is, and send what is missing with another key."),

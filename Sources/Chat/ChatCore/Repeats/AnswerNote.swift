@@ -29,18 +29,21 @@ public final class AnswerNote: Sendable {
     public var isCommitted: Bool { isWritten.withLock { $0 } }
 
     /// The note as a change beside others; nil when there is none under way, or it is written.
-    public static func change() -> RecordChange? {
-        guard let note = current else { return nil }
-        let isFirst = note.isWritten.withLock { isWritten in
+    public static func change() -> RecordChange? { current?.take() }
+
+    /// Takes the note as not written, when the commit with it has failed.
+    public static func takeBack() { current?.takeBack() }
+
+    func take() -> RecordChange? {
+        let isFirst = isWritten.withLock { isWritten in
             defer { isWritten = true }
             return !isWritten
         }
         guard isFirst else { return nil }
-        var begun = note.begun
-        begun.parent = note.parent
+        var begun = begun
+        begun.parent = parent
         return begun
     }
 
-    /// Takes the note as not written, when the commit with it has failed.
-    public static func takeBack() { current?.isWritten.withLock { $0 = false } }
+    func takeBack() { isWritten.withLock { $0 = false } }
 }

@@ -4,8 +4,9 @@ import Synchronization
 
 /// The answers to requests with an `Idempotency-Key`, kept for as long as repeats are recognised.
 ///
-/// The commit of a request's first change has a record that it was begun (``AnswerNote``); the answer follows in a commit of
-/// its own. Between the two, a repeat knows that it must not be carried out again.
+/// The commit of a request's first change has a record that it was begun (``AnswerNote``), or that record is written before
+/// the request is carried out (``write(_:)``); the answer follows in a commit of its own. Between the two, a repeat knows that
+/// it must not be carried out again.
 public final class RememberedAnswers: Sendable {
     /// An answer as it was sent.
     public struct Answer: Sendable {
@@ -74,6 +75,29 @@ public final class RememberedAnswers: Sendable {
         let begun = Entry(fingerprint: fingerprint, begun: now)
         return .none(
             AnswerNote(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
+    }
+
+    /// Writes the note in a commit of its own, before a request is carried out that does not write records.
+    ///
+    /// - Throws: `.conflict` or `.stale` when the same request was begun in this moment; `.unavailable`.
+    public func write(_ note: AnswerNote) async throws(ChatError) {
+        guard let change = note.take() else { return }
+        do throws(ChatError) {
+            _ = try await directory.write([change])
+        } catch {
+            note.takeBack()
+            throw error
+        }
+    }
+
+    /// Removes the note of a request that was refused, so that its key is free. A note that cannot be removed is counted as a
+    /// lost answer.
+    public func withdraw(_ note: AnswerNote) async {
+        do throws(ChatError) {
+            _ = try await directory.write([RecordChange(note.key, body: nil)])
+        } catch {
+            lost.add(1, ordering: .relaxed)
+        }
     }
 
     /// Keeps the answer, if anything of the request was stored. The request is done by then, so an answer that cannot be

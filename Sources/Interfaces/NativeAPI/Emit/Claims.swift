@@ -42,12 +42,13 @@ final class Claims: Sendable {
         }
     }
 
-    /// Carries a request out that stores records, unless it was before; then it is answered as it was.
+    /// Carries a request out, unless it was before; then it is answered as it was.
     ///
+    /// - Parameter isNotedFirst: whether the request writes no records, so that the note of it is written before.
     /// - Throws: `.conflict` for a key under way, or whose answer is lost; `.invalid` for one that was used with another request.
     func once(
         _ key: IdempotencyKey, _ request: Request, _ caller: Caller, _ answers: RememberedAnswers,
-        _ act: () async throws -> Response
+        isNotedFirst: Bool = false, _ act: () async throws -> Response
     ) async throws -> Response {
         let scope = Self.scope(key, request.path, request, caller)
         try enter(scope)
@@ -61,18 +62,33 @@ final class Claims: Sendable {
         case .lost:
             throw ChatError(
                 .conflict,
-                "the request was carried out, but its answer is lost; read the result, and send what is missing with another key",
+                "the request was begun, and its answer is lost; read the result, and send what is missing with another key",
                 slug: "idempotency_answer_lost")
         case .answered(let answer):
             return Response(
                 status: answer.status, headers: answer.headers + [("Idempotency-Replayed", "true")],
                 body: answer.body.isEmpty ? .empty : .bytes(answer.body))
         }
-        let response = try await AnswerNote.$current.withValue(note, operation: act)
+        if isNotedFirst { try await Self.write(note, answers) }
+        let response: Response
+        do {
+            response = try await AnswerNote.$current.withValue(note, operation: act)
+        } catch let error as ChatError where isNotedFirst && error.code != .outcomeUnknown {
+            await answers.withdraw(note)
+            throw error
+        }
         await answers.conclude(
             note,
             with: response.body.known.map { .init(status: response.status, headers: response.headers, body: $0) })
         return response
+    }
+
+    private static func write(_ note: AnswerNote, _ answers: RememberedAnswers) async throws(ChatError) {
+        do throws(ChatError) {
+            try await answers.write(note)
+        } catch {
+            throw error.code == .conflict || error.code == .stale ? busy : error
+        }
     }
 
     private static let reused = ChatError(

@@ -12,7 +12,9 @@ extension NativeAPI {
         router.add(.get, "/v1/stream", handler: asAnybody(getStream))
         router.add(.get, "/v1/poll", handler: asCaller(getPoll))
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
-        router.add(.patch, "/v1/streams/{id}", body: body, handler: asCaller(Self.unconditional(patchStream)))
+        router.add(
+            .patch, "/v1/streams/{id}", body: body,
+            handler: asCaller(Self.unconditional(patchStream), repeating: .notedFirst))
         router.add(.delete, "/v1/streams/{id}", handler: asCaller(Self.unconditional(deleteStream)))
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
