@@ -108,6 +108,8 @@ import Testing
             INSERT INTO delivery(tt, ep, id, type, channel, state, due, tries, touched, reason) VALUES
             (1, 1, 'dlv_1', 1, 'room', 2, 0, 10, 5, 'attempts_exhausted'), (2, 1, 'dlv_2', 1, 'room', 0, 5, 1, 5, NULL),
             (3, 1, 'dlv_3', 1, 'room', 0, 5, 0, 5, NULL);
+            INSERT INTO record(space, kind, id, revision, updated, body) VALUES
+            ('app', 10, 'ana', 1, 5, '{}'), ('app', 10, 'ben', 1, 5, '{}');
             -- An attempt at 5 that was answered with 500.
             UPDATE delivery SET attempts = x'01' || x'0500000000000000' || x'f401000000000000' || zeroblob(33) WHERE tt = 2;
             """)
@@ -123,6 +125,8 @@ import Testing
         #expect(try await engine.deliveries.finish(leases[0], DeliveryOutcome(.delivered, attempt: attempt)))
         let found = try await engine.deliveries.delivery("dlv_2", in: room.space)
         #expect(found?.1.map(\.status) == [500, 200] && found?.1.map(\.at) == [5, 6])
+        let users = try await engine.directory.read(["ana", "ben"].map { RecordKey(.user, $0, in: room.space) })
+        #expect(users.compactMap { $0?.etag }.allSatisfy { $0.utf8.count > 8 } && users[0]?.etag != users[1]?.etag)
         await engine.close()
     }
 

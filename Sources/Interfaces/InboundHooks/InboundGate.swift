@@ -183,7 +183,7 @@ extension InboundGate {
 
     private func begin(_ post: InboundPost, _ source: Source) -> InboundRequest {
         let now = service.clock.now
-        return InboundRequest(post, id: registry.requests.nextID(at: now), at: now, by: source)
+        return InboundRequest(post, id: RequestLog.id(at: now), at: now, by: source)
     }
 
     private func finish(_ request: InboundRequest, _ source: Source, _ note: (inout InboundRequest) -> Void) {

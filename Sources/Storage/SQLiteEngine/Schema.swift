@@ -153,6 +153,9 @@ enum Schema {
         CREATE INDEX event_thread ON event(thread, tt) WHERE thread IS NOT NULL;
         -- How many messages of a channel are replies is counted without its other rows.
         CREATE INDEX event_reply ON event(ch, tt) WHERE thread IS NOT NULL;
+        -- A record's etag, drawn at random whenever it is altered: revisions count the commits of every app.
+        ALTER TABLE record ADD COLUMN tag INTEGER NOT NULL DEFAULT 0;
+        UPDATE record SET tag = random();
         """
 
     /// The table of intervals that restores have lost: events above `after` and up to `upto`. A restore makes it as well, since

@@ -44,6 +44,43 @@ extension Behaviour {
             let change = await told.next()
             #expect(change?.keys == [key] && change?.revision == revision + 1, "the write in between told nobody")
         },
+        Behaviour("etags tell nothing of writes to other records") { trial in
+            let key = RecordKey(.user, "ana", in: trial.space)
+            let neighbour = SpaceID("neighbour")
+            var etags: [String] = []
+            for turn in 0..<40 {
+                for number in 0..<turn % 4 {
+                    let other = RecordKey(.user, "u\(number)", in: neighbour)
+                    _ = try await trial.directory.write([RecordChange(other, body: trial.json("\(turn)"))])
+                }
+                etags.append(try await trial.directory.write([RecordChange(key, body: trial.json("\(turn)"))])[0].etag)
+            }
+            #expect(etags != etags.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) })
+            // Read as numbers, no two in a row are near each other, which chance does to none in a thousand million runs.
+            for radix in [10, 16, 36] {
+                let numbers = etags.compactMap { UInt64($0, radix: radix) }
+                for (one, next) in zip(numbers, numbers.dropFirst()) {
+                    #expect(max(one, next) - min(one, next) > 1 << 20, "\(etags)")
+                }
+            }
+        },
+        Behaviour("an etag is never used again for records of the same key, and outlives a restart", needsRestart: true)
+        {
+            trial in
+            let key = RecordKey(.user, "ana", in: trial.space)
+            var etags: Set<String> = []
+            for _ in 0..<20 {
+                etags.insert(try await trial.directory.write([RecordChange(key, body: .null)])[0].etag)
+                _ = try await trial.directory.write([RecordChange(key, body: nil)])
+            }
+            #expect(etags.count == 20)
+            let kept = try await trial.directory.write([RecordChange(key, body: .null)])[0]
+            try await trial.subject.restart()
+            #expect(try await trial.directory.read(key)?.etag == kept.etag)
+            _ = try await trial.directory.write([RecordChange(key, body: nil, demand: .etag(kept.etag))])
+            let made = try await trial.directory.write([RecordChange(key, body: .null)])[0]
+            #expect(!etags.contains(made.etag) && made.etag != kept.etag)
+        },
         Behaviour("demands for presence and absence are held, for removal too") { trial in
             let key = RecordKey(.user, "ana", in: trial.space)
             await trial.refusal(.notFound) {

@@ -45,8 +45,9 @@ extension AuditEntry {
     /// What an entry may hold of a text that came from outside.
     private static let textBytes = 255
 
-    init(_ deed: AuditDeed, at now: Timetoken, number: UInt64, resource: String?, refusal: String?) {
-        id = Self.id(now) + String(number, radix: 36)
+    init(_ deed: AuditDeed, at now: Timetoken, resource: String?, refusal: String?) {
+        // The end tells entries of one moment apart; a number would tell how many entries other apps have.
+        id = Self.id(now) + String(UInt64.random(in: 0..<1 << 48), radix: 36)
         at = now
         self.deed = deed
         self.resource = (resource ?? deed.resource).map {

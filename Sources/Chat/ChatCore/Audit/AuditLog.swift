@@ -14,8 +14,6 @@ public final class AuditLog: Sendable {
     private let strangers = RateMeter(AuditLog.refusals)
     /// Made as apps have refusals.
     private let callers = Lock<[SpaceID: RateMeter]>([:])
-    /// Tells entries of one moment apart; begins anywhere, so that two nodes seldom meet.
-    private let number = Atomic<UInt64>(.random(in: 0..<1_000_000_000))
     private let lost = Atomic<UInt64>(0)
     /// Entries made since the log was last swept.
     private let unswept = Atomic<Int>(0)
@@ -38,9 +36,7 @@ public final class AuditLog: Sendable {
         _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
     ) -> RecordChange {
         unswept.add(1, ordering: .relaxed)
-        let entry = AuditEntry(
-            deed, at: clock.now, number: number.add(1, ordering: .relaxed).newValue,
-            resource: deed.resource ?? resource, refusal: refusal)
+        let entry = AuditEntry(deed, at: clock.now, resource: deed.resource ?? resource, refusal: refusal)
         return RecordChange(RecordKey(.audit, entry.id, in: space), body: entry.body)
     }
 

@@ -193,7 +193,8 @@ public struct Record: Sendable {
     /// Groups records for listing, e.g. the user of a membership.
     public var parent: String?
     public var body: JSONText
-    /// Opaque; changed by each write that alters the record. Safe in an HTTP header.
+    /// Opaque; changed by each write that alters the record, and never the same again for a record of the same key. It tells
+    /// nothing of other writes: neither of how many there were nor of their order. Safe in an HTTP header; without a full stop.
     public var etag: String
     public var updated: Timetoken
 

@@ -114,7 +114,6 @@ final class RequestLog: Sendable {
     private struct State {
         var latest: Rack
         var whole: Rack
-        var count: UInt64 = 0
     }
 
     private let state: Lock<State>
@@ -125,13 +124,9 @@ final class RequestLog: Sendable {
         self.keeper = keeper
     }
 
-    /// An id no other request has had since the start.
-    func nextID(at now: Timetoken) -> String {
-        let number = state.withLock { state in
-            state.count += 1
-            return state.count
-        }
-        return "req_\(now.rawValue)_\(number)"
+    /// An id for a request of this moment. Its end is random: a number would tell how many requests others get.
+    static func id(at now: Timetoken) -> String {
+        "req_\(now.rawValue)_" + String(UInt64.random(in: 0..<1 << 48), radix: 36)
     }
 
     func add(_ request: InboundRequest, of source: RecordKey) {

@@ -2,7 +2,6 @@ import ChatCore
 import ChatModel
 import Following
 import HTTPServer
-import Signing
 
 /// Every live stream of the gateway: opening, following, changing and closing them.
 ///
@@ -18,8 +17,7 @@ actor LiveStreams {
     nonisolated let tickets: StreamTickets
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Part of every stream's id, so that an id of before a restart is nobody's.
-    private let idPrefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
+    private let ids = StreamIDs()
     private let presses: [StreamFormat: FramePress]
     /// What the logs of all feeds share.
     let budget: LogBudget
@@ -113,12 +111,10 @@ actor LiveStreams {
         return service.hub.assumeIsolated { $0.position(of: space) }
     }
 
-    nonisolated func id(of sequence: UInt64) -> String { idPrefix + String(sequence, radix: 36) }
+    nonisolated func id(of sequence: UInt64) -> String { ids.id(of: sequence) }
 
-    nonisolated func sequence(of id: String) -> UInt64? {
-        guard id.hasPrefix(idPrefix) else { return nil }
-        return UInt64(id.dropFirst(idPrefix.count), radix: 36)
-    }
+    /// Nil for an id of before the start, and for what is no id.
+    nonisolated func sequence(of id: String) -> UInt64? { ids.number(of: id) }
 }
 
 // MARK: - Opening

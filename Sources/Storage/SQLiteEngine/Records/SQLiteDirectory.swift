@@ -57,9 +57,18 @@ struct SQLiteDirectory: Directory {
     }
 }
 
+/// Etags as texts, and as they are stored.
+enum ETag {
+    /// The 64 bits of a new etag.
+    static func random() -> Int64 { .random(in: .min ... .max) }
+
+    /// In hexadecimal.
+    static func text(_ tag: Int64) -> String { String(UInt64(bitPattern: tag), radix: 16) }
+}
+
 extension Statement {
     /// The columns of a record, in the order ``record(_:)`` and ``record(in:kind:)`` read them.
-    static let recordColumns = "id, parent, revision, updated, body"
+    static let recordColumns = "id, parent, tag, updated, body"
 
     /// One record by its key; for `SELECT recordColumns FROM record WHERE space=? AND kind=? AND id=?`.
     func record(_ key: RecordKey) throws(SQLiteFailure) -> Record? {
@@ -74,6 +83,6 @@ extension Statement {
     func record(in space: SpaceID, kind: RecordKind) -> Record {
         Record(
             key: RecordKey(kind, text(0), in: space), parent: optionalText(1), body: .init(trusted: bytes(4)),
-            etag: String(integer(2)), updated: Timetoken(UInt64(integer(3))))
+            etag: ETag.text(integer(2)), updated: Timetoken(UInt64(integer(3))))
     }
 }

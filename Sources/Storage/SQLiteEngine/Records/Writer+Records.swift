@@ -19,6 +19,7 @@ extension Writer {
         var steps: [Step]
         var results: [Record]
         /// Of the records that are new or altered.
+        let tag: Int64
         let etag: String
 
         /// With the moment that counts as theirs in the altered records.
@@ -66,7 +67,7 @@ extension Writer {
             }
         }
         let written = plan.stamped(events.first?.timetoken ?? now)
-        if !written.steps.isEmpty { try apply(written.steps, revision + 1) }
+        if !written.steps.isEmpty { try apply(written, revision + 1) }
         return .success(Written(records: written.results, events: events))
     }
 
@@ -100,7 +101,8 @@ extension Writer {
 
     /// Every demand held against what is there; nothing is touched.
     private func planned(_ changes: [RecordChange]) throws(SQLiteFailure) -> Result<Plan, ChatError> {
-        let next = revision + 1
+        let tag = ETag.random()
+        let etag = ETag.text(tag)
         var results: [Record] = []
         var steps: [Step] = []
         // What earlier changes of this call have made of a record.
@@ -119,24 +121,23 @@ extension Writer {
                 results.append(current)
                 continue
             }
-            let record = Record(
-                key: change.key, parent: change.parent, body: body, etag: String(next), updated: now)
+            let record = Record(key: change.key, parent: change.parent, body: body, etag: etag, updated: now)
             steps.append(.put(record))
             made[change.key] = record
             results.append(record)
         }
-        return .success(Plan(steps: steps, results: results, etag: String(next)))
+        return .success(Plan(steps: steps, results: results, tag: tag, etag: etag))
     }
 
-    private func apply(_ steps: [Step], _ next: Revision) throws(SQLiteFailure) {
+    private func apply(_ plan: Plan, _ next: Revision) throws(SQLiteFailure) {
         revision = next
         try setHead(of: .directory, to: next)
         var keys: [RecordKey] = []
-        for step in steps {
+        for step in plan.steps {
             switch step {
             case .put(let record):
                 keys.append(record.key)
-                try put(record, next)
+                try put(record, next, plan.tag)
             case .remove(let record):
                 keys.append(record.key)
                 try remove(record.key, next)
@@ -145,7 +146,7 @@ extension Writer {
         changed.append(RecordChanges(keys: keys, revision: next))
     }
 
-    private func put(_ record: Record, _ revision: Revision) throws(SQLiteFailure) {
+    private func put(_ record: Record, _ revision: Revision, _ tag: Int64) throws(SQLiteFailure) {
         let put = statements.putRecord
         put.bind(record.key.space.name, at: 1)
         put.bind(record.key.kind.rawValue, at: 2)
@@ -155,6 +156,7 @@ extension Writer {
         put.bind(Int64(record.updated.rawValue), at: 6)
         try record.body.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
             put.bindInPlace(text: bytes, at: 7)
+            put.bind(tag, at: 8)
             try put.run()
         }
     }

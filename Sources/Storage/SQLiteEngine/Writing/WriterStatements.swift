@@ -61,7 +61,8 @@ struct WriterStatements {
             """)
         putRecord = try database.prepare(
             """
-            INSERT OR REPLACE INTO record(space, kind, id, parent, revision, updated, body) VALUES (?,?,?,?,?,?,?)
+            INSERT OR REPLACE INTO record(space, kind, id, parent, revision, updated, body, tag)
+            VALUES (?,?,?,?,?,?,?,?)
             """)
         removeRecord = try database.prepare("DELETE FROM record WHERE space=? AND kind=? AND id=?")
         noteRemoved = try database.prepare(
