@@ -192,6 +192,22 @@ import Testing
         }
     }
 
+    @Test("is listed and cancelled without compiling its filter")
+    func uncompiled() async throws {
+        try await WebhookFixture.with { fixture in
+            var scope = DeliveryScope(only: .dead)
+            scope.filter = Filter(uncompiled: "data.n ==")
+            let job = DeliveryJob(
+                id: "job_1", space: WebhookFixture.space, kind: .redrive, scope: scope, rate: nil, created: .zero)
+            let record = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body)])[0]
+            #expect(DeliveryJob(record) == nil)
+            let jobs = fixture.webhooks.jobs
+            let listed = try await jobs.list(limit: 10, by: WebhookFixture.owner).items
+            #expect(listed.map(\.scope.filter?.text) == ["data.n =="])
+            #expect(try await jobs.set(.cancelled, of: "job_1", by: WebhookFixture.owner).state == .cancelled)
+        }
+    }
+
     @Test("of a webhook whose record cannot be read fails, and is not tried for ever")
     func unreadable() async throws {
         let receiver = try ScriptedServer()

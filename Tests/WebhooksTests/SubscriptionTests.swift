@@ -97,6 +97,22 @@ import Testing
         #expect(Subscription(record)?.settings.filter?.text == text)
     }
 
+    @Test("is listed without compiling its filter")
+    func listed() async throws {
+        try await WebhookFixture.with { fixture in
+            var settings = SubscriptionSettings()
+            settings.filter = Filter(uncompiled: "data.n ==")
+            let subscription = Subscription(
+                id: "sub_1", space: WebhookFixture.space, settings: settings, since: .zero, created: .zero,
+                updated: .zero)
+            let key = Subscription.recordKey(of: subscription.endpoint)
+            let record = try await fixture.engine.directory.write([RecordChange(key, body: subscription.body)])[0]
+            #expect(Subscription(record) == nil)
+            let listed = try await fixture.webhooks.subscriptions.list(limit: 10, by: WebhookFixture.owner).items
+            #expect(listed.map(\.settings.filter?.text) == ["data.n =="])
+        }
+    }
+
     @Test("counts no attempt for what a failing store kept from being handed out")
     func uncounted() async throws {
         try await WebhookFixture.with { fixture in

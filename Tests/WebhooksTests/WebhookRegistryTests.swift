@@ -212,6 +212,23 @@ import Testing
         }
     }
 
+    @Test("lists one whose filter no longer compiles, without compiling it")
+    func brokenFilter() async throws {
+        let receiver = try ScriptedServer()
+        try await WebhookFixture.with { fixture in
+            var webhook = try await fixture.webhook(receiver, types: [.exact("order.paid")]).webhook
+            webhook.settings.filter = Filter(uncompiled: "data.n ==")
+            let body = webhook.body(fixture.service.vault)
+            _ = try await fixture.engine.directory.write([
+                RecordChange(Webhook.recordKey(of: webhook.endpoint), body: body, demand: .present)
+            ])
+            await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
+            let listed = try #require(try await fixture.registry.list(limit: 10, by: WebhookFixture.owner).items.first)
+            #expect(listed.status == .unreadable && listed.settings.filter?.text == "data.n ==")
+            #expect(listed.settings.types == [.exact("order.paid")])
+        }
+    }
+
     @Test("holds no more than the limit")
     func limit() async throws {
         var settings = WebhookFixture.Settings()

@@ -9,7 +9,8 @@ public struct Filter: Sendable {
     /// The expression as it was given.
     public let text: String
     public let dialect: FilterDialect
-    private let root: FilterNode
+    /// Nil: not compiled.
+    private let root: FilterNode?
     private let steps: Int
 
     /// Compiles an expression.
@@ -31,6 +32,14 @@ public struct Filter: Sendable {
         self.dialect = dialect
     }
 
+    /// The text of a stored filter that is only shown: it is not compiled, which may take a millisecond, and selects nothing.
+    public init(uncompiled text: String) {
+        root = nil
+        steps = 0
+        self.text = text
+        dialect = .native
+    }
+
     /// Whether the event is selected. Never fails: what cannot be compared does not match, nor does what would take more
     /// steps than an evaluation has.
     ///
@@ -40,6 +49,7 @@ public struct Filter: Sendable {
 
     /// Whether the event is selected, with what other filters have already parsed of it.
     public func accepts(_ subject: FilterSubject) -> Bool {
+        guard let root else { return false }
         if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }
         subject.begin(within: steps)
         let holds = root.holds(for: subject)
@@ -51,7 +61,7 @@ public struct Filter: Sendable {
     /// What an event must have to be selected, as far as it can be looked up.
     var requirement: Requirement? {
         // Some events pass PubNub's filters whatever they say.
-        dialect == .pubnub ? nil : root.requirement
+        dialect == .pubnub ? nil : root?.requirement
     }
 }
 

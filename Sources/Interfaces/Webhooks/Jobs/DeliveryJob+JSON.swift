@@ -45,10 +45,13 @@ extension DeliveryJob {
     }
 
     /// Reads what `body` printed; nil for a record that is no job of ours.
-    init?(_ record: Record) {
+    ///
+    /// - Parameter compilesFilter: false for a record that is only shown or changed.
+    init?(_ record: Record, compilesFilter: Bool = true) {
         guard let root = try? JSONDocument(record.body).root,
             let kind = root["kind"]?.string.flatMap(Kind.init(rawValue:)),
-            let state = root["state"]?.string.flatMap(State.init(rawValue:)), let scope = DeliveryScope(root)
+            let state = root["state"]?.string.flatMap(State.init(rawValue:)),
+            let scope = DeliveryScope(root, compilesFilter: compilesFilter)
         else { return nil }
         self.init(
             id: record.key.id, space: record.key.space, kind: kind, scope: scope, rate: Self.number(root["rate"]),
@@ -83,7 +86,7 @@ extension DeliveryScope {
     }
 
     /// Reads what was printed; nil when a condition cannot be read: left out, it would select more than was meant.
-    init?(_ root: JSONValue) {
+    init?(_ root: JSONValue, compilesFilter: Bool) {
         guard let only = root["only"]?.string.flatMap(Only.init(rawValue:)),
             let after = root["after"]?.string.flatMap({ Timetoken(text: $0) }),
             let before = root["before"]?.string.flatMap({ Timetoken(text: $0) })
@@ -92,7 +95,7 @@ extension DeliveryScope {
         types = root["types"]?.strings?.compactMap { NamePattern($0) }
         channels = root["channels"]?.strings?.compactMap { NamePattern($0) }
         if let text = root["filter"]?.string {
-            guard let filter = try? Filter(text, limits: .ofStored) else { return nil }
+            guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { return nil }
             self.filter = filter
         }
         if let value = root["reach"] {

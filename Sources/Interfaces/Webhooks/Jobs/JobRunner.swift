@@ -60,7 +60,9 @@ final class JobRunner: Sendable {
             while !Task.isCancelled {
                 do throws(ChatError) {
                     let query = RecordQuery(.job, in: app.space, limit: Jobs.mostAlive + Jobs.mostKept + 1)
-                    let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0) }
+                    let jobs = try await directory.list(query).items.compactMap {
+                        DeliveryJob($0, compilesFilter: false)
+                    }
                     for job in jobs where job.state == .running { wake(job.key) }
                     break
                 } catch {
@@ -78,7 +80,9 @@ final class JobRunner: Sendable {
         let wasDue = alive.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
         var due = Timetoken.zero
         do throws(ChatError) {
-            guard let job = try await read(key), job.state == .running else { return end(key, due: nil) }
+            guard let job = try await read(key, compilesFilter: true), job.state == .running else {
+                return end(key, due: nil)
+            }
             let part = try await selection.part(
                 of: job.scope, in: job.space, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
@@ -139,19 +143,19 @@ final class JobRunner: Sendable {
 
     // MARK: Records
 
-    private func read(_ key: RecordKey) async throws(ChatError) -> DeliveryJob? {
-        try await directory.read(key).flatMap { DeliveryJob($0) }
+    private func read(_ key: RecordKey, compilesFilter: Bool) async throws(ChatError) -> DeliveryJob? {
+        try await directory.read(key).flatMap { DeliveryJob($0, compilesFilter: compilesFilter) }
     }
 
     /// Reads, alters and writes a job, and again when another write came between. Nil when it is gone.
     func change(_ key: RecordKey, _ alter: (inout DeliveryJob) -> Void) async throws(ChatError) -> DeliveryJob? {
         while true {
-            guard var job = try await read(key) else { return nil }
+            guard var job = try await read(key, compilesFilter: false) else { return nil }
             let etag = job.etag
             alter(&job)
             do {
                 let record = try await directory.write([RecordChange(key, body: job.body, demand: .etag(etag))])[0]
-                return DeliveryJob(record)
+                return DeliveryJob(record, compilesFilter: false)
             } catch {
                 // Somebody else wrote in between.
                 if error.code == .notFound { return nil }

@@ -27,7 +27,10 @@ public struct Jobs: Sendable {
         _ scope: DeliveryScope, by caller: Caller
     ) async throws(ChatError) -> (count: Int, isExact: Bool) {
         try await demandReach(of: scope, by: caller)
-        return try await runner.selection.count(bounded(scope, by: caller), in: caller.space)
+        // Off the loop: its filter may look at thousands of events.
+        return try await onThreadPool { () async throws(ChatError) in
+            try await runner.selection.count(bounded(scope, by: caller), in: caller.space)
+        }
     }
 
     /// Begins a job. What comes later than this moment is not part of it.
@@ -55,7 +58,9 @@ public struct Jobs: Sendable {
             if note != nil { AnswerNote.takeBack() }
             throw error
         }
-        guard let stored = DeliveryJob(record) else { throw ChatError(.unavailable, "the job cannot be read") }
+        guard let stored = DeliveryJob(record, compilesFilter: false) else {
+            throw ChatError(.unavailable, "the job cannot be read")
+        }
         runner.wake(stored.key)
         return stored
     }
@@ -70,7 +75,10 @@ public struct Jobs: Sendable {
         query.cursor = cursor
         let page = try await directory.list(query)
         var jobs: [DeliveryJob] = []
-        for job in page.items.compactMap({ DeliveryJob($0) }) where await isSeen(job, by: caller) { jobs.append(job) }
+        for record in page.items {
+            guard let job = DeliveryJob(record, compilesFilter: false), await isSeen(job, by: caller) else { continue }
+            jobs.append(job)
+        }
         return Page(items: jobs, hasMore: page.hasMore, cursor: page.cursor)
     }
 
@@ -78,7 +86,7 @@ public struct Jobs: Sendable {
     public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
         try caller.demand(.manage)
         let record = try await directory.read(RecordKey(.job, id, in: caller.space))
-        guard let job = record.flatMap({ DeliveryJob($0) }), await isSeen(job, by: caller) else {
+        guard let job = record.flatMap({ DeliveryJob($0, compilesFilter: false) }), await isSeen(job, by: caller) else {
             throw ChatError(.notFound, "no such job")
         }
         return job
@@ -139,7 +147,7 @@ public struct Jobs: Sendable {
     private func makeRoom(in space: SpaceID) async throws(ChatError) {
         var query = RecordQuery(.job, in: space, limit: Self.mostAlive + Self.mostKept + 1)
         query.sort = [(.id, false)]
-        let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0) }
+        let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0, compilesFilter: false) }
         guard jobs.count(where: { !$0.state.isOver }) < Self.mostAlive else {
             throw ChatError(
                 .invalid, "an app may have at most \(Self.mostAlive) jobs that are not over", slug: "too_many_jobs")

@@ -74,7 +74,9 @@ extension Subscription {
 
     /// Nil for a record that is no subscription of ours. A filter that no longer compiles makes it one: without its filter
     /// it would be told of everything.
-    init?(_ record: Record) {
+    ///
+    /// - Parameter compilesFilter: false for a record that is only shown.
+    init?(_ record: Record, compilesFilter: Bool = true) {
         // Damaged or of a newer version: the caller says so.
         guard let root = (try? JSONDocument(record.body))?.root, let types = root["types"]?.strings,
             let channels = root["channels"]?.strings, let since = root["since"]?.string.flatMap(Timetoken.init(text:)),
@@ -84,7 +86,7 @@ extension Subscription {
         settings.types = types.compactMap { NamePattern($0) }
         settings.channels = channels.compactMap { NamePattern($0) }
         if let text = root["filter"]?.string {
-            guard let filter = try? Filter(text, limits: .ofStored) else { return nil }
+            guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { return nil }
             settings.filter = filter
         }
         settings.description = root["description"]?.string ?? ""

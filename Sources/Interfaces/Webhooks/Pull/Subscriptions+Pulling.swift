@@ -84,13 +84,24 @@ extension Subscriptions {
         try registry.demandReach(of: subscription.settings.selection, by: caller)
         let end = try await registry.service.engine.log.watermark(of: caller.space)
         try await registry.waitUntilPlanned(caller.space, through: min(position, end))
-        var outcome = SeekOutcome(
+        let outcome = SeekOutcome(
             skipped: try await queue.skip(subscription.endpoint, through: position), replayed: 0, reached: position,
             isComplete: true)
         subscription.since = position
+        return try await onThreadPool { [subscription, outcome] () async throws(ChatError) in
+            try await replay(into: subscription, from: outcome, upTo: end)
+        }
+    }
+
+    /// Makes deliveries of the events behind a position due, off the loop of the request: each event costs its filter.
+    private func replay(
+        into subscription: Subscription, from start: SeekOutcome, upTo end: Timetoken
+    ) async throws(ChatError) -> SeekOutcome {
+        var outcome = start
+        let space = subscription.space
         let matcher = WebhookMatcher([], [subscription])
         let log = registry.service.engine.log
-        let channels = ChannelSet(space: caller.space, names: [ChannelID.systemName], isAll: true)
+        let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
         var seen = 0
         while outcome.reached < end {
             guard seen < Self.seekMost else {

@@ -63,8 +63,8 @@ public final class Subscriptions: Sendable {
         query.cursor = cursor
         let page = try await directory.list(query)
         return Page(
-            items: page.items.compactMap { Subscription($0) }.filter { !$0.isDeleted }, hasMore: page.hasMore,
-            cursor: page.cursor)
+            items: page.items.compactMap { Subscription($0, compilesFilter: false) }.filter { !$0.isDeleted },
+            hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// Changes settings; what waits follows a new ordering.

@@ -7,11 +7,14 @@ import Signing
 struct RecordReader {
     private let record: Record
     private let vault: Vault
+    private let compilesFilter: Bool
     private var seals: [String: String] = [:]
 
-    init(_ record: Record, _ vault: Vault) {
+    /// - Parameter compilesFilter: false for a record that is only shown.
+    init(_ record: Record, _ vault: Vault, compilesFilter: Bool = true) {
         self.record = record
         self.vault = vault
+        self.compilesFilter = compilesFilter
     }
 
     /// Nil for a record that is no webhook of ours.
@@ -69,7 +72,10 @@ struct RecordReader {
             description: root["description"]?.string ?? "",
             concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
         // A filter that no longer compiles must not turn into none: that would tell the receiver of everything.
-        if let text = root["filter"]?.string { settings.filter = try Filter(text, limits: .ofStored) }
+        if let text = root["filter"]?.string {
+            guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { throw Unreadable() }
+            settings.filter = filter
+        }
         return settings
     }
 
@@ -152,7 +158,7 @@ extension Webhook {
     /// What is to be seen of a webhook whose record cannot be read; where not even its selection can be, it has no types, no
     /// channels and no address.
     static func unreadable(_ record: Record, _ vault: Vault) -> Webhook {
-        let reader = RecordReader(record, vault)
+        let reader = RecordReader(record, vault, compilesFilter: false)
         return reader.selection() ?? reader.unreadable(WebhookSettings(url: "", types: [], channels: []), nil)
     }
 }

@@ -47,8 +47,10 @@ extension Webhook {
     }
 
     /// Reads what `body` printed; nil for a record that is no webhook of ours, or is sealed with a key that is not here.
-    init?(_ record: Record, _ vault: Vault) {
-        var reader = RecordReader(record, vault)
+    ///
+    /// - Parameter compilesFilter: false for a record that is only shown.
+    init?(_ record: Record, _ vault: Vault, compilesFilter: Bool = true) {
+        var reader = RecordReader(record, vault, compilesFilter: compilesFilter)
         guard let webhook = reader.webhook() else { return nil }
         self = webhook
     }

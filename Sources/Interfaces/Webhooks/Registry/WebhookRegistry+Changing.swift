@@ -253,7 +253,9 @@ extension WebhookRegistry {
             return try demandReach(of: subscription.settings.selection, by: caller)
         }
         guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
-        if let webhook = Webhook(record, service.vault) { return try demandReach(of: webhook.settings, by: caller) }
+        if let webhook = Webhook(record, service.vault, compilesFilter: false) {
+            return try demandReach(of: webhook.settings, by: caller)
+        }
         guard caller.channels.contains(.all), caller.types.contains(.all) else { throw Self.unreadable }
     }
 

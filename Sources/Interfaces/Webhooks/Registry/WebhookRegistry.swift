@@ -92,12 +92,22 @@ public final class WebhookRegistry: Sendable {
         let page = try await directory.list(query)
         let isEverywhere = caller.channels.contains(.all) && caller.types.contains(.all)
         let webhooks = page.items.compactMap { record in
-            guard let webhook = Webhook(record, service.vault) else {
+            guard let webhook = shown(record) else {
                 return isEverywhere ? Webhook.unreadable(record, service.vault) : nil
             }
             return reaches(webhook.settings, by: caller) ? webhook : nil
         }
         return Page(items: webhooks.map(withHealth), hasMore: page.hasMore, cursor: page.cursor)
+    }
+
+    /// A webhook for showing: as it is in memory, or read from its record without compiling its filter. Nil for one that
+    /// cannot be read.
+    private func shown(_ record: Record) -> Webhook? {
+        let endpoint = EndpointID(record.key.id, in: record.key.space)
+        let (known, isUnreadable) = snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
+        guard !isUnreadable else { return nil }
+        if let known, known.etag == record.etag { return known }
+        return Webhook(record, service.vault, compilesFilter: false)
     }
 
     /// Changes some settings by a merge patch (RFC 7396).
