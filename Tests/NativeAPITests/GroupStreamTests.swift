@@ -53,6 +53,18 @@ import Testing
         }
     }
 
+    @Test("is refused groups that hold more together than a request may follow")
+    func crowd() async throws {
+        var limits = Limits()
+        limits.groupChannelsPerRequest = 2
+        try await StreamHarness.run(limits: limits) { gateway in
+            try await group("crew", ["a", "b"], gateway)
+            try await group("more", ["c"], gateway)
+            #expect(try await gateway.open("group=crew").status == 200)
+            #expect(try await gateway.open("group=crew&group=more").status == 400)
+        }
+    }
+
     @Test("is looked up once for all streams, however many follow the group")
     func lookup() async throws {
         let reads = GroupReads()

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import Following
+import HTTPServer
 import JSON
 import Testing
 
@@ -56,10 +57,22 @@ import Testing
         }
     }
 
-    @Test("is named with others as long as they hold together what ten may, and left whatever they hold")
+    @Test("is looked at off the loop, whatever the request", arguments: ["", "?channel-group=g"])
+    func place(_ query: String) async throws {
+        try await PubNubHarness.run(routes: { api, router in
+            let loop = api.polls.loop
+            api.add(.get, RoutePattern("/place"), in: .generic("x"), to: &router) { _ in
+                .wire { $0.boolean(loop.isCurrent) }
+            }
+        }) { gateway in
+            #expect(try await gateway.get("/place" + query).text == (query.isEmpty ? "true" : "false"))
+        }
+    }
+
+    @Test("is named with others as long as they hold together what a request may follow, and left whatever they hold")
     func crowds() async throws {
         var limits = Limits()
-        limits.groupChannels = 1
+        limits.groupChannelsPerRequest = 10
         try await PubNubHarness.run(limits: limits) { gateway in
             for number in 0...10 { try await gateway.get(Self.base + "/g\(number)?add=c\(number)") }
             let all = (0...10).map { "g\($0)" }.joined(separator: ",")

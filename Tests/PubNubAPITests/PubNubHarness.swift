@@ -24,9 +24,12 @@ struct PubNubHarness: Sendable {
 
     /// Runs `body` against a gateway that is up, and takes it down again.
     ///
-    /// - Parameter connections: how many it has room for, where not as many as by default.
+    /// - Parameters:
+    ///   - connections: how many it has room for, where not as many as by default.
+    ///   - routes: adds routes of a test.
     static func run(
-        limits: Limits = Limits(), connections: Int? = nil, _ body: (PubNubHarness) async throws -> Void
+        limits: Limits = Limits(), connections: Int? = nil,
+        routes: (PubNubAPI, inout Router) -> Void = { _, _ in }, _ body: (PubNubHarness) async throws -> Void
     ) async throws {
         let clock = ManualClock()
         try await withLoop { loop in
@@ -42,6 +45,7 @@ struct PubNubHarness: Sendable {
             let api = PubNubAPI(service: service, polls: polls)
             var router = Router()
             api.addRoutes(to: &router)
+            routes(api, &router)
             var options = ServerOptions()
             options.deadlines.drain = .seconds(5)
             if let connections { options.limits.connections = connections }

@@ -136,6 +136,8 @@ public struct Limits: Sendable {
     public var membersPerCall = 100
     /// Channels of one channel group.
     public var groupChannels = 2000
+    /// Channels of all channel groups that one request names: some 2 µs each, for every such request.
+    public var groupChannelsPerRequest = 5000
 
     public init() {}
 }

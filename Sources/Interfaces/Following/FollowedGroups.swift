@@ -56,6 +56,8 @@ extension ChatAccess {
     ///
     /// A group's channel that the credential does not reach, or that its user may not hear, is left out; one that is named is
     /// refused elsewhere.
+    ///
+    /// - Throws: `.malformed` for groups that hold too many.
     public func channels(
         of groups: FollowedGroups, holding held: [RecordKey: [String]], isOfDevice: Bool
     ) async throws(ChatError) -> ChannelSet {
@@ -65,6 +67,7 @@ extension ChatAccess {
         for name in groups.keys(in: space).compactMap({ held[$0] }).joined() where caller.reads(channel: name) {
             grouped.insert(ExactText(name))
         }
+        try demandRoom(forGroupChannels: grouped.count)
         grouped.subtract(channels.names)
         grouped.subtract(try await unheard(of: grouped, isOfDevice: isOfDevice))
         channels.names.formUnion(grouped)

@@ -2,6 +2,7 @@ public import ChatCore
 import ChatModel
 public import Following
 public import HTTPServer
+import Locking
 
 /// The wire language of PubNub's clients: their SDKs work against this gateway when their `origin` is set to it
 /// (`pubnub-wire.md`).
@@ -94,7 +95,9 @@ public struct PubNubAPI: Sendable {
             do {
                 var request = try WireRequest(request)
                 request.token = try await admit(request, rule)
-                return try await action(request)
+                guard request["channel-group"] != nil else { return try await action(request) }
+                // Off the loop: groups may hold thousands of channels, and each is looked at.
+                return try await onThreadPool { [request] in try await action(request) }
             } catch let error as WireError {
                 return error.response(in: family, at: Self.now(service))
             } catch let error as ChatError {

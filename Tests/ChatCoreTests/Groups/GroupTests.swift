@@ -46,6 +46,20 @@ import Testing
         }
     }
 
+    @Test("hold together what one request may follow, or are refused with the bound")
+    func crowd() async throws {
+        var limits = Limits()
+        limits.groupChannelsPerRequest = 2
+        try await withChat(limits: limits) { chat in
+            _ = try await chat.write(group: "a", .replace(["x", "y"]))
+            _ = try await chat.write(group: "b", .replace(["y"]))
+            _ = try await chat.write(group: "c", .replace(["z"]))
+            #expect(try await chat.groupChannels(["a", "b"]) == ["x", "y"])
+            let crowd = try await refusal { _ = try await chat.groupChannels(["a", "c"]) }
+            #expect(crowd.code == .malformed && crowd.message.contains("more than 2 channels together; name fewer"))
+        }
+    }
+
     @Test("leave out private channels that a user has nothing to do with, for that user's credential")
     func privateChannels() async throws {
         try await withChat { chat in

@@ -302,6 +302,10 @@ public enum Settings {
             "limits.group_channels", \.limits.groupChannels, in: 1...10_000, unit: "channels",
             "channels of one channel group"
         ).reloadable,
+        .integer(
+            "limits.group_channels_per_request", \.limits.groupChannelsPerRequest, in: 1...100_000, unit: "channels",
+            "channels of all channel groups that one request names"
+        ).reloadable,
     ]
 
     private static let listen = Setting(

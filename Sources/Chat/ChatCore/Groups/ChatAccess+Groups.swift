@@ -93,8 +93,23 @@ extension ChatAccess {
 
     /// The channels of all these groups that the caller reaches, each once: what a stream of groups follows. Groups without
     /// a record have none.
+    ///
+    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
     public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
-        try await channels(ofGroups: names).flatMap { $0 }.distinct
+        let channels = try await channels(ofGroups: names).flatMap { $0 }.distinct
+        try demandRoom(forGroupChannels: channels.count)
+        return channels
+    }
+
+    /// Refuses a request whose groups hold too many channels.
+    ///
+    /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
+    public func demandRoom(forGroupChannels count: Int) throws(ChatError) {
+        let most = limits.groupChannelsPerRequest
+        guard count <= most else {
+            throw ChatError(
+                .malformed, "the channel groups hold more than \(most) channels together; name fewer groups")
+        }
     }
 
     /// The same of each group, in the order they are named.

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Locking
 
 extension NativeAPI {
     func addGroupRoutes(to router: inout Router) {
@@ -17,7 +18,11 @@ extension NativeAPI {
     /// `GET /v1/channel-groups`
     private func getGroups(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try await chat(for: caller, request).groups(limit: listing.limit, cursor: listing.cursor)
+        let chat = try chat(for: caller, request)
+        // Off the loop: a page of them may hold hundreds of thousands of channels.
+        let page = try await onThreadPool { () async throws(ChatError) in
+            try await chat.groups(limit: listing.limit, cursor: listing.cursor)
+        }
         return Listing.response(page, to: request) { group, writer in
             writer.record(id: group.id, etag: group.etag, updated: group.updated) {
                 $0.member("channel_count", group.channels.count)

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import Following
 import HTTPServer
+import Locking
 
 /// What `GET /v1/stream` and `GET /v1/poll` have in common.
 struct FollowRequest {
@@ -21,8 +22,21 @@ struct FollowRequest {
 
     static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device", "group", "presence"]
 
+    /// Reads a request; off the loop when it names groups, which may hold thousands of channels.
+    ///
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
-    init(
+    static func read(
+        _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
+    ) async throws(ChatError) -> FollowRequest {
+        guard !parameters.texts("group").isEmpty else {
+            return try await FollowRequest(request, parameters, chat, streams)
+        }
+        return try await onThreadPool { () async throws(ChatError) in
+            try await FollowRequest(request, parameters, chat, streams)
+        }
+    }
+
+    private init(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
     ) async throws(ChatError) {
         hearingChanges = try await streams.polls.hearingChanges(in: chat)

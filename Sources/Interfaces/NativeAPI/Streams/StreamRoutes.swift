@@ -42,7 +42,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
         let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
-        let wanted = try await FollowRequest(request, parameters, chat, streams)
+        let wanted = try await FollowRequest.read(request, parameters, chat, streams)
         if let ticket { try await demandPlace(request, parameters, ticket, chat) }
         let opening = ticket.flatMap { [nil, $0.start.description].contains(wanted.cursor) ? $0 : nil }
         let resumption =
@@ -137,7 +137,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
-        let wanted = try await FollowRequest(request, parameters, chat, streams)
+        let wanted = try await FollowRequest.read(request, parameters, chat, streams)
         await streams.pollCame(wanted.selection)
         guard request.method != .head, let cursor = wanted.cursor else {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)

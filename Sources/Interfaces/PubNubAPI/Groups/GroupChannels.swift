@@ -5,20 +5,18 @@ import ChatModel
 struct GroupChannels: Sendable {
     /// Read at once; most requests name fewer.
     private static let sliceLength = 16
-    /// So many full groups may be followed at once, as by the native API.
-    private static let fullGroups = 10
 
     /// As the request names them, those of presence too.
     let names: [String]
     private var channels: [ExactText: [String]] = [:]
 
     /// - Parameter isWanted: which of their channels matter; others count for nothing.
-    /// - Throws: `.malformed` for a name no group has; `WireError` for groups that hold more together than is followed at
-    ///   once.
+    /// - Throws: `.malformed` for a name no group has; `WireError` for groups that hold more together than
+    ///   `Limits.groupChannelsPerRequest`.
     init(
         _ names: [String], _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws {
-        let most = chat.limits.groupChannels * Self.fullGroups
+        let most = chat.limits.groupChannelsPerRequest
         self.names = names
         var plain = names.map(\.withoutPresence).withoutRepeats[...]
         guard plain.count <= chat.limits.streamChannels else { throw WireError.unreadable }
