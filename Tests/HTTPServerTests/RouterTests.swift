@@ -106,12 +106,16 @@ import Testing
     func hosts() async {
         var router = Self.router()
         router.hosts = .loopback(orListed: ["dev.example:8443"])
-        for host in ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "dev.example:8443"] {
+        for host in [
+            "localhost", "LocalHost:8080", "127.0.0.1:1", "127.0.0.2", "[::1]:8080", "dev.example:8443",
+            "DEV.example:8443",
+        ] {
             let request = Request(.get, "/nowhere", headers: Headers([("Host", host)]))
             #expect(await router.respond(to: request).status == 404, "\(host)")
         }
         for host in [
             "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "dev.example", "", "10.0.0.1",
+            "127.evil.example", "127.0.0.256", "127.0.0", "localhost:80.evil.example", "[::1].evil.example",
         ] {
             for method in [HTTPMethod.get, .options, .post] {
                 let request = Request(method, "/nowhere", headers: Headers([("Host", host)]))

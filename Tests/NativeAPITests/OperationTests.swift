@@ -132,6 +132,18 @@ import Testing
             #expect(await api.call(.get, "/metrics", key: nil).status == 200)
             let proxied = await api.call(.get, "/metrics", key: nil, headers: [("X-Forwarded-For", "192.0.2.7")])
             #expect(proxied.status == 401)
+            for (host, status) in [("evil.example", 401), ("127.0.0.1.evil.example", 401), ("LOCALHOST:8080", 200)] {
+                #expect(await api.call(.get, "/metrics", key: nil, headers: [("Host", host)]).status == status)
+            }
+        }
+    }
+
+    @Test(
+        "/metrics takes a key where the public name only begins like this machine's",
+        arguments: ["https://localhost-chat.example.com", "https://127.example.org", "http://127.0.0.1.example.org:80"])
+    func metricsElsewhere(_ publicURL: String) async throws {
+        try await APIFixture.run(publicURL: publicURL) { api in
+            #expect(await api.call(.get, "/metrics", key: nil).status == 401)
         }
     }
 }

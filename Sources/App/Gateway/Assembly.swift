@@ -106,8 +106,8 @@ extension Configuration {
     /// In dev mode the keys are known to everybody: a page of another site must not come in by a name that leads here.
     var hostPolicy: HostPolicy {
         guard isDevelopment else { return .any }
-        let named = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first.map(String.init)
-        return .loopback(orListed: named.map { [$0] } ?? [])
+        let named = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
+        return .loopback(orListed: named.map { [$0.lowercased()] } ?? [])
     }
 
     var corsPolicy: CORSPolicy {

@@ -46,16 +46,19 @@ extension NativeAPI {
     /// Whether people reach the gateway by another address than its own on this machine.
     private var isPublic: Bool {
         guard let start = publicURL.firstRange(of: "://") else { return false }
-        let authority = publicURL[start.upperBound...].prefix { $0 != "/" }
-        return !["127.", "localhost", "[::1]"].contains { authority.hasPrefix($0) }
+        return !HostPolicy.isLoopback(publicURL[start.upperBound...].prefix { $0 != "/" })
     }
 
-    /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine where nothing tells of
-    /// a proxy on it, whose requests come from here as well: not all proxies say in a request that they have passed it on.
+    /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine where nothing shows a
+    /// proxy on it, whose requests come from here as well: not all proxies say in a request that they have passed it on. The
+    /// `Host` must be loopback, since a page whose name was bound to this machine after it was loaded asks from here too.
     func getMetrics(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
+        let isForThisMachine = request.headers["Host"].map(HostPolicy.isLoopback) ?? true
         let isForwarded = ["Forwarded", "X-Forwarded-For", "Via"].contains { request.headers.contains($0) }
-        if !request.isLoopback || isForwarded || isPublic { try demandOperator(try caller(of: request)) }
+        if !request.isLoopback || !isForThisMachine || isForwarded || isPublic {
+            try demandOperator(try caller(of: request))
+        }
         var text = MetricsText()
         text.family("parley_build_info", .gauge, "What runs; always 1.")
         text.sample("parley_build_info", [("version", metrics.version)], 1)
