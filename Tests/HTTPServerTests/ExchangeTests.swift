@@ -162,6 +162,14 @@ import Testing
         }
     }
 
+    @Test("may have as many parameters as fit into its line") func manyParameters() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            let many = (0..<3000).map { "a\($0)=1" }.joined(separator: "&")
+            #expect(try wire.ask("GET", "/later?\(many)&n=7").text == "later 7")
+        }
+    }
+
     @Test("shows a target as it was sent") func rawTarget() async throws {
         try await withServer(routes: Self.routes) { server in
             let wire = try server.wire()
