@@ -334,4 +334,20 @@ private struct SilentVoice: PollVoice {
             for reader in [ana, ben, nobody] { reader.close() }
         }
     }
+
+    @Test("are printed off the loop when their answer is long", arguments: [(1, true), (5, false)])
+    func longAnswer(_ count: Int, isOnLoop: Bool) async throws {
+        try await StreamHarness.run { gateway in
+            let loop = gateway.streams.polls.loop
+            let channel = ChannelID("a", in: StreamHarness.space)
+            let draft = EventDraft(
+                channel: channel, type: "a.b", data: JSONText(string: String(repeating: "x", count: 20_000)))
+            let events = (1...UInt64(count)).map { Event(timetoken: Timetoken($0), draft: draft) }
+            let batch = PollBatch(events, limit: 100, upTo: .zero)
+            let wasOnLoop = await Task(executorPreference: LoopTasks(loop)) {
+                await batch.printed { _ in loop.isCurrent }
+            }.value
+            #expect(wasOnLoop == isOnLoop)
+        }
+    }
 }

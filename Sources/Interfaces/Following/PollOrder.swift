@@ -1,6 +1,7 @@
 public import ChatCore
 public import ChatModel
 public import HTTPServer
+import Locking
 
 /// What a client waits for.
 public struct PollOrder: Sendable {
@@ -51,6 +52,19 @@ extension PollVoice {
     public func ended() {}
     public var asksFilters: Bool { false }
     public var isToBeAskedAgain: Bool { false }
+}
+
+extension PollBatch {
+    /// Bytes of events that are printed where the poll is handled; more takes a millisecond for each few of them.
+    private static let printedAtOnce = 64 * 1024
+
+    /// What a wire prints of the batch: on the thread pool when it is long, since everybody waits for the loop.
+    public func printed<Answer: Sendable>(_ print: @Sendable (PollBatch) -> Answer) async -> Answer {
+        var weight = 0
+        for event in events { weight += event.draft.weight }
+        guard weight > Self.printedAtOnce else { return print(self) }
+        return await onThreadPool { print(self) }
+    }
 }
 
 /// What comes of a poll.

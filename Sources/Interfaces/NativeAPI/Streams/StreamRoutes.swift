@@ -155,7 +155,8 @@ extension NativeAPI {
             case .later(let opening): return .late(opening)
             case .now(let batch):
                 if resumption.gap != nil { await streams.countGap() }
-                return PollPrint.answer(batch, gap: resumption.gap == nil ? nil : resumption)
+                let gap = resumption.gap == nil ? nil : resumption
+                return await batch.printed { PollPrint.answer($0, gap: gap) }
             }
         } catch {
             voice.ended()

@@ -40,7 +40,7 @@ extension PubNubAPI {
                     user, onAll: wanted.place.channels, for: wanted.lasting, by: holder, showing: wanted.states)
             }
             switch try await polls.follow(order, in: chat) {
-            case .now(let batch): return SubscribePrint.answer(batch, to: wanted.subscriber)
+            case .now(let batch): return await batch.printed { SubscribePrint.answer($0, to: wanted.subscriber) }
             case .later(let opening): return .late(opening)
             }
         } catch {
