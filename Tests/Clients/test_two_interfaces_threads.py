@@ -107,7 +107,7 @@ def test_a_native_thread_is_one_of_an_sdk(gateway, ana, bob):
     assert (named.type, named.value, int(named.message_timetoken)) == ("threadRootId", thread_of(root), root)
     assert [item.message["text"] for item in fetch(ana, "room")["room"]] == ["hi"]
     assert [item.message["text"] for item in fetch(ana, thread_of(root))[thread_of(root)]] == ["one"]
-    counts = ana.message_counts().channels(["room", thread_of(root)]).channel_timetokens([1, 1]).sync().result.channels
+    counts = ana.message_counts().channel(["room", thread_of(root)]).channel_timetokens([1, 1]).sync().result.channels
     assert counts == {"room": 1, thread_of(root): 1}
 
 

@@ -71,8 +71,9 @@ extension Caller {
     /// to be asked for.
     fileprivate var reach: RecordFilter? {
         guard !channels.contains(.all), channels.count <= 64 else { return nil }
+        let own = readsOwnChannel ? user.map { [NamePattern.exact($0)] } ?? [] : []
         return .or(
-            channels.map { pattern in
+            (channels + own).map { pattern in
                 switch pattern {
                 case .exact(let name): .compare(field: "@id", .equal, .string(name))
                 case .below(let prefix): .compare(field: "@id", .like, .string(prefix.escapedForLike + "*"))
