@@ -28,7 +28,8 @@ import Testing
             let narrowed = try await gateway.key([.read, .manage], channels: [.exact("b")])
             let token = try await token(gateway)
             for (method, path) in [("POST", "/v1/users/eve/revoke-tokens"), ("DELETE", "/v1/users/eve")] {
-                #expect(try await gateway.call(method, path, as: narrowed.text).status == 403)
+                let refused = try await gateway.call(method, path, as: narrowed.text)
+                #expect(refused.status == 403)
             }
             #expect(try await reads(token, gateway) == 200)
         }
@@ -41,7 +42,8 @@ import Testing
             for (issued, status) in [(now + 30, 200), (now + 100, 401)] {
                 let token = signed(
                     "{\"iss\":\"demo\",\"sub\":\"eve\",\"exp\":\(now + 600),\"iat\":\(issued)}", by: "demo-secret")
-                #expect(try await reads(token, gateway) == status)
+                let answer = try await reads(token, gateway)
+                #expect(answer == status)
             }
         }
     }

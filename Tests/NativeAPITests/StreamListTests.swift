@@ -56,7 +56,8 @@ import Testing
             let device = try await gateway.openReady("user=ana&device=phone&channel=a")
             #expect(ids(try await gateway.call("GET", "/v1/streams", as: narrowed.text)) == [own.id])
             for id in [wider.id, device.id] {
-                #expect(try await gateway.call("DELETE", "/v1/streams/\(id)", as: narrowed.text).status == 404)
+                let refused = try await gateway.call("DELETE", "/v1/streams/\(id)", as: narrowed.text)
+                #expect(refused.status == 404)
             }
             #expect(try await gateway.call("GET", "/v1/users/ana/sessions", as: narrowed.text).status == 403)
             #expect(try await gateway.call("DELETE", "/v1/streams/\(own.id)", as: narrowed.text).status == 204)
