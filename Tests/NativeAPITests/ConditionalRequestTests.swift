@@ -154,8 +154,7 @@ import Testing
             let description = try Description()
             for operation in description.operations where operation.method != "get" && operation.needsCredential {
                 let name = "\(operation.method) \(operation.path)"
-                let names = description.parameters(of: operation).compactMap { $0["name"]?.string }
-                let isKept = names.contains("If-Match")
+                let isKept = description.parameterNames(of: operation).contains("If-Match")
                 #expect(isKept == (operation.response(412) != nil), "\(name)")
                 guard !isKept else { continue }
                 let method = HTTPMethod(rawValue: operation.method.uppercased())

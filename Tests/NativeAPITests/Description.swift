@@ -49,6 +49,10 @@ struct Description {
         return listed.map(resolved)
     }
 
+    func parameterNames(of operation: Operation) -> [String] {
+        parameters(of: operation).compactMap { $0["name"]?.string }
+    }
+
     var references: [String] { Self.references(in: root) }
 
     private static func references(in node: YAMLNode) -> [String] {

@@ -26,10 +26,10 @@ import Testing
             var bodies: [String] = []
             for turn in 0..<8 {
                 for number in 0..<turn {
-                    _ = await api.call(.put, "/v1/users/u\(number)", #"{"name":"\(turn)"}"#)
+                    _ = await api.call(.put, "/v1/users/u\(number)", #"{"name":"\#(turn)"}"#)
                     _ = await api.call(.post, "/in/s", "{}", key: nil)
                 }
-                let own = await api.call(.put, "/v1/users/ana", #"{"name":"\(turn)"}"#, key: key)
+                let own = await api.call(.put, "/v1/users/ana", #"{"name":"\#(turn)"}"#, key: key)
                 headers.append(try #require(own.header("ETag")).replacing("\"", with: ""))
                 bodies.append(try #require(own["etag"]?.string))
                 #expect(await api.call(.post, "/in/\(app)/s", "{}", key: nil).status == 202)

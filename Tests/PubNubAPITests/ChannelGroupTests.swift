@@ -65,7 +65,8 @@ import Testing
                 .wire { $0.boolean(loop.isCurrent) }
             }
         }) { gateway in
-            #expect(try await gateway.get("/place" + query).text == (query.isEmpty ? "true" : "false"))
+            let isOnLoop = try await gateway.get("/place" + query).text
+            #expect(isOnLoop == (query.isEmpty ? "true" : "false"))
         }
     }
 

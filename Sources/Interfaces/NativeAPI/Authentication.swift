@@ -16,11 +16,13 @@ extension Request {
 
 /// A route's way with an `Idempotency-Key`.
 enum Repeating {
-    /// Its answer is remembered when it has stored records: the note that it was begun is in their commit. PUT, DELETE and GET can
-    /// be repeated as they are.
+    /// Its answer is remembered, and the note that it was begun is in the commit of its first records. PUT, DELETE and GET can be
+    /// repeated as they are.
     case remembered
-    /// The same for what stores no records: the note is written before.
+    /// The same for what does not store records: the note is written before.
     case notedFirst
+    /// It stores nothing, so that a key makes no difference.
+    case storesNothing
     /// The route sees to it itself, in the commit of its events.
     case byRoute
     /// It returns a credential, which is not stored.
@@ -67,7 +69,7 @@ extension NativeAPI {
     private func once(
         _ repeating: Repeating, _ request: Request, _ action: @escaping CallerAction
     ) throws(ChatError) -> CallerAction {
-        guard request.method == .post || request.method == .patch, repeating != .byRoute,
+        guard request.method == .post || request.method == .patch, ![.byRoute, .storesNothing].contains(repeating),
             let key = try IdempotencyKey(request.headers)
         else { return action }
         guard repeating != .refused else { throw IdempotencyKey.refusal }

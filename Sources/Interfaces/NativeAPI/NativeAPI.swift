@@ -99,8 +99,11 @@ public struct NativeAPI: Sendable {
             .post, EmitRoute.anyChannel.pattern, body: batchBody, handler: asCaller(postAnyChannel, repeating: .byRoute)
         )
         router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch, repeating: .byRoute))
-        router.add(.post, "/v1/import", body: batchBody, handler: asAdministrator("history.import", postImport))
-        router.add(.post, "/v1/events/validate", body: smallBody, handler: asCaller(postValidation))
+        router.add(
+            .post, "/v1/import", body: batchBody,
+            handler: asAdministrator("history.import", postImport, repeating: .notedFirst))
+        router.add(
+            .post, "/v1/events/validate", body: smallBody, handler: asCaller(postValidation, repeating: .storesNothing))
     }
 
     private func addReadRoutes(to router: inout Router) {
@@ -109,7 +112,7 @@ public struct NativeAPI: Sendable {
             .delete, "/v1/channels/{channel}/events",
             handler: asAdministrator("events.delete", Self.unconditional(deleteHistory)))
         router.add(.get, "/v1/channels/{channel}/events/count", handler: asCaller(getCount))
-        router.add(.post, "/v1/history", body: smallBody, handler: asCaller(postHistory))
+        router.add(.post, "/v1/history", body: smallBody, handler: asCaller(postHistory, repeating: .storesNothing))
         router.add(.get, "/v1/events/{id}", handler: asCaller(getEvent))
         router.add(.get, "/v1/events/{id}/explain", handler: asCaller(getExplanation))
     }
@@ -160,7 +163,9 @@ public struct NativeAPI: Sendable {
                 "webhook.rotate_secret", rotateSecret, repeating: .refused, isConditional: true))
         router.add(
             .post, "/v1/webhooks/{id}/test", body: smallBody, handler: asCaller(testWebhook, repeating: .notedFirst))
-        router.add(.post, "/v1/webhooks/{id}/preview", body: smallBody, handler: asCaller(previewWebhook))
+        router.add(
+            .post, "/v1/webhooks/{id}/preview", body: smallBody,
+            handler: asCaller(previewWebhook, repeating: .storesNothing))
         router.add(
             .post, "/v1/webhooks/{id}/verify", body: smallBody,
             handler: asAdministrator("webhook.verify", verifyWebhook))
@@ -197,7 +202,9 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("subscription.update", patchSubscription))
         router.add(
             .delete, "/v1/subscriptions/{id}", handler: asAdministrator("subscription.delete", deleteSubscription))
-        router.add(.post, "/v1/subscriptions/{id}/pull", body: smallBody, handler: asCaller(pullSubscription))
+        router.add(
+            .post, "/v1/subscriptions/{id}/pull", body: smallBody,
+            handler: asCaller(pullSubscription, repeating: .storesNothing))
         router.add(
             .post, "/v1/subscriptions/{id}/ack", body: smallBody, handler: asCaller(acknowledge, repeating: .notedFirst)
         )
@@ -218,7 +225,8 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/sources/{id}", handler: asCaller(getSource))
         router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asAdministrator("source.put", putSource))
         router.add(.delete, "/v1/sources/{id}", handler: asAdministrator("source.delete", deleteSource))
-        router.add(.post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource))
+        router.add(
+            .post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource, repeating: .storesNothing))
         router.add(.get, "/v1/sources/{id}/mappings", handler: asCaller(getSourceMappings))
         router.add(.get, "/v1/sources/{id}/requests", handler: asCaller(getSourceRequests))
         router.add(.get, "/v1/sources/{id}/requests/{request}", handler: asCaller(getSourceRequest))
@@ -247,8 +255,12 @@ public struct NativeAPI: Sendable {
             .post, "/v1/event-types/{type}/versions", body: schemaBody,
             handler: asAdministrator("schema.create", postSchemaVersion))
         router.add(.get, "/v1/event-types/{type}/versions/{version}", handler: asCaller(getSchemaVersion))
-        router.add(.post, "/v1/event-types/{type}/validate", body: smallBody, handler: asCaller(postTypeValidation))
-        router.add(.post, "/v1/event-types/{type}/infer", body: smallBody, handler: asCaller(postInference))
+        router.add(
+            .post, "/v1/event-types/{type}/validate", body: smallBody,
+            handler: asCaller(postTypeValidation, repeating: .storesNothing))
+        router.add(
+            .post, "/v1/event-types/{type}/infer", body: smallBody,
+            handler: asCaller(postInference, repeating: .storesNothing))
         router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(getCandidate))
         router.add(
             .put, "/v1/event-types/{type}/candidate", body: schemaBody,

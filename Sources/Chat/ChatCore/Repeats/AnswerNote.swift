@@ -25,9 +25,6 @@ public final class AnswerNote: Sendable {
     /// What its record is listed under; nil for most.
     var parent: String? { subject.withLock { $0 } }
 
-    /// Whether something of the request is stored.
-    public var isCommitted: Bool { isWritten.withLock { $0 } }
-
     /// The note as a change beside others; nil when there is none under way, or it is written.
     public static func change() -> RecordChange? { current?.take() }
 

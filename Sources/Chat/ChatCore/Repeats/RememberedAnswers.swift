@@ -77,7 +77,8 @@ public final class RememberedAnswers: Sendable {
             AnswerNote(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
     }
 
-    /// Writes the note in a commit of its own, before a request is carried out that does not write records.
+    /// Writes the note in a commit of its own, before a request is carried out that does not write records. Nothing happens when it
+    /// is written.
     ///
     /// - Throws: `.conflict` or `.stale` when the same request was begun in this moment; `.unavailable`.
     public func write(_ note: AnswerNote) async throws(ChatError) {
@@ -100,13 +101,13 @@ public final class RememberedAnswers: Sendable {
         }
     }
 
-    /// Keeps the answer, if anything of the request was stored. The request is done by then, so an answer that cannot be
-    /// kept is counted (``lostAnswers``) and does not fail it.
+    /// Keeps the answer, also of a request that had nothing to change: a repeat may come when there is something. The request is
+    /// done by then, so an answer that cannot be kept is counted (``lostAnswers``) and does not fail it.
     ///
     /// - Parameter answer: nil when its body is not at hand.
     public func conclude(_ note: AnswerNote, with answer: Answer?) async {
-        guard note.isCommitted else { return }
         do throws(ChatError) {
+            try await write(note)
             guard let answer, answer.body.count <= Self.answerBytes, let record = try await directory.read(note.key),
                 var entry = Entry(record.body)
             else {
