@@ -127,11 +127,11 @@ import Testing
             subscription.subscribe()
             try await subscription.ready()
             let file = "%7B%22file%22%3A%7B%22id%22%3A%22f%22%7D%7D"
-            let typing = "%7B%22type%22%3A%22typing%22%2C%22value%22%3Atrue%7D"
+            let signal = "%7B%22x%22%3A1%7D"
             _ = try await Operator(url: url).call("GET", "/v1/files/publish-file/demo/demo/0/room/0/\(file)?uuid=ben")
             #expect(await heard.next() == [#"file {"file":{"id":"f"}}"#])
-            _ = try await Operator(url: url).call("GET", "/signal/demo/demo/0/room/0/\(typing)?uuid=ben")
-            #expect(await heard.next() == ["signal typing.started"])
+            _ = try await Operator(url: url).call("GET", "/signal/demo/demo/0/room/0/\(signal)?uuid=ben")
+            #expect(await heard.next() == ["signal signal.sent"])
             let timetoken = try await chat.channel("room").publish("m")
             #expect(await heard.next() == ["message message.created"])
             _ = try await chat.channel("room").getMessage(timetoken: timetoken)?.editText("n")

@@ -97,7 +97,7 @@ import Testing
             #expect(changed.status == 200 && changed["mode"]?.string == "off")
             let late = await api.call(.put, "/v1/event-types/t", "{}", headers: [("If-Match", tag)])
             #expect(late.status == 412)
-            #expect(await api.call(.put, "/v1/event-types/new", "{}", headers: [("If-Match", tag)]).status == 404)
+            #expect(await api.call(.put, "/v1/event-types/new", "{}", headers: [("If-Match", tag)]).status == 412)
             #expect(await api.addVersion("true", to: "t").status == 201)
             let inUse = await api.call(.delete, "/v1/event-types/t")
             #expect(inUse.status == 409 && inUse.code == "event_type_in_use")

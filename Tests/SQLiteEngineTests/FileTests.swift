@@ -66,7 +66,8 @@ import Testing
         try Database(path: folder.database, mode: .readWrite).execute(
             """
             INSERT INTO record VALUES ('app', 19, 'room/\(places[1])', 'room/\(places[0])', 1, 1,
-                '{"thread_of":"\(places[0])"}');
+                '{"thread_of":"\(places[0])"}', 1);
+            ALTER TABLE record DROP COLUMN tag;
             DROP INDEX event_thread; DROP INDEX event_reply; ALTER TABLE event DROP COLUMN thread;
             PRAGMA user_version=7;
             """)

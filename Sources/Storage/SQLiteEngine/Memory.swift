@@ -20,15 +20,17 @@ final class Memory: Sendable {
     let board = Lock<Board?>(nil)
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
-        // A log without events begins just before now, so that a position in it is a place in time: after `0`, which asks
-        // for all there is, nothing can be missing.
-        let newest =
-            start.timetoken > .zero ? start.timetoken : Timetoken(max(1, settings.clock.now.rawValue) - 1)
-        tail = Tail(capacity: settings.tailBytes, start: newest.rawValue)
+        tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
+        if start.timetoken == .zero {
+            // A log without events stands just before now, so that a position in it is a place in time: after `0`, which asks
+            // for all there is, nothing can be missing.
+            let now = Timetoken(max(1, settings.clock.now.rawValue) - 1)
+            tail.publish(Commit(events: [], watermark: now))
+        }
         tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = Backlog(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
-        positions = SpacePositions(start: newest)
+        positions = SpacePositions(start: tail.watermark)
         end = LogEnd(tail: tail, passing: passing, positions: positions)
         self.retention = retention
         clock = settings.clock

@@ -45,7 +45,10 @@ public final class SourceRegistry: Sendable {
     /// - Parameter app: as the address says; nil where it says none.
     func receiver(_ id: String, in app: String?) -> Receiver? {
         state.withLock { state in
-            guard let space = app.map({ SpaceID($0) }) ?? state.firstApp else { return nil }
+            // The records of an app that is removed follow it a moment later.
+            guard let space = app.map({ SpaceID($0) }) ?? state.firstApp, service.keyring.app(space) != nil else {
+                return nil
+            }
             return state.receivers[RecordKey(.source, id, in: space)]
         }
     }

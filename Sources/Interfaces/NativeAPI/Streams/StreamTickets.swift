@@ -197,7 +197,9 @@ final class StreamTickets: Sendable {
             guard let use = state.uses[ticket.nonce], let began = use.began, let selection = use.selection else {
                 return ticket.issued < started
             }
-            guard event.timetoken > began, use.stream != nil || event.timetoken <= use.broke else { return false }
+            // Timetokens of a burst run ahead of the clock.
+            let end = max(use.broke, use.sent.max() ?? .zero)
+            guard event.timetoken > began, use.stream != nil || event.timetoken <= end else { return false }
             let subject = FilterSubject(event)
             // The channels of a user's device are where the user is.
             return selection.viewer == nil ? selection.admits(subject) : selection.admitsBesideChannel(subject)
