@@ -113,7 +113,7 @@ extension ChatAccess {
             try await AnswerNote.$current.withValue(note) {
                 _ = try await chat.edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
             }
-            try await chat.service.answers.conclude(
+            await chat.service.answers.conclude(
                 note, with: .init(status: 200, headers: [], body: Array(#"{"text":"secret two"}"#.utf8)))
             _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
             let channels = ("room", "PUBNUB_INTERNAL_MODERATION_room")
