@@ -127,6 +127,7 @@ class Story:
         phone.close()
 
     def end(self):
+        self.call("DELETE", "/channels/crew/events?all=true")
         self.call("DELETE", "/channels/crew")
 
 

@@ -98,12 +98,12 @@ def fill(source):
         "type": "report", "text": "text 1", "reason": "spam", "reportedMessageTimetoken": texts[1],
         "reportedMessageChannelId": "room.1", "reportedUserId": "ana"}, user="bob")
     thread = "PUBNUB_INTERNAL_THREAD_room.1_" + texts[7]
+    source.act("room.1", texts[7], "threadRootId", thread, "ana")
     source.publish(thread, {"type": "text", "text": "reply"})
     source.act("room.1", texts[3], "reactions", "+1", "bob")
     source.act("room.1", texts[3], "reactions", "+1", "ana")
     source.act("room.1", texts[4], "edited", "newer text", "ana")
     source.act("room.1", texts[6], "deleted", "deleted", "ana")
-    source.act("room.1", texts[7], "threadRootId", thread, "ana")
     source.act("room.1", texts[8], "starred", "yes", "ana")
     source.ask("PATCH", "/v2/objects/demo/uuids/ana", {"name": "Ana", "email": "a@b.c", "custom": {"level": 2}})
     source.ask("PATCH", "/v2/objects/demo/uuids/bob", {"name": "Bob", "externalId": "b-1", "status": "busy"})
