@@ -127,7 +127,8 @@ class Story:
         phone.close()
 
     def end(self):
-        self.call("DELETE", "/channels/crew/events?all=true")
+        self.call("POST", "/channels/swept/messages", {"text": "swept", "user": "ana"})
+        self.call("DELETE", "/channels/swept/events?all=true")
         self.call("DELETE", "/channels/crew")
 
 
