@@ -1,4 +1,4 @@
-/// What a command shows the gateway: an API key, or tokens that a program of the user's supplies.
+/// The credential of a command: an API key, or tokens that a program of the user's supplies.
 package actor Credential {
     /// Supplies a token; nil for a key, which cannot be renewed.
     private let command: TokenCommand?

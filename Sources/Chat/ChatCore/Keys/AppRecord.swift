@@ -22,7 +22,7 @@ public struct AppRecord: Sendable {
     public var requiresDeclaredTypes = false
     /// PubNub's clients need an access token for whatever they do, or sign it.
     public var demandsTokens = false
-    /// What its users' credentials see of other users.
+    /// The fields of other users that a user's credential may see.
     public var publicUserFields = PublicUserFields.standard
     public var created: Timetoken
     /// What all its callers together are held to.

@@ -50,7 +50,7 @@ extension ChatAccess {
         throw ThreadLoss.isBusy
     }
 
-    /// How often a deletion is tried whose thread changes at the same moment.
+    /// The number of tries of a deletion whose thread changes at the same moment.
     private static let tries = 20
 
     private func deletion(

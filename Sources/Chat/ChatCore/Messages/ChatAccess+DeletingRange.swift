@@ -4,7 +4,7 @@ import JSON
 extension ChatAccess {
     /// Events that go in one step of a deletion by range: others write between two.
     private static let stepEvents = 500
-    /// How often a step is tried whose events change at the same moment.
+    /// The number of tries of a step whose events change at the same moment.
     private static let stepTries = 20
 
     /// Removes the kept events strictly between the bounds for good, oldest first; needs `manage`. Events that are emitted
