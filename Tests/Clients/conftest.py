@@ -178,7 +178,7 @@ def receiver():
 
 
 @pytest.fixture(scope="session")
-def browser():
+def chromium():
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -191,6 +191,15 @@ def browser():
     driver.set_script_timeout(30)
     yield driver
     driver.quit()
+
+
+@pytest.fixture
+def browser(chromium):
+    """The browser on an empty page. The page of an earlier test would go on to connect to that test's gateway, and its
+    errors would be in this test's log."""
+    chromium.get("about:blank")
+    chromium.get_log("browser")
+    return chromium
 
 
 @pytest.fixture

@@ -46,7 +46,6 @@ def moody():
 
 @pytest.fixture
 def pages(gateway, browser):
-    browser.get_log("browser")
     pages = Pages(browser, gateway)
     yield pages
     assert pages.complaints() == []

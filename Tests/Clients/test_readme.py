@@ -40,7 +40,6 @@ def test_the_page_shows_what_is_said(gateway, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
-    browser.get_log("browser")  # what earlier pages left there
     browser.get(gateway.url + "/")
     wait = WebDriverWait(browser, 20)
     wait.until(lambda page: page.find_element(By.ID, "state").text == "live")

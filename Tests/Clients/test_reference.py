@@ -17,7 +17,6 @@ class Reference(Pages):
 
 @pytest.fixture
 def reference(gateway, browser):
-    browser.get_log("browser")
     reference = Reference(browser, gateway)
     yield reference
     assert reference.complaints() == []
