@@ -40,6 +40,30 @@ import Testing
         }
     }
 
+    @Test("is left by long work, which keeps no other task from the thread pool") func longWork() async throws {
+        try await withLoop { loop in
+            let isOver = Observed(false)
+            let entered = Observed(0)
+            await withTaskGroup(of: Bool.self) { group in
+                let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+                for _ in 0..<processors {
+                    group.addTask(executorPreference: LoopTasks(loop)) {
+                        await asLongWork {
+                            entered.update { $0 += 1 }
+                            isOver.waitBlocking { $0 }
+                            return loop.isCurrent
+                        }
+                    }
+                }
+                await entered.wait { $0 == processors }
+                #expect(
+                    await Task(executorPreference: LoopTasks(loop)) { await onThreadPool { !loop.isCurrent } }.value)
+                isOver.update { $0 = true }
+                for await isOnLoop in group { #expect(!isOnLoop) }
+            }
+        }
+    }
+
     @Test("fires timers in the order of their time, and not those called off") func timers() async throws {
         try await withLoop { loop in
             let fired = Observed<[Int]>([])

@@ -16,7 +16,7 @@ public struct Limits: Sendable {
     public var filterSteps = 512 * 1024
     /// No event is matched later than this in a turn of the hub: how long one takes, its followers' filters decide, and
     /// everything on the loop waits meanwhile.
-    public var hubTurn: Duration = .milliseconds(5)
+    public var hubTurn: Duration = .milliseconds(2)
 
     // Request bodies.
     public var emitBodyBytes = 128 * 1024

@@ -166,7 +166,7 @@ extension HeldPolls {
         {
             return try await Self.read(order, chat, at: place)
         }
-        return try await onThreadPool {
+        return try await asLongWork {
             () async throws(ChatError) -> (events: [Event], reached: Timetoken) in
             try await Self.read(order, chat, at: place)
         }

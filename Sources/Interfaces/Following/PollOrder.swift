@@ -63,7 +63,7 @@ extension PollBatch {
         var weight = 0
         for event in events { weight += event.draft.weight }
         guard weight > Self.printedAtOnce else { return print(self) }
-        return await onThreadPool { print(self) }
+        return await asLongWork { print(self) }
     }
 }
 

@@ -203,7 +203,7 @@ extension InboundGate {
                 receipt = InboundReceipt(handshake: answer)
             } else {
                 // Away from the loop that all requests share: a small post may be long work for a mapping.
-                var emissions = try await onThreadPool {
+                var emissions = try await asLongWork {
                     () async throws(ChatError) -> [Emission] in
                     try self.emissions(of: post, source, request.identity ?? .none)
                 }

@@ -9,11 +9,6 @@ typealias CallerAction = nonisolated(nonsending) @Sendable (Request, Caller) asy
 /// What a route does for anybody.
 typealias OpenAction = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
-extension Request {
-    /// Whether reading the body is long work: JSON is parsed at about 100 bytes a microsecond.
-    fileprivate var isLarge: Bool { body.bytes.count > 64 * 1024 }
-}
-
 /// A route's way with an `Idempotency-Key`.
 enum Repeating {
     /// Its answer is remembered, and the note that it was begun is in the commit of its first records. PUT, DELETE and GET can be
@@ -29,12 +24,35 @@ enum Repeating {
     case refused
 }
 
+/// Where a request is handled. Everybody waits for the loop, and fifty requests may come at once.
+private enum RequestPlace {
+    /// Emits, which must be cheap; what is held there; and changes of a record.
+    case loop
+    /// Reads of a record or a short page of records, which take a millisecond or two to parse and to print.
+    case threadPool
+    /// Long pages; what compiles a long filter, validates or maps; and large requests.
+    case workThreads
+
+    nonisolated(nonsending) func run(
+        _ work: nonisolated(nonsending) () async throws -> Response
+    ) async throws -> Response {
+        switch self {
+        case .loop: try await work()
+        case .threadPool: try await onThreadPool(work)
+        case .workThreads: try await asLongWork(work)
+        }
+    }
+}
+
 extension NativeAPI {
     /// A handler that runs `action` for the holder of an API key, and says what fails as a problem.
     ///
-    /// - Parameter isConditional: whether a POST keeps to `If-Match`; others refuse it.
+    /// - Parameters:
+    ///   - isConditional: whether a POST keeps to `If-Match`; others refuse it.
+    ///   - isHeld: whether the answer waits for events: such a request stays on the loop, where it is held.
     func asCaller(
-        _ action: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false
+        _ action: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false,
+        isHeld: Bool = false
     ) -> Router.Handler {
         { request in
             do {
@@ -42,13 +60,27 @@ extension NativeAPI {
                 request.notes?.credential = caller.credential
                 if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
                 let action = try once(repeating, request, action)
-                guard let meters = caller.meters else { return try await act(request, caller, action) }
-                return try await held(to: meters) { try await act(request, caller, action) }
+                let place = place(of: request, repeating, isHeld: isHeld)
+                guard let meters = caller.meters else {
+                    return try await place.run { try await action(request, caller) }
+                }
+                return try await held(to: meters) { try await place.run { try await action(request, caller) } }
             } catch {
                 await noteFailedSignIn(request, error)
                 throw Self.translated(error)
             }
         }
+    }
+
+    private func place(of request: Request, _ repeating: Repeating, isHeld: Bool) -> RequestPlace {
+        if request.isLarge || repeating == .storesNothing { return .workThreads }
+        guard request.method == .get else {
+            // The filter of a webhook may be in it.
+            return repeating != .byRoute && request.body.bytes.count > 2048 ? .workThreads : .loop
+        }
+        if isHeld { return .loop }
+        let page = request.query["limit"].flatMap { Int($0) } ?? 0
+        return page > limits.pageDefault ? .workThreads : .threadPool
     }
 
     /// An action on something that has no version: to ignore `If-Match` would overwrite what its sender wants to keep.
@@ -80,29 +112,16 @@ extension NativeAPI {
         }
     }
 
-    private nonisolated(nonsending) func act(
-        _ request: Request, _ caller: Caller, _ action: CallerAction
-    ) async throws -> Response {
-        try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request, caller) }
-    }
-
     /// The same for routes that need no API key: probes, and those that bring another proof.
     func asAnybody(_ action: @escaping OpenAction) -> Router.Handler {
         { request in
             do {
-                return try await Self.awayFromTheLoop(if: request.isLarge) { try await action(request) }
+                let place: RequestPlace = request.isLarge ? .workThreads : .loop
+                return try await place.run { try await action(request) }
             } catch {
                 throw Self.translated(error)
             }
         }
-    }
-
-    /// Runs work on the pool of the process when it would take a millisecond or more: on the loop everyone waits for it.
-    nonisolated(nonsending) static func awayFromTheLoop<Value: Sendable, Failure: Error>(
-        if isLong: Bool, _ work: nonisolated(nonsending) () async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        guard isLong else { return try await work() }
-        return try await onThreadPool(work)
     }
 
     /// Who asks, by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1), or by the cookie of a page that has

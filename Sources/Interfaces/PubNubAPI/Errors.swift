@@ -20,6 +20,14 @@ enum ErrorFamily: Sendable {
     case structured(String)
     /// The same, and the service's name beside it.
     case access(String)
+
+    /// Whether its resources answer with stored records: a page of them takes milliseconds to print, too long for the loop.
+    var readsRecords: Bool {
+        switch self {
+        case .publish, .generic, .subscribe, .presence: false
+        case .history, .deletion, .registry, .structured, .access: true
+        }
+    }
 }
 
 /// The one place where failures of the modules below become this wire's statuses and texts. Clients compare some of the texts

@@ -95,8 +95,11 @@ public struct PubNubAPI: Sendable {
             do {
                 var request = try WireRequest(request)
                 request.token = try await admit(request, rule)
-                guard request["channel-group"] != nil else { return try await action(request) }
-                // Off the loop: groups may hold thousands of channels, and each is looked at.
+                if request.request.isLarge || request["channel-group"] != nil {
+                    // A long filter takes milliseconds to compile, and groups may hold thousands of channels.
+                    return try await asLongWork { [request] in try await action(request) }
+                }
+                guard family.readsRecords else { return try await action(request) }
                 return try await onThreadPool { [request] in try await action(request) }
             } catch let error as WireError {
                 return error.response(in: family, at: Self.now(service))

@@ -77,6 +77,13 @@ public struct Request: Sendable {
     /// Path and query exactly as they were sent.
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 
+    /// Whether to read it may take half a millisecond or more: the target has more than 1 KiB, such as a long filter or
+    /// many names, or the body more than 16 KiB. Work on such a request belongs on the thread pool: everybody waits for
+    /// the loop, and many of them may come at once.
+    public var isLarge: Bool {
+        head.path.utf8.count + head.queryText.utf8.count > 1024 || body.bytes.count > 16 * 1024
+    }
+
     public var headers: Headers { head.headers }
 
     /// The address at the other end of the connection. A proxy in front makes this the proxy's.

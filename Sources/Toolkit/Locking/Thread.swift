@@ -18,22 +18,6 @@ public func startThread(name: String, _ body: @escaping @Sendable () -> Void) ->
     return true
 }
 
-/// Runs work on the threads of the process's pool and not on the executor that its caller's task prefers, such as a loop
-/// that others wait for.
-///
-/// The whole of `work` runs there. `withTaskExecutorPreference` alone moves a task where it suspends next, so work that
-/// never suspends would stay where its caller is.
-///
-/// - Throws: what `work` throws.
-public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error>(
-    _ work: nonisolated(nonsending) () async throws(Failure) -> Value
-) async throws(Failure) -> Value {
-    try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(Failure) -> Value in
-        await Task.yield()
-        return try await work()
-    }
-}
-
 private final class Start: Sendable {
     let name: String
     let body: @Sendable () -> Void

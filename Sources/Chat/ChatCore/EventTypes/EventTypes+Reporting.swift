@@ -33,7 +33,7 @@ extension EventTypes {
 
     /// Away from the loop: the reasons of one violation may take tens of milliseconds.
     private func aside(_ tally: ViolationTally.Tally) async -> JSONText? {
-        await onThreadPool { report(on: tally) }
+        await asLongWork { report(on: tally) }
     }
 
     /// What is wrong with the last event of a tally; nil when nothing is any more.

@@ -35,7 +35,7 @@ final class Workshop: Sendable {
     static func aside<Result: Sendable>(
         _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
-        try await onThreadPool { () async throws(ChatError) in try await work() }
+        try await asLongWork { () async throws(ChatError) in try await work() }
     }
 
     private func enter(_ space: SpaceID) async {

@@ -20,8 +20,7 @@ extension NativeAPI {
             requests.removeAll { $0.outcome != outcome }
         }
         let page = try listing.page(of: requests) { $0.id }
-        // Posts that were turned away are there whole: some MiB to print.
-        return await Self.awayFromTheLoop(if: true) { Listing.response(page, to: request) { $0.print(to: &$1) } }
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
     /// `GET /v1/sources/{id}/requests/{request}`

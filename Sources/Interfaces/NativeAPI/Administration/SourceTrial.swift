@@ -15,11 +15,6 @@ extension NativeAPI {
     func testSource(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
-        // A mapping may be long work, and every webhook of the app is asked about what it gives.
-        return try await Self.awayFromTheLoop(if: true) { try await trial(request, caller) }
-    }
-
-    private func trial(_ request: Request, _ caller: Caller) async throws -> Response {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.trialMembers)
         let id = request.name("id")
         let mapping = fields.member("mapping") == nil ? nil : fields.raw("mapping")

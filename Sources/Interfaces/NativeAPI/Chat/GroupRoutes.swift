@@ -2,7 +2,6 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
-import Locking
 
 extension NativeAPI {
     func addGroupRoutes(to router: inout Router) {
@@ -19,10 +18,7 @@ extension NativeAPI {
     private func getGroups(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let chat = try chat(for: caller, request)
-        // Off the loop: a page of them may hold hundreds of thousands of channels.
-        let page = try await onThreadPool { () async throws(ChatError) in
-            try await chat.groups(limit: listing.limit, cursor: listing.cursor)
-        }
+        let page = try await chat.groups(limit: listing.limit, cursor: listing.cursor)
         return Listing.response(page, to: request) { group, writer in
             writer.record(id: group.id, etag: group.etag, updated: group.updated) {
                 $0.member("channel_count", group.channels.count)

@@ -29,7 +29,7 @@ extension NativeAPI {
         let (query, channel) = try walk(of: BuiltInTypes.messageCreated, parameters, request, caller)
         let page = try await pages(of: [channel], query, caller)[0]
         let messages = try await chat(for: caller, request).messages(of: page.events)
-        return await Self.shown(page, to: request) { writer in
+        return Self.shown(page, to: request) { writer in
             for message in messages { message.print(to: &writer) }
         }
     }
@@ -121,7 +121,7 @@ extension NativeAPI {
         let watermark = try await chat.watermark()
         let found = try await chat.reports(query.request(for: channel), by: try parameters.text("by"))
         let page = HistoryPage(found, of: query, in: channel, watermark: watermark)
-        return await Self.shown(page, to: request) { writer in
+        return Self.shown(page, to: request) { writer in
             for event in page.events { event.printEnvelope(to: &writer) }
         }
     }
@@ -140,10 +140,8 @@ extension NativeAPI {
 
     private static func shown(
         _ page: HistoryPage, to request: Request, items: @Sendable (inout JSONWriter) -> Void
-    ) async -> Response {
-        let body = await awayFromTheLoop(if: page.weight > longPrint) {
-            JSONText(capacity: page.weight) { page.print(to: &$0, items: items) }
-        }
+    ) -> Response {
+        let body = JSONText(capacity: page.weight) { page.print(to: &$0, items: items) }
         return .json(
             body.bytes, headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
     }

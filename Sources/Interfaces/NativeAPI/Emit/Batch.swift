@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Locking
 
 /// An event of a request as it could be read, or why it could not.
 typealias ReadEmission = Result<Emission, ChatError>
@@ -14,7 +15,7 @@ extension NativeAPI {
     /// acceptable, with a problem in the place of every other.
     func postBatch(_ request: Request, _ caller: Caller) async throws -> Response {
         // However short, it may hold hundreds of events.
-        try await Self.awayFromTheLoop(if: true) { try await answerBatch(request, caller) }
+        try await asLongWork { try await answerBatch(request, caller) }
     }
 
     private func answerBatch(_ request: Request, _ caller: Caller) async throws -> Response {

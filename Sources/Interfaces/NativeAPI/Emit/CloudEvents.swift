@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import Locking
 
 extension NativeAPI {
     /// `POST /v1/events` with CloudEvents in any of the three modes, all or none.
@@ -9,7 +10,7 @@ extension NativeAPI {
     ) async throws -> Response {
         guard form == .batch else { return try await answer(form, request, caller) }
         // However short, it may hold hundreds of events.
-        return try await Self.awayFromTheLoop(if: true) { try await answer(form, request, caller) }
+        return try await asLongWork { try await answer(form, request, caller) }
     }
 
     private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {

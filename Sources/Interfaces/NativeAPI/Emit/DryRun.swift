@@ -88,7 +88,7 @@ extension NativeAPI {
     func dryRun(_ order: EmitOrder, _ chat: ChatAccess) async throws -> Response {
         guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
         // Every webhook of the app is asked about the event: a thousand filters are more than others should wait for.
-        return try await Self.awayFromTheLoop(if: true) {
+        return try await asLongWork {
             var work = SchemaWork()
             let admitted = try await chat.admit([.success(order.emissions[0])], within: &work)[0]
             let forecast = await forecast(.success(order.emissions[0]), admitted, chat, within: &work)
@@ -101,7 +101,7 @@ extension NativeAPI {
     /// - Throws: `.tooLarge` when that would explain more than `Limits.dryRunMatches` pairs of event and webhook: both
     ///   the work and the answer grow with their product.
     func dryRun(_ emissions: [ReadEmission], _ chat: ChatAccess) async throws -> Response {
-        try await Self.awayFromTheLoop(if: true) {
+        try await asLongWork {
             var matches = 0
             var work = SchemaWork()
             let admitted = try await chat.admit(emissions, within: &work)
@@ -171,7 +171,7 @@ extension NativeAPI {
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
         guard caller.scopes.allow(.manage) else { return Reach(webhooks: nil, streams: streams) }
         // Each webhook's filter may take as long as `limits.filter_steps` allow.
-        let matches = await onThreadPool { webhooks.registry.explain(event, to: caller) }
+        let matches = await asLongWork { webhooks.registry.explain(event, to: caller) }
         return Reach(webhooks: matches, streams: streams)
     }
 }

@@ -2,13 +2,14 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Locking
 
 extension NativeAPI {
     /// `POST /v1/import`: records and messages from elsewhere, in the order in which they are to be taken in. What is
     /// refused has a problem in its place, and keeps no other out.
     func postImport(_ request: Request, _ caller: Caller) async throws -> Response {
         // However short, it may hold hundreds of records.
-        try await Self.awayFromTheLoop(if: true) { try await answerImport(request, caller) }
+        try await asLongWork { try await answerImport(request, caller) }
     }
 
     private func answerImport(_ request: Request, _ caller: Caller) async throws -> Response {

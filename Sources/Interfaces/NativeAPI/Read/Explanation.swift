@@ -3,6 +3,7 @@ import ChatModel
 import HTTPServer
 import InboundHooks
 import JSON
+import Locking
 import Webhooks
 
 extension NativeAPI {
@@ -139,7 +140,7 @@ extension NativeAPI {
 
     /// What the newest schema of its type says of an event, as JSON: it may be another than the one that accepted it.
     private func validation(of event: Event, _ caller: Caller) async -> JSONText {
-        await Self.awayFromTheLoop(if: true) {
+        await asLongWork {
             do throws(ChatError) {
                 let validation = try await service.chat(for: caller).validate(event.data, as: event.type)
                 return JSONText(capacity: 512) { validation.print(to: &$0) }

@@ -4,9 +4,6 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Bytes of answer whose printing takes about a millisecond.
-    static let longPrint = 256 * 1024
-
     private static let rangeNames = ["type", "user", "after", "before"]
 
     /// `GET /v1/channels/{channel}/events`
@@ -19,9 +16,7 @@ extension NativeAPI {
         let channel = try readable(request.name("channel"), caller)
         if let cursor = query.cursor { try query.seal(for: channel).check(cursor.list) }
         let page = try await pages(of: [channel], query, caller)[0]
-        let body = await Self.awayFromTheLoop(if: page.weight > Self.longPrint) {
-            JSONText(capacity: page.weight) { page.print(to: &$0) }
-        }
+        let body = JSONText(capacity: page.weight) { page.print(to: &$0) }
         return .json(
             body.bytes,
             headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))

@@ -22,8 +22,7 @@ extension NativeAPI {
         for name in names { channels.append(try readable(name, caller)) }
         let pages = try await pages(of: channels, try query(fields, channels: channels.count), caller)
         let weight = pages.reduce(32) { $0 + $1.weight }
-        return .json(
-            await Self.awayFromTheLoop(if: weight > Self.longPrint) { Self.printed(zip(channels, pages), weight) })
+        return .json(Self.printed(zip(channels, pages), weight))
     }
 
     private func query(_ fields: Fields, channels: Int) throws(ChatError) -> HistoryQuery {

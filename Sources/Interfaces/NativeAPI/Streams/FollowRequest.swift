@@ -31,7 +31,7 @@ struct FollowRequest {
         guard !parameters.texts("group").isEmpty else {
             return try await FollowRequest(request, parameters, chat, streams)
         }
-        return try await onThreadPool { () async throws(ChatError) in
+        return try await asLongWork { () async throws(ChatError) in
             try await FollowRequest(request, parameters, chat, streams)
         }
     }

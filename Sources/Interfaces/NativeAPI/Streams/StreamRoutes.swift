@@ -10,7 +10,7 @@ extension NativeAPI {
     func addStreamRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/stream", handler: asAnybody(getStream))
-        router.add(.get, "/v1/poll", handler: asCaller(getPoll))
+        router.add(.get, "/v1/poll", handler: asCaller(getPoll, isHeld: true))
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
         router.add(
             .patch, "/v1/streams/{id}", body: body,

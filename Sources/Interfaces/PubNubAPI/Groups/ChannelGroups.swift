@@ -2,7 +2,6 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
-import Locking
 
 /// The registry of channel groups (`pubnub-wire.md` 10). Every call is a GET, what it does stands in its query.
 extension PubNubAPI {
@@ -20,10 +19,7 @@ extension PubNubAPI {
         var names: [String] = []
         var cursor: String?
         repeat {
-            // Off the loop: a page of them may hold hundreds of thousands of channels.
-            let page = try await onThreadPool { [cursor] () async throws(ChatError) in
-                try await chat.groups(limit: limits.pageMost, cursor: cursor)
-            }
+            let page = try await chat.groups(limit: limits.pageMost, cursor: cursor)
             names += page.items.filter { !$0.channels.isEmpty }.map(\.id)
             cursor = page.hasMore ? page.cursor : nil
         } while cursor != nil && names.count < Self.namesMost

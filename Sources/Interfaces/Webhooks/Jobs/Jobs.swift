@@ -28,7 +28,7 @@ public struct Jobs: Sendable {
     ) async throws(ChatError) -> (count: Int, isExact: Bool) {
         try await demandReach(of: scope, by: caller)
         // Off the loop: its filter may look at thousands of events.
-        return try await onThreadPool { () async throws(ChatError) in
+        return try await asLongWork { () async throws(ChatError) in
             try await runner.selection.count(bounded(scope, by: caller), in: caller.space)
         }
     }

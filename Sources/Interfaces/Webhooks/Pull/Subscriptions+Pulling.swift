@@ -88,7 +88,7 @@ extension Subscriptions {
             skipped: try await queue.skip(subscription.endpoint, through: position), replayed: 0, reached: position,
             isComplete: true)
         subscription.since = position
-        return try await onThreadPool { [subscription, outcome] () async throws(ChatError) in
+        return try await asLongWork { [subscription, outcome] () async throws(ChatError) in
             try await replay(into: subscription, from: outcome, upTo: end)
         }
     }

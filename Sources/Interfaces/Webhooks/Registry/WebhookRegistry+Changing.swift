@@ -203,7 +203,7 @@ extension WebhookRegistry {
     /// Away from the loop all requests share: the library may wait in it.
     private func check(_ tls: WebhookTLS) async throws(ChatError) {
         do throws(ClientIdentityError) {
-            try await onThreadPool { () async throws(ClientIdentityError) in try tls.identity.check() }
+            try await asLongWork { () async throws(ClientIdentityError) in try tls.identity.check() }
         } catch {
             throw Self.refusal("tls", "tls", error.message, "bad_member")
         }

@@ -94,7 +94,7 @@ struct PostBatch {
 extension WebhookRegistry {
     /// A post of one event that is in no queue. Made away from the loop all requests share: a template may take long.
     func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async -> PostBatch {
-        await onThreadPool {
+        await asLongWork {
             var batch = PostBatch(at: start)
             batch.add(Deliveries.trial(of: event, for: webhook), plans.plan(for: webhook, at: start))
             return batch

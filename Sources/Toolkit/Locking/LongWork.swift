@@ -1,0 +1,80 @@
+import Glibc
+
+/// Runs work on the threads of the process's pool and not on the executor that its caller's task prefers, such as a loop
+/// that others wait for. For work of a few milliseconds at most, since all other tasks wait for the same threads;
+/// ``asLongWork(_:)`` is for more.
+///
+/// The whole of `work` runs there. `withTaskExecutorPreference` alone moves a task where it suspends next, so work that
+/// never suspends would stay where its caller is.
+///
+/// - Throws: what `work` throws.
+public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error>(
+    _ work: nonisolated(nonsending) () async throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    try await run(work, on: globalConcurrentExecutor)
+}
+
+/// Runs work that may take longer than a few milliseconds, on threads kept for it. The system shares the processors between
+/// these threads and all others, so that neither the loop nor the pool waits for a piece of work to end.
+///
+/// There are as many threads as processors. Pieces of work take their turns in the order in which they came, and again
+/// whenever they have waited for something.
+///
+/// - Throws: what `work` throws.
+public nonisolated(nonsending) func asLongWork<Value: Sendable, Failure: Error>(
+    _ work: nonisolated(nonsending) () async throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    guard let threads = WorkThreads.ofProcess else { return try await onThreadPool(work) }
+    return try await run(work, on: threads)
+}
+
+private nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
+    _ work: nonisolated(nonsending) () async throws(Failure) -> Value, on executor: some TaskExecutor
+) async throws(Failure) -> Value {
+    try await withTaskExecutorPreference(executor) { () async throws(Failure) -> Value in
+        await Task.yield()
+        return try await work()
+    }
+}
+
+/// Threads that run the jobs of tasks, each the next one that waits.
+private final class WorkThreads: TaskExecutor {
+    /// Started by the first piece of work; nil when the system had no thread to give, and work goes to the pool.
+    static let ofProcess = WorkThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+
+    private struct Queue {
+        var jobs: [UnownedJob] = []
+        /// Of the first job that waits; those before it have been taken.
+        var next = 0
+
+        mutating func popFirst() -> UnownedJob? {
+            guard next < jobs.count else { return nil }
+            defer {
+                next += 1
+                if next == jobs.count { (jobs, next) = ([], 0) }
+            }
+            return jobs[next]
+        }
+    }
+
+    private let queue = Monitor(Queue())
+
+    private init?(count: Int) {
+        var started = 0
+        for _ in 0..<count where startThread(name: "work", { [self] in work() }) { started += 1 }
+        guard started > 0 else { return nil }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.withLock { $0.jobs.append(job) }
+        queue.wakeOne()
+    }
+
+    private func work() {
+        while true {
+            let job = queue.wait { queue in queue.popFirst().map { .done($0) } ?? .sleep }
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}
