@@ -67,4 +67,15 @@ import Testing
         #expect(PollBatch(events, limit: 3, upTo: 9).cursor == 5)
         #expect(PollBatch([], limit: 3, upTo: 9).cursor == 9)
     }
+
+    @Test("is given half a MiB at a time, and one event at least")
+    func longBatches() {
+        let long = "\"" + String(repeating: "x", count: 300 * 1024) + "\""
+        let events = (3...6).map { event($0, data: long) }
+        let first = PollBatch(events, limit: 100, upTo: 9)
+        #expect(first.events.map(\.timetoken) == [3, 4])
+        #expect(first.cursor == 4)
+        let longer = event(3, data: "[" + long + "," + long + "]")
+        #expect(PollBatch([longer, event(4)], limit: 100, upTo: 9).events.map(\.timetoken) == [3])
+    }
 }

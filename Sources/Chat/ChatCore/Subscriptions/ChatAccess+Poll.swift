@@ -6,9 +6,19 @@ public struct PollBatch: Sendable {
     /// Where the next poll continues.
     public var cursor: Timetoken
 
-    /// - Parameter limit: how many events at most; the cursor never passes one that was left out.
+    /// Bytes of payloads and metadata after which no further event is added: the answer is copied to its socket in one
+    /// piece, for which everybody waits.
+    private static let bytesMost = 512 * 1024
+
+    /// - Parameter limit: how many events at most. Fewer, and one at least, where they are long; the cursor never passes one
+    ///   that was left out.
     public init(_ events: some Sequence<Event>, limit: Int, upTo position: Timetoken) {
-        self.events = Array(events.prefix(limit))
+        var bytes = 0
+        self.events = Array(
+            events.prefix(limit).prefix { event in
+                defer { bytes += event.draft.weight }
+                return bytes < Self.bytesMost
+            })
         cursor = self.events.last?.timetoken ?? position
     }
 }

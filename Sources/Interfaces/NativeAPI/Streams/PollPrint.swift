@@ -5,9 +5,6 @@ import JSON
 
 /// Prints the answers of polls. Thousands may wait for the same events: they share the last one's bytes.
 struct PollPrint {
-    /// What one answer holds at most besides its first event; the cursor goes on from there.
-    private static let bytes = 1024 * 1024
-
     private var timetokens: [Timetoken] = []
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []
@@ -37,18 +34,12 @@ struct PollPrint {
 
     private static func text(of batch: PollBatch, gap: Resumption?) -> [UInt8] {
         var writer = JSONWriter(capacity: batch.events.count * 400 + 64)
-        var cursor = batch.cursor
         writer.beginObject()
         writer.key("data")
         writer.beginArray()
-        for event in batch.events {
-            event.printEnvelope(to: &writer)
-            guard writer.bytes.count >= bytes else { continue }
-            cursor = event.timetoken
-            break
-        }
+        for event in batch.events { event.printEnvelope(to: &writer) }
         writer.endArray()
-        writer.member("cursor", cursor.description)
+        writer.member("cursor", batch.cursor.description)
         if let gap {
             writer.key("gap")
             writer.beginObject()
