@@ -189,4 +189,15 @@ import Testing
         while !answer.suffix(4).elementsEqual("\r\n\r\n".utf8), let bytes = await connection.next() { answer += bytes }
         return String(decoding: answer, as: UTF8.self)
     }
+
+    @Test("takes the tag of the compressed body for that of the record")
+    func compressedTag() async throws {
+        try await APIFixture.run { api in
+            let first = await api.call(.put, "/v1/users/ana", #"{"name":"A"}"#)
+            let tag = try #require(first.header("ETag")?.dropLast())
+            let named = [(name: "If-Match", value: String(tag) + ".gzip\"")]
+            #expect(await api.call(.patch, "/v1/users/ana", #"{"name":"B"}"#, headers: named).status == 200)
+            #expect(await api.call(.patch, "/v1/users/ana", #"{"name":"C"}"#, headers: named).status == 412)
+        }
+    }
 }

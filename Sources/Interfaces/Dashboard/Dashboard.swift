@@ -30,7 +30,7 @@ public enum Dashboard {
         }
 
         func response(to request: Request, contentType: String) -> Response {
-            let isKnown = request.headers["If-None-Match"]?.contains(tag) == true
+            let isKnown = EntityTag.isKnown(tag, to: request.headers)
             let headers = [("Content-Type", contentType), ("ETag", tag)] + Dashboard.headers
             // A 304 goes out without the body, but has to know its length.
             return Response(status: isKnown ? 304 : 200, headers: headers, body: body)

@@ -2,7 +2,11 @@
 #pragma once
 #include <zlib.h>
 
-// `inflateInit2` is a macro.
+// `inflateInit2` and `deflateInit2` are macros.
 static inline int shim_inflate_init(z_stream *stream, int window_bits) {
     return inflateInit2(stream, window_bits);
+}
+
+static inline int shim_deflate_init(z_stream *stream, int level, int window_bits) {
+    return deflateInit2(stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
 }

@@ -42,8 +42,8 @@ extension Headers {
     }
 }
 
-/// One element of an `Accept`: a type, `text/*` or `*/*`, with its weight.
-private struct AcceptedRange {
+/// One element of an `Accept`, or of an `Accept-Encoding`: a type, `text/*` or `*/*`, or a coding, with its weight.
+struct AcceptedRange {
     let type: MediaType
     /// In thousandths.
     let weight: Int

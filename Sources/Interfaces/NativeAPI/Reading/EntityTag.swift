@@ -2,29 +2,12 @@ import ChatModel
 import HTTPServer
 import Signing
 
-/// Versions of representations in `ETag`, `If-Match` and `If-None-Match` (RFC 9110, 8.8.3 and 13.1).
-enum EntityTag {
+extension EntityTag {
     /// The strong tag of a representation that has no version of its own: 96 bits of its SHA-256.
     static func of(_ representation: [UInt8]) -> String { quoted(digest(of: representation)) }
 
     fileprivate static func digest(of representation: [UInt8]) -> String {
         Base64.encodeURL(Array(sha256(representation).prefix(12)))
-    }
-
-    static func quoted(_ opaque: String) -> String { "\"\(opaque)\"" }
-
-    /// Whether `If-None-Match` names the tag: the client has it already. Compared weakly (13.1.2).
-    static func isKnown(_ tag: String, to headers: Headers) -> Bool {
-        let listed = list(headers[all: "If-None-Match"])
-        return listed.contains("*") || listed.contains { $0 == tag || $0 == "W/" + tag }
-    }
-
-    /// The members of a list of tags. Commas inside a tag are legal and never in ours, so splitting there is enough:
-    /// such a tag matches nothing either way.
-    fileprivate static func list(_ fields: [String]) -> [String] {
-        fields.flatMap { $0.split(separator: ",") }.map { part in
-            String(part.drop(while: { $0 == " " || $0 == "\t" }).reversed().drop(while: { $0 == " " }).reversed())
-        }
     }
 }
 
@@ -91,7 +74,8 @@ struct Precondition {
         return etag
     }
 
-    /// The version between the quotes of a strong tag; weak ones never match here (RFC 9110, 13.1.1).
+    /// The version between the quotes of a strong tag, whatever body and coding it names behind it; weak ones never match
+    /// here (RFC 9110, 13.1.1).
     private static func opaque(_ tag: String) -> String? {
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
         return String(tag.dropFirst().dropLast().prefix { $0 != "." })

@@ -20,7 +20,9 @@ extension PubNubAPI {
         let token = AccessToken.text(
             grant.members(at: service.clock.now), secret: Secret(text: keyset.app.secretKey))
         await note("token.grant", request, keyset)
-        return Self.success { $0.member("token", token) }
+        var response = Self.success { $0.member("token", token) }
+        response.headers.append(("Cache-Control", "no-store"))
+        return response
     }
 
     private func deleteGrant(_ request: WireRequest) async throws -> Response {

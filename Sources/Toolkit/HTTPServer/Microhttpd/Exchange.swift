@@ -224,7 +224,8 @@ extension Exchange {
         engine.handlerBegan()
         task = Task.immediate(executorPreference: engine.tasks) { [self] in
             do {
-                decide(try await plan.handler(request))
+                let response = try await plan.handler(request)
+                decide(response.isLong ? await response.compressed(for: request.headers) : response)
             } catch {
                 failed(error)
             }
