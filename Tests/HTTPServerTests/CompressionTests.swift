@@ -57,7 +57,9 @@ import Testing
         }
     }
 
-    @Test("is sent as it is to others, and says that this depends on them", arguments: [nil, "br", "gzip;q=0", "gzip;q=0, *"])
+    @Test(
+        "is sent as it is to others, and says that this depends on them",
+        arguments: [nil, "br", "gzip;q=0", "gzip;q=0, *"])
     func plain(_ accepted: String?) async throws {
         try await withServer(routes: Self.routes) { server in
             let answer = try server.wire().ask(
