@@ -103,6 +103,9 @@ final class ScriptedLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome { throw .unscripted }
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { throw .unscripted }
+    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+        throw .unscripted
+    }
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { throw .unscripted }
     func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? { throw .unscripted }

@@ -36,6 +36,10 @@ private struct StalledLog: EventLog {
         try await real.events(in: channels, after: position, limit: limit)
     }
 
+    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+        try await real.kept(in: channels, stretch, limit: limit)
+    }
+
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
         try await real.history(requests)
     }

@@ -53,6 +53,10 @@ final class StepLog: EventLog {
         try await real.loss(in: channels, types: types, after: position)
     }
 
+    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+        try await real.kept(in: channels, stretch, limit: limit)
+    }
+
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] {
         try await real.history(requests)
     }

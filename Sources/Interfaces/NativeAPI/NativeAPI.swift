@@ -113,6 +113,7 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("events.delete", Self.unconditional(deleteHistory)))
         router.add(.get, "/v1/channels/{channel}/events/count", handler: asCaller(getCount))
         router.add(.post, "/v1/history", body: smallBody, handler: asCaller(postHistory, repeating: .storesNothing))
+        router.add(.get, "/v1/events", handler: asCaller(getEvents))
         router.add(.get, "/v1/events/{id}", handler: asCaller(getEvent))
         router.add(.get, "/v1/events/{id}/explain", handler: asCaller(getExplanation))
     }

@@ -80,7 +80,7 @@ extension Behaviour {
 }
 
 extension Trial {
-    fileprivate func moved(_ data: String, to place: Timetoken, in channel: String = "room") -> EventDraft {
+    func moved(_ data: String, to place: Timetoken, in channel: String = "room") -> EventDraft {
         var draft = draft(channel, data, kind: .message)
         draft.past = place
         return draft

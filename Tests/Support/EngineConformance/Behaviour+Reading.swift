@@ -91,6 +91,45 @@ extension Behaviour {
                 #expect(page.position == page.items.last?.timetoken)
             }
         },
+        Behaviour("kept events of names, prefixes and everything go both ways, each once, and those moved here too") {
+            trial in
+            for number in 0..<60 {
+                let retention: Retention = number % 7 == 0 ? .passing : .kept
+                try await trial.append(trial.draft("room.\(number % 6)", "\(number)", retention: retention))
+            }
+            let moved = trial.clock.now.adding(.seconds(-60))
+            _ = try await trial.log.append([trial.moved("moved", to: moved, in: "room.1")], claim: nil)
+            for channels in [
+                trial.names("room.1", "room.2"), ChannelSet(space: trial.space, prefixes: ["room."]), trial.everything,
+            ] {
+                var expected: [Event] = []
+                for number in 0..<6 where channels.contains(trial.channel("room.\(number)")) {
+                    expected += try await trial.history("room.\(number)")
+                }
+                expected.sort { $0.timetoken < $1.timetoken }
+                #expect(expected.texts.contains("moved") && !expected.texts.contains("7"))
+                let (after, before) = (expected[2].timetoken, expected[expected.count - 2].timetoken)
+                for order in [HistoryRequest.Order.oldestFirst, .newestFirst] {
+                    for (stretch, range) in [
+                        (LogStretch(order: order), 0..<expected.count),
+                        (LogStretch(after: after, before: before, order: order), 3..<expected.count - 2),
+                    ] {
+                        var stretch = stretch
+                        var found: [Event] = []
+                        while true {
+                            let page = try await trial.log.kept(in: channels, stretch, limit: 7)
+                            found += page.items
+                            guard page.hasMore else { break }
+                            stretch = stretch.rest(behind: page.position)
+                        }
+                        let wanted = order == .oldestFirst ? Array(expected[range]) : expected[range].reversed()
+                        #expect(found.timetokens == wanted.timetokens)
+                    }
+                }
+            }
+            let none = try await trial.log.kept(in: trial.names("nowhere"), LogStretch(order: .newestFirst), limit: 5)
+            #expect(none.items.isEmpty && !none.hasMore)
+        },
         Behaviour("history of 100 channels comes in one call; an unknown channel gives an empty page") { trial in
             for number in 0..<100 where number != 42 {
                 try await trial.append(trial.draft("room.\(number)", "\(number)"))

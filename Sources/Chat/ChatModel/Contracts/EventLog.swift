@@ -40,6 +40,12 @@ public protocol EventLog: Sendable {
     /// `Page.position` is where to continue: everything up to it has been looked at, also when no event matched.
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
 
+    /// Kept events of a set of channels, moved here or emitted, strictly between two places. An event of another channel
+    /// that echoes on one of these is not among them.
+    ///
+    /// `Page.position` is where to continue, as in `history`: a page may be empty though more are to come.
+    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event>
+
     /// Kept events of several channels, each newest first or oldest first within its own bounds. One page per request;
     /// an unknown channel gives an empty one.
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>]
@@ -233,6 +239,31 @@ public struct ChannelSet: Sendable, Hashable {
         if contains(event.channel) { return true }
         guard hearsEchoes else { return false }
         return event.draft.echoes.contains { contains(ChannelID($0, in: event.channel.space)) }
+    }
+}
+
+/// A stretch of the log, and the direction in which it is read.
+public struct LogStretch: Sendable, Equatable {
+    /// Exclusive.
+    public var after: Timetoken
+    /// Exclusive.
+    public var before: Timetoken
+    public var order: HistoryRequest.Order
+
+    public init(after: Timetoken = .zero, before: Timetoken = .distantFuture, order: HistoryRequest.Order) {
+        self.after = after
+        self.before = before
+        self.order = order
+    }
+
+    /// What is left of it once everything up to a place has been read.
+    public func rest(behind position: Timetoken) -> LogStretch {
+        var rest = self
+        switch order {
+        case .newestFirst: rest.before = min(before, position)
+        case .oldestFirst: rest.after = max(after, position)
+        }
+        return rest
     }
 }
 

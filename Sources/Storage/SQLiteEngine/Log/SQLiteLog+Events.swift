@@ -19,6 +19,17 @@ extension SQLiteLog {
         return page
     }
 
+    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+        let now = memory.now
+        let from = max(stretch.after, memory.retention.cutoff(of: channels.space, now: now))
+        let end = min(Timetoken(max(1, stretch.before.rawValue) - 1), memory.tail.watermark)
+        guard from < end else { return Page(items: []) }
+        var question = EventsQuestion(channels: channels, after: from, upTo: end, limit: limit, now: now)
+        question.order = stretch.order
+        question.includesMoved = true
+        return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
+    }
+
     /// Events of all channels that are looked at one by one before those of a few are looked up.
     private static let glance = 128
 

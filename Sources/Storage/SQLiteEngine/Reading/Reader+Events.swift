@@ -10,6 +10,9 @@ struct EventsQuestion: Sendable {
     let limit: Int
     /// Decides what may be shown.
     let now: Timetoken
+    var order = HistoryRequest.Order.oldestFirst
+    /// Whether events that were moved here are among the answer, which no follower is told of.
+    var includesMoved = false
 }
 
 extension Reader {
@@ -21,7 +24,7 @@ extension Reader {
     /// Channels that are read one by one; more are found by walking all events.
     private static let separateMost = 500
 
-    /// Kept events in time order. Near the end of the log one walk over everything is cheapest; further back each channel
+    /// Kept events in the order asked for. Near the end of the log one walk over everything is cheapest; further back each channel
     /// is sought by its index; and where there are too many of them the walk goes on, in bounded strides.
     func events(_ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
         let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
@@ -34,15 +37,16 @@ extension Reader {
 
     /// Every kept event, whatever its channel, for those who fell behind the memory.
     func everything(after position: Timetoken, upTo end: Timetoken, limit: Int) throws(SQLiteFailure) -> Page<Event> {
-        try walk(after: position, upTo: end, limit: limit, most: limit) { !EventRow.isFromElsewhere($0) }
+        try walk(after: position, upTo: end, .oldestFirst, limit: limit, most: limit) { !EventRow.isFromElsewhere($0) }
     }
 
     private func walk(_ question: EventsQuestion, most: Int) throws(SQLiteFailure) -> Page<Event> {
         var isWanted = GenerationCache<Int64, Bool>(capacity: 8192)
-        return try walk(after: question.after, upTo: question.upTo, limit: question.limit, most: most) {
-            (row) throws(SQLiteFailure) in
+        return try walk(
+            after: question.after, upTo: question.upTo, question.order, limit: question.limit, most: most
+        ) { (row) throws(SQLiteFailure) in
             if let expires = row.optionalInteger(7), UInt64(expires) <= question.now.rawValue { return false }
-            if EventRow.isFromElsewhere(row) { return false }
+            if !question.includesMoved, EventRow.isFromElsewhere(row) { return false }
             let channel = row.integer(1)
             if let known = isWanted.value(of: channel) { return known }
             let answer = question.channels.contains(try names.channel(channel))
@@ -52,15 +56,16 @@ extension Reader {
     }
 
     private func walk(
-        after position: Timetoken, upTo end: Timetoken, limit: Int, most: Int,
+        after position: Timetoken, upTo end: Timetoken, _ order: HistoryRequest.Order, limit: Int, most: Int,
         where isWanted: (Statement) throws(SQLiteFailure) -> Bool
     ) throws(SQLiteFailure) -> Page<Event> {
-        var page = Page<Event>(items: [], position: end)
+        var page = Page<Event>(items: [], position: order == .oldestFirst ? end : position)
         var seen = 0
-        statements.eventsByTime.bind(Int64(position.rawValue), at: 1)
-        statements.eventsByTime.bind(Int64(end.rawValue), at: 2)
-        var last = position
-        try statements.eventsByTime.forEachRow { (row) throws(SQLiteFailure) in
+        let rows = order == .oldestFirst ? statements.eventsByTime : statements.eventsByTimeDown
+        rows.bind(Int64(position.rawValue), at: 1)
+        rows.bind(Int64(end.rawValue), at: 2)
+        var last = order == .oldestFirst ? position : end
+        try rows.forEachRow { (row) throws(SQLiteFailure) in
             guard page.items.count < limit, seen < most else {
                 page.hasMore = true
                 page.position = last
@@ -98,8 +103,9 @@ extension Reader {
 
     private func merge(_ channels: [Int64], _ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
         var times: [Int64] = []
+        let isUpward = question.order == .oldestFirst
         for channel in channels {
-            let find = statements.channelTimes
+            let find = isUpward ? statements.channelTimes : statements.channelTimesDown
             find.bind(channel, at: 1)
             find.bind(Int64(question.after.rawValue), at: 2)
             find.bind(Int64(question.upTo.rawValue) + 1, at: 3)
@@ -109,15 +115,18 @@ extension Reader {
                 return true
             }
         }
-        times.sort()
-        var page = Page<Event>(items: [], hasMore: times.count > question.limit, position: question.upTo)
+        if isUpward { times.sort() } else { times.sort(by: >) }
+        let end = isUpward ? question.upTo : question.after
+        var page = Page<Event>(items: [], hasMore: times.count > question.limit, position: end)
         for time in times.prefix(question.limit) {
             page.position = Timetoken(UInt64(time))
-            if let event = try event(at: page.position, now: question.now), event.draft.past == nil {
+            if let event = try event(at: page.position, now: question.now),
+                question.includesMoved || event.draft.past == nil
+            {
                 page.items.append(event)
             }
         }
-        if !page.hasMore { page.position = question.upTo }
+        if !page.hasMore { page.position = end }
         return page
     }
 

@@ -45,7 +45,9 @@ struct ReaderStatements {
     let begin: Statement
     let commit: Statement
     let eventsByTime: Statement
+    let eventsByTimeDown: Statement
     let channelTimes: Statement
+    let channelTimesDown: Statement
     let event: Statement
     let historyUp: Statement
     let historyDown: Statement
@@ -72,9 +74,11 @@ struct ReaderStatements {
         begin = try prepare("BEGIN")
         commit = try prepare("COMMIT")
         eventsByTime = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt")
+        eventsByTimeDown = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt DESC")
         // Without the hint SQLite may walk the rowids of all channels for a narrow range of time.
         let ofChannel = "FROM event INDEXED BY event_ch WHERE ch=?1 AND tt > ?2 AND tt < ?3"
         channelTimes = try prepare("SELECT tt \(ofChannel) ORDER BY tt LIMIT ?4")
+        channelTimesDown = try prepare("SELECT tt \(ofChannel) ORDER BY tt DESC LIMIT ?4")
         event = try prepare("SELECT \(columns) FROM event WHERE tt=?")
         historyUp = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt")
         historyDown = try prepare("SELECT \(columns) \(ofChannel) ORDER BY tt DESC")
