@@ -25,7 +25,7 @@ extension Keyring {
     ) async throws(ChatError) -> APIKey {
         try caller.demandWholeApp()
         guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
-        let end = key(caller.credential, in: caller.space)?.expires
+        let end = endOfKey(of: caller)
         if let end, let expires, expires > end {
             throw ChatError(
                 .forbidden, "expires_at lies after the end of the key that was shown, \(end.timestamp); ask for less")
@@ -37,6 +37,13 @@ extension Keyring {
         try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
         return key
     }
+
+    /// Whether a caller may see its app's keys of the PubNub wire and its secret. They open the whole app, and what they open
+    /// has no end.
+    public func showsSecrets(to caller: Caller) -> Bool { caller.reachesWholeApp && endOfKey(of: caller) == nil }
+
+    /// The end of the key behind a caller; nil for a key that does not expire. A page's session ends before its key does.
+    private func endOfKey(of caller: Caller) -> Timetoken? { key(caller.credential, in: caller.space)?.expires }
 
     /// The app's keys, oldest first.
     public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
@@ -97,7 +104,7 @@ extension Keyring {
         guard (1...200).contains(name.utf8.count) else {
             throw ChatError(.malformed, "name must be 1 to 200 bytes long")
         }
-        guard key(caller.credential, in: caller.space)?.expires == nil else {
+        guard endOfKey(of: caller) == nil else {
             throw ChatError(
                 .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")
         }
@@ -143,9 +150,15 @@ extension Keyring {
     /// not have the new one yet, holds for `overlap`; what the one before it has signed ends at once.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.forbidden` to whoever does not reach the whole app; `.malformed` for another overlap.
+    /// - Throws: `.forbidden` to whoever does not reach the whole app, and for a key that expires: what the secret signs would
+    ///   outlive it; `.malformed` for another overlap.
     public func rotateSecret(overlap: Duration, by caller: Caller) async throws(ChatError) -> AppRecord {
         try caller.demandWholeApp()
+        guard endOfKey(of: caller) == nil else {
+            throw ChatError(
+                .forbidden,
+                "what the new secret signs would outlive this key; exchange the secret with a key that does not expire")
+        }
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
             throw ChatError(.malformed, "the overlap must be between 0 and 604800 seconds")
         }

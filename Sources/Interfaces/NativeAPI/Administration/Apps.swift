@@ -54,8 +54,7 @@ extension NativeAPI {
         let body = JSONText { writer in
             writer.beginObject()
             app.printMembers(to: &writer)
-            // With the secret one signs for every channel: who reaches some of them alone is not shown it.
-            if isOwn, caller.reachesWholeApp { app.printSecrets(to: &writer) }
+            if isOwn, service.keyring.showsSecrets(to: caller) { app.printSecrets(to: &writer) }
             writer.endObject()
         }
         let tag = EntityTag.quoted(app.etag)
