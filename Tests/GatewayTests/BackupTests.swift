@@ -59,6 +59,7 @@ import Testing
             #expect(
                 try BackupManifest(Array(Data(contentsOf: folder.appendingPathComponent("backup/manifest.json"))))
                     == manifest)
+            #expect(try mode("data/parley.db") == 0o600)
             for file in ["parley.db", "manifest.json"] { #expect(try mode("backup/\(file)") == 0o600) }
             #expect(try mode("backup") == 0o700)
 

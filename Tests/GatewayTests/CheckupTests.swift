@@ -31,7 +31,6 @@ import Testing
         }
         _ = try await engine.log.append(drafts, claim: nil)
         await engine.close()
-        chmod(database, 0o600)
         try await body()
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import TestSupport
 import Testing
@@ -34,6 +35,22 @@ import Testing
         #expect(!select.isNull(5) && select.bytes(5).isEmpty)
         #expect(select.optionalText(6) == nil)
         #expect(try !select.step())
+    }
+
+    @Test("is made for its account alone, with the files beside it, whatever the mask")
+    func modes() throws {
+        let former = umask(0)
+        defer { umask(former) }
+        let database = try Database(path: path, mode: .readWrite)
+        try database.execute("PRAGMA journal_mode=WAL; CREATE TABLE t(i)")
+        for file in [path, path + "-wal", path + "-shm"] {
+            var status = stat()
+            #expect(stat(file, &status) == 0 && status.st_mode & 0o7777 == 0o600, "\(file)")
+        }
+        chmod(path, 0o640)
+        _ = try Database(path: path, mode: .readWrite)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o640, "an existing file keeps its mode")
     }
 
     @Test("reads a value bound in place")

@@ -30,10 +30,14 @@ public final class Database {
 
     /// Opens `path` (`:memory:` for a database that lives and dies with the connection).
     ///
+    /// A file that has to be made gets mode 0600, whatever the process's mask; SQLite gives the files beside it the same mode.
+    /// ``Mode/readOnly`` makes none, and the mode of a file that exists stays.
+    ///
     /// - Parameter busyTimeout: how long a statement waits for a lock another connection holds before it fails with
     ///   ``SQLiteFailure/Kind/busy``.
     public init(path: String, mode: Mode, busyTimeout: Duration = .seconds(5)) throws(SQLiteFailure) {
         _ = Self.preparation
+        if mode == .readWrite, path != ":memory:" { Self.makeFile(at: path) }
         let flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
             | (mode == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -52,6 +56,13 @@ public final class Database {
         sqlite3_wal_hook(handle, countFrames, watch)
         // A look at the clock every 20,000 steps of SQLite's machine (a few ms): too rare to cost, often enough for a deadline.
         sqlite3_progress_handler(handle, 20_000, isOverdue, watch)
+    }
+
+    /// Makes an empty file, which SQLite takes for an empty database. SQLite reports whatever prevents that when it opens the
+    /// file. One that exists is not opened: closing it would drop the locks that this process has on it.
+    private static func makeFile(at path: String) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     deinit {
