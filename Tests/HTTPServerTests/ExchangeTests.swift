@@ -165,8 +165,11 @@ import Testing
     @Test("may have as many parameters as fit into its line") func manyParameters() async throws {
         try await withServer(routes: Self.routes) { server in
             let wire = try server.wire()
-            let many = (0..<3000).map { "a\($0)=1" }.joined(separator: "&")
-            #expect(try wire.ask("GET", "/later?\(many)&n=7").text == "later 7")
+            for _ in 0..<2 {
+                let many = String(repeating: "a&", count: 10_000)
+                #expect(try wire.ask("GET", "/later?\(many)n=7").text == "later 7")
+                #expect(try wire.ask("GET", "/hello").text == "hello")
+            }
         }
     }
 
