@@ -184,6 +184,21 @@ import Testing
         }
     }
 
+    @Test("is deleted only by keys whose types have the event that announces it")
+    func deletionByType() async throws {
+        try await APIFixture.run { api in
+            await Self.fill(api, "a", 3)
+            let path = "/v1/channels/a/events"
+            let narrow = try await api.key([.read, .manage], types: ["message.*", "channel.updated"])
+            let answer = await api.call(.delete, path + "?all=true", key: narrow)
+            #expect(answer.status == 403 && answer.code == "forbidden")
+            #expect(answer["detail"]?.string?.contains("channel.events_deleted") == true)
+            #expect(Self.numbers(await api.call(.get, path)) == [0, 1, 2])
+            let wide = try await api.key([.read, .manage], types: ["channel.events_deleted"])
+            #expect(await api.call(.delete, path + "?all=true", key: wide)["deleted"]?.integer == 3)
+        }
+    }
+
     @Test("is deleted as a whole only where that is asked for")
     func deletionOfAll() async throws {
         try await APIFixture.run { api in
