@@ -125,6 +125,43 @@ import Testing
         #expect(await router.respond(to: Request(.get, "/nowhere", headers: Headers([]))).status == 421)
     }
 
+    @Test("refuses what a browser sends for a page of a site that CORS does not name, whatever a route's own policy")
+    func crossSite() async {
+        var router = Router(cors: CORSPolicy(origins: .loopback))
+        router.refusesCrossSite = true
+        router.add(.get, "/x", manners: RouteManners(cors: CORSPolicy(origins: .any))) { _ in .text("x") }
+        let site = ("Sec-Fetch-Site", "cross-site")
+        let foreign: [[(String, String)]] = [
+            [site], [site, ("Origin", "https://evil.example")], [site, ("Origin", "null")],
+            [site, ("Referer", "https://evil.example/a")], [site, ("Referer", "http://localhost.evil.example/")],
+            [site, ("Referer", "http://localhost@evil.example/")], [site, ("Referer", "")],
+            [site, ("Origin", "https://evil.example"), ("Referer", "http://localhost/")],
+        ]
+        for fields in foreign {
+            for path in ["/x", "/nowhere"] {
+                let request = Request(.get, path, headers: Headers(fields.map { (name: $0.0, value: $0.1) }))
+                let answer = await router.respond(to: request)
+                #expect(answer.status == 403 && answer.text.contains("cross_site_request"), "\(fields)")
+            }
+        }
+        let known: [[(String, String)]] = [
+            [], [("Sec-Fetch-Site", "none")], [("Sec-Fetch-Site", "same-site")], [("Sec-Fetch-Site", "same-origin")],
+            [site, ("Origin", "http://localhost:5173")], [site, ("Referer", "http://localhost:5173/index.html")],
+            [site, ("Referer", "http://[::1]:3/")], [("Origin", "https://evil.example")],
+        ]
+        for fields in known {
+            let request = Request(.get, "/x", headers: Headers(fields.map { (name: $0.0, value: $0.1) }))
+            #expect(await router.respond(to: request).status == 200, "\(fields)")
+        }
+        router.cors.origins = .listed(["https://app.example"])
+        for (origin, status) in [("https://app.example", 200), ("https://evil.example", 403)] {
+            let request = Request(.get, "/x", headers: Headers([("Sec-Fetch-Site", "cross-site"), ("Origin", origin)]))
+            #expect(await router.respond(to: request).status == status, "\(origin)")
+        }
+        router.refusesCrossSite = false
+        #expect(await router.respond(to: Request(.get, "/x", headers: Headers([site]))).status == 200)
+    }
+
     @Test("lists its routes in order") func routes() {
         let routes = Self.router().routes.map { "\($0.method) \($0.pattern)" }
         #expect(routes.first == "GET /v1/channels/{channel}/events")

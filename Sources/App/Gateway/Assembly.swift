@@ -67,6 +67,7 @@ struct Assembly: Sendable {
         router.door = RequestDoor(tracer: service.tracer, logger: Logger(label: "requests")).pass
         api.addRoutes(to: &router)
         router.hosts = configuration.hostPolicy
+        router.refusesCrossSite = configuration.isDevelopment
         router.transportSecuritySeconds = Int(configuration.transportSecurity.components.seconds)
         PubNubAPI(
             service: service, polls: polls,

@@ -134,6 +134,9 @@ enum ProblemCatalogue {
             code: "frozen", status: 403, title: "The channel is frozen",
             meaning: "Only operators of the channel may write until it is unfrozen."),
         Entry(
+            code: "cross_site_request", status: 403, title: "The request comes from a page of another site",
+            meaning: "In dev mode pages of this machine may call, and those of origins that cors.origins names."),
+        Entry(
             code: "not_present", status: 404, title: "The user is not on the channel",
             meaning: "Only who is present shows something there. Send a sign of life first."),
         Entry(

@@ -4,6 +4,12 @@ extension Problem {
         Problem(status: 400, code: "malformed_request", title: "The request is malformed", detail: detail)
     }
 
+    /// 403: a browser sends it for a page of another site.
+    static let crossSiteRequest = Problem(
+        status: 403, code: "cross_site_request", title: "The request comes from a page of another site",
+        detail: "In dev mode only pages of this machine may call the gateway, and origins that cors.origins names; "
+            + "add the page's origin there, or type the address into the browser")
+
     /// 404: no route for this path.
     public static func notFound(path: String) -> Problem {
         Problem(status: 404, code: "not_found", title: "Not found", detail: "Not found: '\(path)'")

@@ -47,17 +47,21 @@ public struct CORSPolicy: Sendable {
         case .any:
             guard request.contains("Origin") else { return [] }
             return [("Access-Control-Allow-Origin", "*"), exposed]
-        case .listed(let allowed): return headers(for: request) { allowed.contains($0) }
-        case .loopback: return headers(for: request, where: Self.isLoopback)
+        case .listed, .loopback:
+            let vary = ("Vary", "Origin")
+            guard let origin = request["Origin"], allows(origin) else { return [vary] }
+            return [("Access-Control-Allow-Origin", origin), exposed, vary]
         }
     }
 
-    private func headers(
-        for request: Headers, where isAllowed: (String) -> Bool
-    ) -> [(name: String, value: String)] {
-        let vary = ("Vary", "Origin")
-        guard let origin = request["Origin"], isAllowed(origin) else { return [vary] }
-        return [("Access-Control-Allow-Origin", origin), exposed, vary]
+    /// Whether pages of an origin may call.
+    func allows(_ origin: String) -> Bool {
+        switch origins {
+        case .none: false
+        case .any: true
+        case .listed(let allowed): allowed.contains(origin)
+        case .loopback: Self.isLoopback(origin)
+        }
     }
 
     /// An origin is scheme, host and port (RFC 6454, 6.2): behind the host there is a colon and digits, or nothing.

@@ -38,6 +38,10 @@ public struct Router: Sendable {
     public var transportSecuritySeconds = 0
     /// Asked before the routes are, and for every path.
     public var hosts = HostPolicy.any
+    /// Refuses, on every path and whatever a route's own ``CORSPolicy``, what a browser sends for a page of another site that
+    /// ``cors`` does not name: images, links and forms, which browsers send without asking. Browsers mark such requests with
+    /// `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script can set or remove.
+    public var refusesCrossSite = false
     /// Answers paths that no route knows; the default is a 404 problem.
     public var notFound: Handler
     /// Stands before the handlers of all routes that are added after it was set: for what concerns every request alike.
@@ -120,6 +124,7 @@ extension Router {
         guard hosts.allows(headers) else {
             return RoutePlan(nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
         }
+        if refusesCrossSite, isCrossSite(headers) { return RoutePlan(nil) { _ in throw Problem.crossSiteRequest } }
         guard let match = tree.match(path) else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
         // GET's handler answers HEAD; the server leaves the body out.
@@ -161,6 +166,19 @@ extension Router {
         let allow = ("Allow", allowed.map(\.rawValue).joined(separator: ", "))
         let isAllowed = cors.headers(for: request).contains { $0.name == "Access-Control-Allow-Origin" }
         return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
+    }
+
+    /// Images and scripts come without `Origin`; their `Referer` then begins with the origin of the page, unless it hides it.
+    private func isCrossSite(_ headers: Headers) -> Bool {
+        guard headers["Sec-Fetch-Site"] == "cross-site" else { return false }
+        let page = headers["Origin"] ?? headers["Referer"].map(Self.origin(of:))
+        return !(page.map(cors.allows) ?? false)
+    }
+
+    /// The origin of an absolute URL: all of it up to the slash behind the host and port.
+    private static func origin(of url: String) -> String {
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.prefix(3).joined(separator: "/")
     }
 
     private static func isPreflight(_ headers: Headers) -> Bool {
