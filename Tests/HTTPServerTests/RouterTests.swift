@@ -153,6 +153,17 @@ import Testing
             let request = Request(.get, "/x", headers: Headers(fields.map { (name: $0.0, value: $0.1) }))
             #expect(await router.respond(to: request).status == 200, "\(fields)")
         }
+        var page = RouteManners()
+        page.isPage = true
+        router.add(.get, "/page", manners: page) { _ in .text("page") }
+        let link = [site, ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
+        for (path, fields, status) in [
+            ("/page", link, 200), ("/x", link, 403), ("/page", [site], 403),
+            ("/page", [site, ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")], 403),
+        ] {
+            let request = Request(.get, path, headers: Headers(fields.map { (name: $0.0, value: $0.1) }))
+            #expect(await router.respond(to: request).status == status, "\(path) \(fields)")
+        }
         router.cors.origins = .listed(["https://app.example"])
         for (origin, status) in [("https://app.example", 200), ("https://evil.example", 403)] {
             let request = Request(.get, "/x", headers: Headers([("Sec-Fetch-Site", "cross-site"), ("Origin", origin)]))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A search of events", .timeLimit(.minutes(2))) struct EventSearchTests {
     private func numbers(_ answer: Answer) -> [Int] {
-        answer.json?["data"]?.array?.compactMap { $0["data"]?["n"]?.integer.map { Int($0) } } ?? []
+        answer.json?["data"]?.elements?.compactMap { $0["data"]?["n"]?.integer.map { Int($0) } } ?? []
     }
 
     private func fill(_ api: APIFixture) async {
@@ -39,7 +39,7 @@ import Testing
         try await APIFixture.run { api in
             await fill(api)
             let all = await api.call(.get, "/v1/events")
-            let first = try #require(all.json?["data"]?.array?.first?["timetoken"]?.string)
+            let first = try #require(all.json?["data"]?.elements?.first?["timetoken"]?.string)
             let query = "order=\(order)&after=\(first)&limit=2"
             var found: [Int] = []
             var target = "/v1/events?" + query
@@ -59,9 +59,9 @@ import Testing
     func rights() async throws {
         try await APIFixture.run { api in
             await fill(api)
-            _ = await api.call(.put, "/v1/channels/secret", #"{"kind":"group","private":true}"#)
+            _ = await api.call(.put, "/v1/channels/secret", #"{"kind":"group"}"#)
             _ = await api.call(.post, "/v1/channels/secret/events", #"{"type":"a.b","data":{"n":7}}"#)
-            _ = await api.call(.put, "/v1/channels/shop.1/restrictions/bo", #"{"type":"ban"}"#)
+            _ = await api.call(.put, "/v1/channels/shop.1/restrictions/bo", #"{"ban":true}"#)
             let issued = await api.call(.post, "/v1/tokens", #"{"user":"bo","scopes":["read"],"channels":["*"]}"#)
             let token = try #require(issued.json?["token"]?.string)
             #expect(numbers(await api.call(.get, "/v1/events")).contains(7))

@@ -8,7 +8,7 @@ extension Problem {
     static let crossSiteRequest = Problem(
         status: 403, code: "cross_site_request", title: "The request comes from a page of another site",
         detail: "In dev mode only pages of this machine may call the gateway, and origins that cors.origins names; "
-            + "add the page's origin there, or type the address into the browser")
+            + "add the page's origin there")
 
     /// 404: no route for this path.
     public static func notFound(path: String) -> Problem {

@@ -40,7 +40,8 @@ public struct Router: Sendable {
     public var hosts = HostPolicy.any
     /// Refuses, on every path and whatever a route's own ``CORSPolicy``, what a browser sends for a page of another site that
     /// ``cors`` does not name: images, links and forms, which browsers send without asking. Browsers mark such requests with
-    /// `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script can set or remove.
+    /// `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script can set or remove. A link to a page
+    /// (``RouteManners/isPage``) is followed.
     public var refusesCrossSite = false
     /// Answers paths that no route knows; the default is a 404 problem.
     public var notFound: Handler
@@ -124,8 +125,14 @@ extension Router {
         guard hosts.allows(headers) else {
             return RoutePlan(nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
         }
-        if refusesCrossSite, isCrossSite(headers) { return RoutePlan(nil) { _ in throw Problem.crossSiteRequest } }
-        guard let match = tree.match(path) else { return RoutePlan(nil, answering: notFound) }
+        let match = tree.match(path)
+        if refusesCrossSite, isCrossSite(headers) {
+            let isLink = headers["Sec-Fetch-Mode"] == "navigate" && headers["Sec-Fetch-Dest"] == "document"
+            guard isLink, match?.endpoint.manners.isPage ?? false else {
+                return RoutePlan(nil) { _ in throw Problem.crossSiteRequest }
+            }
+        }
+        guard let match else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
         // GET's handler answers HEAD; the server leaves the body out.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
