@@ -111,16 +111,6 @@ def test_a_native_thread_is_one_of_an_sdk(gateway, ana, bob):
     assert counts == {"room": 1, thread_of(root): 1}
 
 
-def test_reactions_in_a_thread_are_the_same_on_both_sides(gateway, ana):
-    root = publish(ana, "room", {"type": "text", "text": "hi"})
-    reply = publish(ana, thread_of(root), {"type": "text", "text": "one"})
-    act(ana, thread_of(root), reply, "reactions", "+1")
-    assert gateway.call("GET", f"/v1/channels/room/messages/{reply}").json()["reactions"] == {"+1": 1}
-    ana.delete_messages().channel(thread_of(root)).start(reply - 1).end(reply).sync()
-    assert messages_of(gateway, root) == []
-    assert gateway.call("GET", f"/v1/channels/room/messages/{root}").json()["thread"]["reply_count"] == 0
-
-
 def test_a_native_change_of_a_user_reaches_the_users_channels(gateway, ana):
     gateway.call("PUT", "/v1/users/ben", {"name": "Ben"})
     ana.set_channel_members().channel("room").uuids([PNUUID.uuid("ben")]).sync()
