@@ -395,16 +395,21 @@ import Testing
         }
     }
 
+    /// A POST by the admin with the key `k`, as the code behind the routes gets it.
+    private func keyed(
+        _ path: String, _ body: String, _ api: APIFixture
+    ) throws -> (request: Request, caller: Caller, key: IdempotencyKey) {
+        let headers = Headers([("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k")])
+        let request = Request(.post, path, headers: headers, body: Array(body.utf8))
+        return (request, try api.api.caller(of: request), try #require(try IdempotencyKey(headers)))
+    }
+
     @Test("keeps a request from running again whose answer was lost, also when it writes no records")
     func lostWithoutRecords() async throws {
         try await APIFixture.run { api in
             let made = try await prepareAll(api)
             let path = "/v1/sources/s/requests/\(made["REQUEST"] ?? "")/replay"
-            let request = Request(
-                .post, path,
-                headers: Headers([("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k")]))
-            let caller = try api.api.caller(of: request)
-            let key = try #require(try IdempotencyKey(request.headers))
+            let (request, caller, key) = try keyed(path, "", api)
             // As if the gateway had ended behind the commit of the event.
             struct End: Error {}
             await #expect(throws: End.self) {
@@ -424,13 +429,7 @@ import Testing
     func lostAnswer() async throws {
         try await APIFixture.run { api in
             let body = #"{"channels":["room"]}"#
-            let request = Request(
-                .post, "/v1/subscriptions",
-                headers: Headers([
-                    ("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k"),
-                ]), body: Array(body.utf8))
-            let caller = try api.api.caller(of: request)
-            let key = try #require(try IdempotencyKey(request.headers))
+            let (request, caller, key) = try keyed("/v1/subscriptions", body, api)
             // As if the gateway had ended behind the commit of the subscription.
             struct End: Error {}
             await #expect(throws: End.self) {
@@ -455,13 +454,7 @@ import Testing
     func largeAnswer() async throws {
         try await APIFixture.run { api in
             let body = #"{"channels":["room"]}"#
-            let request = Request(
-                .post, "/v1/subscriptions",
-                headers: Headers([
-                    ("Authorization", "Bearer \(api.adminKey)"), ("Idempotency-Key", "k"),
-                ]), body: Array(body.utf8))
-            let caller = try api.api.caller(of: request)
-            let key = try #require(try IdempotencyKey(request.headers))
+            let (request, caller, key) = try keyed("/v1/subscriptions", body, api)
             let response = try await api.api.claims.once(key, request, caller, api.service.answers) {
                 _ = try await api.api.postSubscription(request, caller)
                 return Response(status: 201, headers: [], body: .bytes(Array(repeating: 0x20, count: 256 * 1024 + 1)))
