@@ -23,6 +23,23 @@ import Testing
         }
     }
 
+    @Test("is heard by the restricted user, wherever that user is", arguments: Way.allCases, ChannelType.allCases)
+    func heardOutside(way: Way, type: ChannelType) async throws {
+        guard type != .direct else { return }
+        try await way.withChat { chat in
+            // One of type `unknown` has no record.
+            if type != .unknown { _ = try await chat.createChannel(id: "room.1", type: type) }
+            let ben = try await chat.acting(as: "ben")
+            let heard = Heard<String>()
+            let listener = ben.currentUser.onRestrictionChanged { heard("\($0.channelId) \($0.ban) \($0.mute)") }
+            try await listener.ready()
+            for (ban, mute) in [(false, true), (false, false), (true, false), (false, false)] {
+                try await chat.channel("room.1").setRestrictions(user: ben.currentUser, ban: ban, mute: mute)
+                #expect(await heard.next() == ["room.1 \(ban) \(mute)"])
+            }
+        }
+    }
+
     @Test("ends by itself when a time was given", arguments: Way.allCases)
     func until(way: Way) async throws {
         try await way.withChat { chat in

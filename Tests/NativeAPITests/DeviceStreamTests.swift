@@ -27,6 +27,7 @@ import Testing
         (.rule(.user, subjects: ["sue", "jo", "sue"]), ["phone", "laptop", "sue"]),
         (.rule(.device), ["phone"]),
         (.rule(.channelList), ["phone", "laptop", "jim", "ina", "pat"]),
+        (.rule(.channelList, subjects: ["sue"]), ["phone", "laptop", "jim", "ina", "pat", "sue"]),
     ]
 
     @Test("hears of its channels what each audience admits, each event once")

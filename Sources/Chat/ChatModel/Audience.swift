@@ -39,6 +39,7 @@ public enum AudienceRule: String, Sendable, CaseIterable {
     case user
     /// The device the call came from, and no other.
     case device
-    /// Devices whose channel list holds the channel: of members, and of those inside or subscribed by name.
+    /// Devices whose channel list holds the channel: of members, and of those inside or subscribed by name; and
+    /// the subjects' devices.
     case channelList = "channel_list"
 }

@@ -27,7 +27,7 @@ extension DelegateRow {
                 try await stage.lobby().setRestrictions(user: stage.chat(.eve).currentUser, ban: true)
             },
             DelegateRow(
-                "o20", "userWasUnbanned eve lobby", calls: inside,
+                "o20", "userWasUnbanned eve lobby", calls: [.phone, .tablet, .ben, .eve],
                 before: { try await $0.lobby().setRestrictions(user: $0.chat(.eve).currentUser, ban: true) }
             ) { try await $0.lobby().setRestrictions(user: $0.chat(.eve).currentUser) },
             DelegateRow(

@@ -52,7 +52,7 @@ struct Admission {
         case .mentionedButOrigin: isSubject && (isMember || isInside) && !viewer.isOrigin(of: event)
         case .user: isSubject
         case .device: viewer.isOrigin(of: event)
-        case .channelList: isMember || isInside || isSubscribed
+        case .channelList: isMember || isInside || isSubscribed || isSubject
         }
     }
 

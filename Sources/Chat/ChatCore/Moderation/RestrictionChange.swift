@@ -133,7 +133,7 @@ extension RestrictionChange {
 
     private mutating func tell(_ type: String, _ restriction: RestrictionRecord, reason: String?) {
         events.append(
-            chat.draft(type, on: channel, by: actor.user, audience: audience(of: type)) { writer in
+            chat.draft(type, on: channel, by: actor.user, audience: audience) { writer in
                 print(restriction, reason: reason, to: &writer)
                 writer.key("user")
                 reference(to: user).printReference(to: &writer)
@@ -161,18 +161,12 @@ extension RestrictionChange {
         reference(to: moderator).printReference(to: &writer)
     }
 
-    /// Of an open channel, who is inside hears of it; elsewhere, who has joined. Who is banned or unbanned is in neither,
-    /// and is told of it too; in open channels of the ban alone (`sendbird.md` 1.3, 1.4).
-    private func audience(of type: String) -> Audience {
+    /// Of an open channel, the users inside; of another, those who have joined; without a record, those on the channel. The
+    /// restricted user hears of it on every device, wherever the user is.
+    private var audience: Audience {
         // A rule, since streams take none but those for a change of who hears what.
         guard let record else { return .rule(.channelList, subjects: [user]) }
-        let concernsBan = type == "user.banned" || type == "user.unbanned" && record.kind.hasMembers
-        switch (record.kind.hasMembers, concernsBan) {
-        case (true, true): return .rule(.joinedAndSubjects, subjects: [user])
-        case (true, false): return .rule(.joined)
-        case (false, true): return .rule(.participantsAndSubjects, subjects: [user])
-        case (false, false): return .rule(.participants)
-        }
+        return .rule(record.kind.hasMembers ? .joinedAndSubjects : .participantsAndSubjects, subjects: [user])
     }
 
     private func reference(to user: String) -> UserRecord {

@@ -66,7 +66,7 @@ public struct Selection: Sendable {
             isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
-    /// The same, as somebody hears it.
+    /// The same, as a user hears it. The wire's events are none of a user's devices: they get the same facts by others.
     public func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
