@@ -67,14 +67,32 @@ import Testing
                 ":3:3: duplicate setting 'limits.page_most'"))
     }
 
-    @Test("passes over unknown variables with a warning: Kubernetes sets some of that form")
-    func variables() throws {
+    @Test("passes over what Kubernetes sets for a service of the name, and what belongs to the client commands")
+    func serviceVariables() throws {
         let loaded = try load(environment: [
-            "PARLEY_PORT": "tcp://10.0.0.1:8080", "PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_URL": "http://x",
-            "PARLEY_KEY": "k", "HOME": "/",
+            "PARLEY_PORT": "tcp://10.0.0.1:8080", "PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_SERVICE_PORT": "8080",
+            "PARLEY_SERVICE_PORT_HTTP": "8080", "PARLEY_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+            "PARLEY_PORT_8080_TCP_PROTO": "tcp", "PARLEY_PORT_8080_TCP_PORT": "8080",
+            "PARLEY_PORT_8080_TCP_ADDR": "10.0.0.1", "PARLEY_URL": "http://x", "PARLEY_KEY": "k", "HOME": "/",
         ])
-        #expect(loaded.warnings.count == 2)
+        #expect(loaded.unknownVariables == [])
         #expect(loaded.configuration.listenPort == 8080)
+    }
+
+    @Test(
+        "names a variable that is no setting, with the nearest one",
+        arguments: [
+            ("PARLEY_LISTN", "PARLEY_LISTEN"), ("PARLEY_LIMITS__PAGE_MOST", "PARLEY_LIMITS_PAGE_MOST"),
+            ("PARLEY_TOKEN_COMAND", "PARLEY_TOKEN_COMMAND"),
+        ])
+    func unknownVariables(_ name: String, _ nearest: String) throws {
+        let loaded = try load(environment: [name: "8080"])
+        #expect(loaded.unknownVariables == ["\(name) is no setting; did you mean '\(nearest)'?"])
+    }
+
+    @Test("takes a port for an address of Kubernetes only where it is one")
+    func port() throws {
+        #expect(try load(environment: ["PARLEY_PORT": "9000"]).unknownVariables.count == 1)
     }
 
     @Test(

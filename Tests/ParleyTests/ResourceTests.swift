@@ -133,7 +133,7 @@ import Testing
             ),
             (["apps", "create", "acme"], "POST /v1/apps", #"{"name":"acme"}"#),
             (
-                ["apps", "update", "acme", "--event-quota", "9/d", "--retention-hours", "0"], "PATCH /v1/apps/acme",
+                ["apps", "update", "acme", "--event-quota", "9/d", "--retention-hours", "none"], "PATCH /v1/apps/acme",
                 #"{"retention_hours":null,"event_quota":{"quantity":9,"window_seconds":86400}}"#
             ),
             (["apps", "delete", "app_1"], "DELETE /v1/apps/app_1", ""),

@@ -16,7 +16,7 @@ public enum GatewayProcess {
         LineLogHandler.threshold.withLock { $0 = loaded.configuration.threshold }
         LineLogHandler.format.withLock { $0 = loaded.configuration.logFormat }
         let logger = Logger(label: "gateway")
-        for warning in loaded.warnings { logger.warning("\(warning)") }
+        for warning in loaded.warnings + loaded.unknownVariables { logger.warning("\(warning)") }
         raiseDescriptorLimit(logger)
         let configuration = loaded.configuration
         if configuration.isDevelopment {

@@ -48,14 +48,19 @@ struct AppsCommand: AsyncParsableCommand {
             discussion: "parley apps update demo --event-quota 1000000/d --retention-hours 720")
 
         @Argument(help: "The app's id.") var id: String
-        @Option(help: ArgumentHelp("Events stay for so long. 0: for ever.", valueName: "hours"))
-        var retentionHours: Int?
+        @Option(
+            help: ArgumentHelp(
+                "Events are kept for so long, 1 to 876000; 'none' keeps them for ever.", valueName: "hours"))
+        var retentionHours: String?
         @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
             if rates.isEmpty, retentionHours == nil {
                 throw ValidationError("Say what to change: --rate-limit, --event-quota or --retention-hours.")
+            }
+            if let retentionHours, retentionHours != "none", Int(retentionHours) == nil {
+                throw ValidationError("--retention-hours takes a whole number or 'none', not '\(retentionHours)'.")
             }
         }
 
@@ -64,7 +69,7 @@ struct AppsCommand: AsyncParsableCommand {
                 writer.beginObject()
                 if let retentionHours {
                     writer.key("retention_hours")
-                    if retentionHours == 0 { writer.null() } else { writer.integer(retentionHours) }
+                    if let hours = Int(retentionHours) { writer.integer(hours) } else { writer.null() }
                 }
                 rates.print(to: &writer)
                 writer.endObject()

@@ -10,6 +10,9 @@ public struct LoadedConfiguration: Sendable {
     public var origins: [String: SettingOrigin] = [:]
     /// For the log: what was odd without being wrong.
     public var warnings: [String] = []
+    /// One sentence for each variable `PARLEY_…` that is no setting, with the nearest one: `serve` warns of it, so that a
+    /// rollback starts with the variables of a newer version, and `config check` fails.
+    public var unknownVariables: [String] = []
 
     public func origin(of setting: Setting) -> SettingOrigin { origins[setting.name] ?? .default }
 }
@@ -91,11 +94,26 @@ public enum ConfigurationLoader {
             if let setting = known[name] {
                 do { try setting.read(&loaded.configuration, value) } catch { throw SettingError("\(name): \(error)") }
                 loaded.origins[setting.name] = .environment
-            } else if !Settings.otherVariables.contains(name) {
-                // Not an error: Kubernetes puts variables of this form beside every service called parley.
-                loaded.warnings.append("\(name) is no setting; it is passed over")
+            } else if !Settings.otherVariables.contains(name), !isOfService(name, value) {
+                let names = Settings.all.map(\.environmentName) + Settings.otherVariables.sorted()
+                let nearest = names.min { distance($0, name) < distance($1, name) }
+                loaded.unknownVariables.append(
+                    "\(name) is no setting" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
             }
         }
+    }
+
+    /// Whether Kubernetes sets this variable for a service called `parley` or `parley-…`: `PARLEY_SERVICE_HOST`,
+    /// `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`, `PARLEY_PORT_8080_TCP_ADDR`.
+    private static func isOfService(_ name: String, _ value: String) -> Bool {
+        if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+            return true
+        }
+        if name.hasSuffix("_PORT"), ["tcp://", "udp://", "sctp://"].contains(where: value.hasPrefix) { return true }
+        var parts = name.split(separator: "_")
+        if let last = parts.last, ["PROTO", "PORT", "ADDR"].contains(last) { parts.removeLast() }
+        return parts.count >= 4 && parts[parts.count - 3] == "PORT" && Int(parts[parts.count - 2]) != nil
+            && ["TCP", "UDP", "SCTP"].contains(parts[parts.count - 1])
     }
 
     static func isLoopback(_ host: String) -> Bool {

@@ -21,8 +21,17 @@ struct ConfigCommand: AsyncParsableCommand {
         func run() throws {
             let console = Surroundings.current.console
             let loaded: LoadedConfiguration
-            do { loaded = try options.load() } catch {
-                if isJSON { console.output.line(report(error: error.message, warnings: []).bytes) }
+            do throws(CommandFailure) {
+                loaded = try options.load()
+                if let first = loaded.unknownVariables.first {
+                    throw CommandFailure(
+                        PlainText.safe(first), details: loaded.unknownVariables.dropFirst().map(PlainText.safe))
+                }
+            } catch {
+                if isJSON {
+                    let faults = ([error.message] + error.details).joined(separator: "\n")
+                    console.output.line(report(error: faults, warnings: []).bytes)
+                }
                 throw error
             }
             if isJSON { return console.output.line(report(error: nil, warnings: loaded.warnings).bytes) }
@@ -56,7 +65,9 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() throws {
             let loaded = try options.load()
-            let output = Surroundings.current.console.output
+            let console = Surroundings.current.console
+            for variable in loaded.unknownVariables { console.errors.line("warning: \(PlainText.safe(variable))") }
+            let output = console.output
             let standard = Configuration()
             if isJSON {
                 for setting in Settings.all { output.line(row(setting, loaded, standard).bytes) }

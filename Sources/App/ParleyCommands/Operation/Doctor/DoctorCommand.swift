@@ -54,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func settings(_ loaded: LoadedConfiguration) -> Finding {
         let development =
             loaded.configuration.isDevelopment ? ["dev mode: the keys are well known; drop --dev where it matters"] : []
-        let notes = development + loaded.warnings
+        let notes = development + loaded.warnings + loaded.unknownVariables
         guard !notes.isEmpty else { return Finding("settings", .ok, "valid") }
         return Finding(
             "settings", .warning, notes.joined(separator: "; "), advice: "'parley config print' shows every setting")
