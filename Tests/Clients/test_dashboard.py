@@ -410,3 +410,24 @@ def test_nothing_is_fetched_from_elsewhere(gateway, browser):
         pages.wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, "main h1"))
         names = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
         assert names and all(name.startswith(gateway.url) for name in names)
+
+
+def test_the_next_attempt_is_never_one_that_will_not_be_made(gateway, browser):
+    browser.get(gateway.url + "/livez")
+    shown = browser.execute_async_script("""
+        const done = arguments[0];
+        import("/dashboard/receivers.js").then(({ nextAttempt }) => {
+          const due = { webhook: "wh_1", next_attempt_at: "2026-01-01T10:00:00Z", reason: null };
+          const text = (node) => node.textContent ?? node;
+          done([
+            text(nextAttempt({ ...due, webhook: "sub_1" })),
+            text(nextAttempt(due, "2026-01-01T10:04:00Z")),
+            text(nextAttempt(due, "2026-01-01T09:00:00Z")),
+            text(nextAttempt(due, null)),
+            nextAttempt({ ...due, next_attempt_at: null, reason: "gone" }),
+          ]);
+        }).catch(error => done(String(error)));""")
+    assert shown[0] == "waits to be pulled"
+    assert shown[1].startswith("after ") and ":04:00" in shown[1] and "resting" in shown[1]
+    assert "resting" not in shown[2] + shown[3] and ":00:00" in shown[3]
+    assert shown[4] == "gone"

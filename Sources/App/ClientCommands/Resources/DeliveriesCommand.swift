@@ -38,7 +38,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
                     PagedList(access: access, path: path), limit: limit,
                     columns: [
                         Column("id"), Column("status"), Column("attempts"), Column("type"), Column("event"),
-                        Column("webhook"), Column("next_attempt_at", title: "next attempt"),
+                        Column("webhook"), Column("next_attempt_at", title: "due"),
                     ],
                     empty: "no deliveries")
             }

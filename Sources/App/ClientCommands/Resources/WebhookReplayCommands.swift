@@ -11,7 +11,9 @@ extension WebhooksCommand {
 
         @Argument(help: "The webhook's id.") var id: String
 
-        @Option(help: "What is not delivered, what was given up, or every event of the log that it asks for now.")
+        @Option(
+            help:
+                "What failed or was given up, what was given up alone, or every event of the log that it asks for now.")
         var only: Only = .failed
 
         @Flag(help: "Only what came after the newest event that was delivered.")

@@ -20,7 +20,7 @@ import {
   time,
 } from "../ui.js";
 import { job } from "../job.js";
-import { receivers } from "../receivers.js";
+import { nextAttempt, receivers } from "../receivers.js";
 
 export default async function deliveries(view) {
   if (view.rest[0]) return one(view, view.rest[0]);
@@ -70,8 +70,8 @@ export default async function deliveries(view) {
   ];
 }
 
-/** Deliveries; of more than one webhook where `receiver` says of which. */
-export const deliveryTable = (rows, receiver) =>
+/** Deliveries; of more than one webhook where `receiver` says of which, otherwise of one whose circuit is open until then. */
+export const deliveryTable = (rows, receiver, openUntil) =>
   table(
     [
       ["Event", (row) => link("#/events/" + row.event, row.type)],
@@ -79,7 +79,7 @@ export const deliveryTable = (rows, receiver) =>
       ...(receiver ? [["Webhook", (row) => receiver(row.webhook)]] : []),
       ["Status", (row) => status(row.status)],
       ["Attempts", (row) => row.attempts, "number"],
-      ["Next", (row) => row.next_attempt_at ? time(row.next_attempt_at) : row.reason ?? "–"],
+      ["Next", (row) => receiver ? receiver.next(row) : nextAttempt(row, openUntil)],
       ["", (row) => link("#/deliveries/" + row.id, "attempts")],
     ],
     rows,
@@ -109,7 +109,7 @@ async function one(view, id) {
         ["Type", delivery.type],
         ["Channel", delivery.channel],
         ["Attempts", delivery.attempts],
-        ["Next attempt", time(delivery.next_attempt_at)],
+        ["Next attempt", delivery.next_attempt_at ? receiver.next(delivery) : undefined],
         ["Why it is dead", delivery.reason ?? undefined],
       ]),
     ),

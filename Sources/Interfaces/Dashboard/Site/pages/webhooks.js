@@ -88,13 +88,15 @@ async function one(view, id) {
   const result = h("div");
   const deliveries = h("div");
   const chosen = choice("status", [["", "all"], "pending", "failed", "delivered", "dead", "held"], "");
-  const list = async () =>
+  const list = async () => {
+    const { open_until } = await get(path`/v1/webhooks/${id}`);
     deliveries.replaceChildren(
       await pages(
         (cursor) => get("/v1/deliveries" + query({ webhook: id, status: chosen.value, cursor, limit: 20 })),
-        (rows) => deliveryTable(rows),
+        (rows) => deliveryTable(rows, undefined, open_until),
       ),
     );
+  };
   chosen.addEventListener("change", list);
   await list();
   const figures = h("div", {}, health(hook, stats));
@@ -250,7 +252,7 @@ function replay(id, stats, onEnd) {
   const element = form([
     field(
       "Which",
-      choice("only", [["failed", "what is not delivered"], ["dead", "what was given up"], [
+      choice("only", [["failed", "what failed or was given up"], ["dead", "what was given up"], [
         "all",
         "every event it asks for",
       ]], stats.deliveries.dead > 0 ? "dead" : "failed"),
