@@ -72,6 +72,11 @@ def test_every_answer_names_its_request(description):
     assert [name for name, answer in answers(description) if "X-Request-Id" not in answer.get("headers", {})] == []
 
 
+def test_the_codes_of_problems_are_those_the_gateway_lists(gateway, description):
+    listed = gateway.call("GET", "/problems").json()["data"]
+    assert description["components"]["schemas"]["ProblemCodeName"]["enum"] == [entry["code"] for entry in listed]
+
+
 def schemas(node, place):
     """Every schema of an object at or below `node`, with its place."""
     if isinstance(node, dict):

@@ -170,6 +170,49 @@ struct ImpatientClock: Clock {
         }
     }
 
+    @Test("are listed, all of them")
+    func list() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.get, "/problems", key: nil)
+            let codes = answer["data"]?.elements?.compactMap { $0["code"]?.string }
+            #expect(codes == ProblemCatalogue.entries.map(\.code).sorted())
+        }
+    }
+
+    @Test(
+        "point at the member that is refused, with one code",
+        arguments: [
+            ("PUT", "/v1/users/ana", #"{"name":"LONG"}"#, "bad_member", "#/name"),
+            ("PUT", "/v1/users/ana", #"{"email":"LONG"}"#, "bad_member", "#/email"),
+            ("POST", "/v1/channels/a/messages", #"{"text":"x","user":"$a"}"#, "bad_member", "#/user"),
+            ("POST", "/v1/channels/a/events", #"{"type":"a b","data":1}"#, "bad_member", "#/type"),
+            ("POST", "/v1/apps", #"{"name":""}"#, "bad_member", "#/name"),
+            ("PUT", "/v1/channels/a/restrictions/ana", "{}", "bad_member", "#"),
+            ("POST", "/v1/channels", #"{"kind":"public","id":"a*"}"#, "bad_member", "#/id"),
+            ("POST", "/v1/subscriptions", #"{"filter":"data.x >"}"#, "bad_filter", "#/filter"),
+            ("POST", "/v1/webhooks", #"{"url":"https://a.example","filter":"data.x >"}"#, "bad_filter", "#/filter"),
+            ("POST", "/v1/deliveries/purge", #"{"filter":"data.x >"}"#, "bad_filter", "#/filter"),
+        ])
+    func pointers(_ method: String, _ path: String, _ body: String, _ code: String, _ pointer: String) async throws {
+        try await APIFixture.run { api in
+            let text = body.replacing("LONG", with: String(repeating: "x", count: 3000))
+            let answer = await api.call(HTTPMethod(rawValue: method), path, text)
+            #expect(answer.status == 400)
+            #expect(answer.code == code)
+            #expect(answer["errors"]?.elements?.first?["pointer"]?.string == pointer)
+        }
+    }
+
+    @Test("point at the member of an event in a batch")
+    func batchPointer() async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(
+                .post, "/v1/events/batch", #"{"events":[{"channel":"a","data":1},{"channel":"a*","data":1}]}"#)
+            #expect(answer.code == "bad_member")
+            #expect(answer["errors"]?.elements?.first?["pointer"]?.string == "#/events/1/channel")
+        }
+    }
+
     @Test("carry the request's id")
     func requestID() async throws {
         try await APIFixture.run { api in

@@ -60,6 +60,9 @@ public struct ChatError: Error, Sendable {
     /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
     public var slug: String?
     public var faults: [Fault] = []
+    /// The member that is wrong, by its name in the native API; nil where no single one is. The interface that has read the
+    /// member knows whether it came in a body, a path or a query.
+    public var field: String?
     /// Further facts for programs, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
     public var members: [(name: String, value: JSONText)] = []
     /// When it is worth asking again.
@@ -67,10 +70,13 @@ public struct ChatError: Error, Sendable {
     /// The record that stood in the way of a `Directory` write.
     public var current: Record?
 
-    public init(_ code: Code, _ message: String, slug: String? = nil, retryAfter: Duration? = nil) {
+    public init(
+        _ code: Code, _ message: String, slug: String? = nil, field: String? = nil, retryAfter: Duration? = nil
+    ) {
         self.code = code
         self.message = message
         self.slug = slug
+        self.field = field
         self.retryAfter = retryAfter
     }
 }
@@ -99,5 +105,23 @@ extension ChatError {
             case .numberOutOfRange: "number_out_of_range"
             }
         self.init(error.reason == .tooLarge ? .tooLarge : .malformed, "not acceptable JSON: \(error)", slug: slug)
+    }
+}
+
+extension ChatError {
+    /// An error about more than `limit` bytes or things; the limit goes with it, as the member `name`.
+    public static func over(
+        _ code: Code, _ message: String, name: String, limit: Int, field: String? = nil
+    ) -> ChatError {
+        var error = ChatError(code, message, field: field)
+        error.members = [(name, JSONText { $0.integer(limit) })]
+        return error
+    }
+
+    /// The same error, about the member `field`.
+    public func about(_ field: String) -> ChatError {
+        var error = self
+        error.field = field
+        return error
     }
 }

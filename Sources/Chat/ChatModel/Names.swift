@@ -6,10 +6,12 @@ public enum Names {
     public static func check(channel name: String) throws(ChatError) {
         try check(name, "channel", 1...255)
         guard !name.utf8.contains(UInt8(ascii: "*")) else {
-            throw ChatError(.malformed, "channel must not contain '*' when emitting")
+            throw ChatError(
+                .malformed, "channel must be one channel's name, without '*'; streams and webhooks take patterns",
+                field: "channel")
         }
         guard name == ChannelID.systemName || name.utf8.first != UInt8(ascii: "$") else {
-            throw ChatError(.malformed, "channel names beginning with '$' are reserved")
+            throw ChatError(.malformed, "channel names beginning with '$' are reserved", field: "channel")
         }
     }
 
@@ -17,7 +19,7 @@ public enum Names {
     public static func check(user name: String) throws(ChatError) {
         try check(name, "user", 1...92)
         guard name.utf8.first != UInt8(ascii: "$"), !name.utf8.contains(UInt8(ascii: "*")) else {
-            throw ChatError(.malformed, "user must not begin with '$' or contain '*'")
+            throw ChatError(.malformed, "user must not begin with '$' or contain '*'", field: "user")
         }
     }
 
@@ -44,16 +46,18 @@ public enum Names {
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == 0x5F || $0 == 0x2E || $0 == 0x2D })
         else {
             throw ChatError(
-                .malformed, "type must be 1 to 64 of A-Z a-z 0-9 _ . - and begin with a letter or a digit")
+                .malformed, "type must be 1 to 64 of A-Z a-z 0-9 _ . - and begin with a letter or a digit",
+                field: "type")
         }
     }
 
     private static func check(_ name: String, _ what: String, _ length: ClosedRange<Int>) throws(ChatError) {
         guard length.contains(name.unicodeScalars.count) else {
-            throw ChatError(.malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long")
+            throw ChatError(
+                .malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long", field: what)
         }
         guard name.unicodeScalars.allSatisfy({ !$0.isControl && $0 != "," }) else {
-            throw ChatError(.malformed, "\(what) must not contain ',' or control characters")
+            throw ChatError(.malformed, "\(what) must not contain ',' or control characters", field: what)
         }
     }
 }

@@ -64,10 +64,10 @@ extension NativeAPI {
                 guard let meters = caller.meters else {
                     return try await place.run { try await action(request, caller) }
                 }
-                return try await held(to: meters) { try await place.run { try await action(request, caller) } }
+                return try await held(to: meters, request) { try await place.run { try await action(request, caller) } }
             } catch {
                 await noteFailedSignIn(request, error)
-                throw Self.translated(error)
+                throw Self.translated(error, request)
             }
         }
     }
@@ -119,7 +119,7 @@ extension NativeAPI {
                 let place: RequestPlace = request.isLarge ? .workThreads : .loop
                 return try await place.run { try await action(request) }
             } catch {
-                throw Self.translated(error)
+                throw Self.translated(error, request)
             }
         }
     }

@@ -5,12 +5,35 @@ import JSON
 /// The one place where failures of the modules below become HTTP statuses and problems (`conventions.md` 7).
 extension NativeAPI {
     /// What to throw at the router. Errors nobody foresaw pass through: they become a 500 and stand in the log.
-    static func translated(_ error: any Error) -> any Error {
+    ///
+    /// - Parameter request: the one refused; where its body has the member at fault, the problem points at it.
+    static func translated(_ error: any Error, _ request: Request) -> any Error {
         switch error {
-        case let error as ChatError: Problem(error)
+        case let error as ChatError: Problem(error.pointed(into: request))
         case let error as JSONError: Problem(error)
         default: error
         }
+    }
+}
+
+extension ChatError {
+    /// The same error with a pointer to its ``field``, where the body of the request has that member, alone or as a list of
+    /// such. A value that came in the path or the query has no pointer.
+    fileprivate func pointed(into request: Request) -> ChatError {
+        guard faults.isEmpty, let field, let body = try? Fields.parse(request.body.bytes, limits: Limits()),
+            body.root.members != nil
+        else { return self }
+        let names = field.isEmpty ? [""] : [field, field + "s"].filter { body.root[$0] != nil }
+        guard let name = names.first else { return self }
+        return pointed(at: name.isEmpty ? "#" : "#/" + name)
+    }
+
+    /// The same error about the member at `pointer`: JSON that can be read is not malformed.
+    func pointed(at pointer: String) -> ChatError {
+        var error = self
+        if code == .malformed { error.slug = slug ?? "bad_member" }
+        error.faults = [Fault(pointer: pointer, keyword: error.slug ?? code.slug, detail: message)]
+        return error
     }
 }
 

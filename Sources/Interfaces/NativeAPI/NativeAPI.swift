@@ -279,6 +279,7 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/readyz", handler: asAnybody(getReadiness))
         router.add(.get, "/metrics", handler: asAnybody(getMetrics))
         router.add(.get, "/openapi.yaml", handler: asAnybody(getDescription))
+        router.add(.get, "/problems", handler: asAnybody(getProblems))
         router.add(.get, "/problems/{code}", handler: asAnybody(getProblem))
     }
 }

@@ -40,7 +40,9 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
             values[key] = made
         }
         guard values.count <= most else {
-            throw ChatError(.tooMany, "a channel keeps at most \(most) keys; it would have \(values.count)")
+            throw .over(
+                .tooMany, "a channel keeps at most \(most) keys; it would have \(values.count)", name: "limit",
+                limit: most)
         }
         return change
     }

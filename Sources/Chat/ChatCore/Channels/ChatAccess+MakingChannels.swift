@@ -126,7 +126,8 @@ extension ChatAccess {
         if new.kind == .direct {
             guard new.id == nil else {
                 throw ChatError(
-                    .malformed, "the id of a direct channel is made of its users; leave it out", slug: "bad_member")
+                    .malformed, "the id of a direct channel is made of its users; leave it out", slug: "bad_member",
+                    field: "id")
             }
             channel = .direct(between: try pair(new.users, by: actor))
         } else {
@@ -142,7 +143,8 @@ extension ChatAccess {
     private func pair(_ users: [String], by actor: Actor) throws(ChatError) -> [String] {
         let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
         guard pair.count == 2 else {
-            throw ChatError(.malformed, "a direct channel is between two different users", slug: "bad_member")
+            throw ChatError(
+                .malformed, "a direct channel is between two different users", slug: "bad_member", field: "users")
         }
         if let maker = actor.user, !pair.contains(where: { ExactText($0) == ExactText(maker) }) {
             throw ChatError(

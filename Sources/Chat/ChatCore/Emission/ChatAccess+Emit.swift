@@ -231,7 +231,9 @@ extension ChatAccess {
             throw ChatError(.forbidden, "'\(ChannelID.systemName)' is written by the gateway only")
         }
         try caller.demand(channel: emission.channel)
-        if !emission.allowsBuiltInType { try Names.check(customType: emission.type) }
+        if !emission.allowsBuiltInType {
+            do throws(ChatError) { try Names.check(customType: emission.type) } catch { throw error.about("type") }
+        }
         try caller.demand(type: emission.type)
         try check(sizesOf: emission)
         var draft = EventDraft(
@@ -273,7 +275,7 @@ extension ChatAccess {
         try Self.check(emission.wire ?? emission.data, "data", dataLimit)
         if let meta = emission.meta { try Self.check(meta, "meta", limits.metaBytes) }
         if let custom = emission.customType, !(1...64).contains(custom.utf8.count) {
-            throw ChatError(.malformed, "custom_type must be 1 to 64 bytes long")
+            throw ChatError(.malformed, "custom_type must be 1 to 64 bytes long", field: "custom_type")
         }
         if let key = emission.deduplicationKey, !(1...255).contains(key.utf8.count) {
             throw ChatError(.malformed, "the deduplication key must be 1 to 255 bytes long")
@@ -282,7 +284,9 @@ extension ChatAccess {
 
     private static func check(_ text: JSONText, _ what: String, _ limit: Int) throws(ChatError) {
         guard text.count <= limit else {
-            throw ChatError(.tooLarge, "\(what) is \(text.count) bytes of JSON; at most \(limit) are accepted")
+            throw .over(
+                .tooLarge, "\(what) is \(text.count) bytes of JSON; at most \(limit) are accepted", name: "limit_bytes",
+                limit: limit, field: what)
         }
     }
 }

@@ -85,7 +85,7 @@ extension ChatAccess {
 
     private static func check(reason: String) throws(ChatError) {
         guard (1...1000).contains(reason.utf8.count) else {
-            throw ChatError(.malformed, "the reason for forcing a version must be 1 to 1000 bytes long")
+            throw ChatError(.malformed, "the reason for forcing a version must be 1 to 1000 bytes long", field: "force")
         }
     }
 }

@@ -58,13 +58,15 @@ public struct EventTypeSettings: Sendable, Equatable {
 
     func check() throws(ChatError) {
         guard description.utf8.count <= Self.descriptionBytes else {
-            throw ChatError(.malformed, "description must be at most \(Self.descriptionBytes) bytes long")
+            throw ChatError(
+                .malformed, "description must be at most \(Self.descriptionBytes) bytes long", field: "description")
         }
         guard owner.utf8.count <= Self.ownerBytes else {
-            throw ChatError(.malformed, "owner must be at most \(Self.ownerBytes) bytes long")
+            throw ChatError(.malformed, "owner must be at most \(Self.ownerBytes) bytes long", field: "owner")
         }
         guard (deprecated?.utf8.count ?? 0) <= Self.descriptionBytes else {
-            throw ChatError(.malformed, "deprecated must be at most \(Self.descriptionBytes) bytes long")
+            throw ChatError(
+                .malformed, "deprecated must be at most \(Self.descriptionBytes) bytes long", field: "deprecated")
         }
     }
 }

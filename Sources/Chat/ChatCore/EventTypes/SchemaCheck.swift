@@ -65,7 +65,8 @@ struct SchemaCheck: Sendable {
         _ examples: [JSONText], _ member: String, on schema: Schema, wanted: Bool, within work: inout SchemaWork
     ) throws(ChatError) {
         guard examples.count <= limits.schemaExamples else {
-            throw ChatError(.malformed, "\(member): at most \(limits.schemaExamples) are kept with a version")
+            throw ChatError(
+                .malformed, "\(member): at most \(limits.schemaExamples) are kept with a version", field: member)
         }
         var faults: [ChatError.Fault] = []
         for (index, example) in examples.enumerated() {

@@ -24,7 +24,9 @@ extension Keyring {
         expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
     ) async throws(ChatError) -> APIKey {
         try caller.demandWholeApp()
-        guard name.utf8.count <= 200 else { throw ChatError(.malformed, "name must be at most 200 bytes long") }
+        guard name.utf8.count <= 200 else {
+            throw ChatError(.malformed, "name must be at most 200 bytes long", field: "name")
+        }
         let end = endOfKey(of: caller)
         if let end, let expires, expires > end {
             throw ChatError(
@@ -102,7 +104,7 @@ extension Keyring {
     ) async throws(ChatError) -> IssuedApp {
         try Self.demandOperator(caller)
         guard (1...200).contains(name.utf8.count) else {
-            throw ChatError(.malformed, "name must be 1 to 200 bytes long")
+            throw ChatError(.malformed, "name must be 1 to 200 bytes long", field: "name")
         }
         guard endOfKey(of: caller) == nil else {
             throw ChatError(

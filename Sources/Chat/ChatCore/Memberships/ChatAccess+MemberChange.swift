@@ -44,7 +44,9 @@ extension ChatAccess {
     func distinct(_ users: [String]) throws(ChatError) -> [String] {
         var seen: Set<ExactText> = []
         let users = users.filter { seen.insert(ExactText($0)).inserted }
-        guard !users.isEmpty else { throw ChatError(.malformed, "name at least one user", slug: "bad_member") }
+        guard !users.isEmpty else {
+            throw ChatError(.malformed, "users must name at least one user", slug: "bad_member", field: "users")
+        }
         guard users.count <= limits.membersPerCall else {
             throw ChatError(
                 .invalid, "one call takes at most \(limits.membersPerCall) users; send the rest in further calls",

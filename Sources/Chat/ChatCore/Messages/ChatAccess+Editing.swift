@@ -29,7 +29,9 @@ extension ChatAccess {
             var record = try scene.present(situation, ifMatch: etag)
             let data = content.data(instead: record.edit?.data ?? scene.event.data)
             guard data.count <= most else {
-                throw ChatError(.tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted")
+                throw .over(
+                    .tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted",
+                    name: "limit_bytes", limit: most, field: "data")
             }
             let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }

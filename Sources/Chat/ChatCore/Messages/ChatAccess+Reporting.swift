@@ -24,7 +24,7 @@ extension ChatAccess {
         _ timetoken: Timetoken, in channel: String, for reason: String, by named: String?
     ) async throws(ChatError) -> Event {
         guard (1...1000).contains(reason.utf8.count) else {
-            throw ChatError(.malformed, "reason must be 1 to 1000 bytes long")
+            throw ChatError(.malformed, "reason must be 1 to 1000 bytes long", field: "reason")
         }
         let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .hearing)
         let key = reportsKey(timetoken, channel)

@@ -37,7 +37,9 @@ public struct MessageTies: Sendable {
         let users = mentioned
         for user in users { try Names.check(user: user) }
         guard users.count <= limits.mentionsPerMessage, !users.hasRepeats else {
-            throw ChatError(.malformed, "mentions must name at most \(limits.mentionsPerMessage) different users")
+            throw ChatError(
+                .malformed, "mentions must name at most \(limits.mentionsPerMessage) different users", field: "mentions"
+            )
         }
     }
 

@@ -65,11 +65,13 @@ extension ChatAccess {
     private func check(_ sanction: Sanction) throws(ChatError) {
         guard sanction.isBan || sanction.isMute else {
             throw ChatError(
-                .malformed, "a restriction is a ban, a mute, or both; to end one, DELETE it", slug: "bad_member")
+                .malformed, "a restriction is a ban, a mute, or both; to end one, DELETE it", slug: "bad_member",
+                field: "")
         }
         try limits.check(sanction.reason, "reason")
         guard sanction.until.map({ $0 > service.clock.now }) ?? true else {
-            throw ChatError(.malformed, "the end of the restriction lies in the past", slug: "bad_member")
+            throw ChatError(
+                .malformed, "the end of the restriction lies in the past", slug: "bad_member", field: "until")
         }
     }
 }

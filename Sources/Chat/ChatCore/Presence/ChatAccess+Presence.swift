@@ -119,10 +119,12 @@ extension ChatAccess {
 
     func check(_ state: JSONText) throws(ChatError) {
         guard state.bytes.first == UInt8(ascii: "{") else {
-            throw ChatError(.malformed, "a state is a JSON object", slug: "wrong_type")
+            throw ChatError(.malformed, "a state is a JSON object", slug: "wrong_type", field: "state")
         }
         guard state.count <= limits.presenceStateBytes else {
-            throw ChatError(.tooLarge, "a state is \(limits.presenceStateBytes) bytes of JSON at most")
+            throw .over(
+                .tooLarge, "a state is \(limits.presenceStateBytes) bytes of JSON at most", name: "limit_bytes",
+                limit: limits.presenceStateBytes, field: "state")
         }
     }
 

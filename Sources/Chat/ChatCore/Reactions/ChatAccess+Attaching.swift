@@ -92,14 +92,19 @@ extension MessageRecord {
         if action.isReaction {
             reactions[ExactText(action.value), default: 0] += 1
             guard reactions.count <= limits.reactionsPerMessage else {
-                throw ChatError(.tooMany, "the message has \(limits.reactionsPerMessage) different reactions already")
+                throw .over(
+                    .tooMany, "the message has \(limits.reactionsPerMessage) different reactions already",
+                    name: "limit",
+                    limit: limits.reactionsPerMessage)
             }
             return
         }
         if action.type == BuiltInAction.threadRootId.rawValue { try nameThread(action.value) }
         actions += 1
         guard actions <= limits.actionsPerMessage else {
-            throw ChatError(.tooMany, "the message has \(limits.actionsPerMessage) actions already")
+            throw .over(
+                .tooMany, "the message has \(limits.actionsPerMessage) actions already", name: "limit",
+                limit: limits.actionsPerMessage)
         }
     }
 

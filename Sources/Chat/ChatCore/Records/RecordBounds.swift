@@ -6,19 +6,23 @@ extension Limits {
     /// - Throws: `.malformed` naming the field.
     func check(_ text: String?, _ field: String) throws(ChatError) {
         guard let text, text.unicodeScalars.count > recordTextLength else { return }
-        throw ChatError(.malformed, "\(field) must be at most \(recordTextLength) characters long", slug: "bad_member")
+        throw ChatError(
+            .malformed, "\(field) must be at most \(recordTextLength) characters long", slug: "bad_member", field: field
+        )
     }
 
     /// - Throws: `.tooLarge` naming the field.
     func check(value: JSONText?, _ field: String) throws(ChatError) {
         guard let value, value.count > recordValueBytes else { return }
-        throw ChatError(.tooLarge, "\(field) must be at most \(recordValueBytes) bytes of JSON")
+        throw .over(
+            .tooLarge, "\(field) must be at most \(recordValueBytes) bytes of JSON", name: "limit_bytes",
+            limit: recordValueBytes, field: field)
     }
 
     /// - Throws: `.malformed` when it is no object, `.tooLarge`.
     func check(object: JSONText?, _ field: String) throws(ChatError) {
         try check(value: object, field)
         guard let object, object.rawMembers() == nil else { return }
-        throw ChatError(.malformed, "\(field) must be a JSON object", slug: "wrong_type")
+        throw ChatError(.malformed, "\(field) must be a JSON object", slug: "wrong_type", field: field)
     }
 }

@@ -40,7 +40,7 @@ extension ChatAccess {
         try caller.demandEveryChannel()
         try Names.check(user: user)
         if let before, before > service.clock.now {
-            throw ChatError(.malformed, "before lies in the future; leave it out for now")
+            throw ChatError(.malformed, "before lies in the future; leave it out for now", field: "before")
         }
         let key = UserRevocation.key(UserID(user, in: space))
         let decided = try await decide([key]) { situation throws(ChatError) in

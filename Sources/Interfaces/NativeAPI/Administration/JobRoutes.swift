@@ -117,7 +117,7 @@ extension NativeAPI {
             do throws(ChatError) {
                 scope.filter = try Filter(text, limits: limits)
             } catch {
-                throw fields.fault("filter", "filter", error.message)
+                throw fields.fault("filter", "filter", error.message, slug: error.slug ?? "bad_filter")
             }
         }
         return scope

@@ -36,7 +36,7 @@ extension NativeAPI {
     ///
     /// Kept apart from `asCaller`: who is held to nothing pays nothing for it.
     func held(
-        to meters: RateMeters, _ work: () async throws -> Response
+        to meters: RateMeters, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
         do {
             try meters.admitRequest(at: service.clock.now)
@@ -46,7 +46,7 @@ extension NativeAPI {
             response.headers += fields(of: meters)
             return response
         } catch {
-            guard var problem = Self.translated(error) as? Problem else { throw error }
+            guard var problem = Self.translated(error, request) as? Problem else { throw error }
             problem.headers += fields(of: meters)
             throw problem
         }

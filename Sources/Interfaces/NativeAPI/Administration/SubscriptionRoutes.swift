@@ -228,7 +228,7 @@ extension SubscriptionSettings {
         do throws(ChatError) {
             return try Filter(text, limits: limits)
         } catch {
-            throw fields.fault("filter", "filter", error.message)
+            throw fields.fault("filter", "filter", error.message, slug: error.slug ?? "bad_filter")
         }
     }
 }

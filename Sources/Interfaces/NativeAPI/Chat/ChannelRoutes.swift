@@ -32,8 +32,14 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
             request.body.bytes, limits: limits, known: ChannelEdit.members + ["id", "kind", "users"])
+        let id = try fields.string("id")
+        if let id {
+            do throws(ChatError) { try Names.check(channel: id) } catch {
+                throw fields.fault("id", "format", error.message)
+            }
+        }
         var new = NewChannel(
-            kind: try fields.required("kind", try fields.word("kind", ChannelKind.self)), id: try fields.string("id"))
+            kind: try fields.required("kind", try fields.word("kind", ChannelKind.self)), id: id)
         new.users = try fields.strings("users") ?? []
         new.edit = try ChannelEdit(fields)
         let made = try await chat(for: caller, request).make(new, by: try fields.string(ActorName.parameter))

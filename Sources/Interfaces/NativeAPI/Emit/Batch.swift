@@ -160,15 +160,16 @@ extension ChatError {
     /// The same error about one event of the body; what is wrong with its data stays listed.
     func placed(at pointer: String) -> ChatError {
         var error = self
-        error.message = "\(pointer): \(message)"
-        error.faults =
-            faults.isEmpty
-            ? [Fault(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
-            : faults.map { fault in
-                var fault = fault
-                fault.pointer = pointer + "/data" + fault.pointer.dropFirst()
-                return fault
+        if faults.isEmpty, let field {
+            error = pointed(at: pointer + "/" + field)
+        } else if faults.isEmpty {
+            error.faults = [Fault(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
+        } else {
+            for index in faults.indices {
+                error.faults[index].pointer = pointer + "/data" + faults[index].pointer.dropFirst()
             }
+        }
+        error.message = "\(pointer): \(message)"
         return error
     }
 }

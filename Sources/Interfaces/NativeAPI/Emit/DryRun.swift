@@ -67,8 +67,10 @@ private struct Forecast {
 extension ChatError {
     /// Prints its faults as the next values of an array; a refusal without any is one about the whole event.
     func printFaults(to writer: inout JSONWriter) {
-        let whole = Fault(pointer: "#", keyword: slug ?? code.slug, detail: message)
-        for fault in faults.isEmpty ? [whole] : faults { fault.print(to: &writer) }
+        let whole =
+            field.map { pointed(at: "#/" + $0).faults }
+            ?? [Fault(pointer: "#", keyword: slug ?? code.slug, detail: message)]
+        for fault in faults.isEmpty ? whole : faults { fault.print(to: &writer) }
     }
 }
 

@@ -1,6 +1,7 @@
 import CAssets
 import ChatModel
 import HTTPServer
+import JSON
 
 extension NativeAPI {
     /// `GET /openapi.yaml` (media type: RFC 9512)
@@ -9,6 +10,28 @@ extension NativeAPI {
         return Response(
             status: 200, headers: [("Content-Type", "application/yaml")],
             body: .fixed(StaticBytes(start: file.bytes, count: file.length)))
+    }
+
+    /// `GET /problems`: every code, for programs.
+    func getProblems(_ request: Request) -> Response {
+        let list = JSONText { writer in
+            writer.beginObject()
+            writer.key("data")
+            writer.beginArray()
+            for entry in ProblemCatalogue.entries.sorted(by: { $0.code < $1.code }) {
+                writer.beginObject()
+                writer.member("code", entry.code)
+                writer.member("status", entry.status)
+                writer.member("title", entry.title)
+                writer.member("meaning", entry.meaning)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.nullMember("next_cursor")
+            writer.member("has_more", false)
+            writer.endObject()
+        }
+        return Response.json(list.bytes)
     }
 
     /// `GET /problems/{code}`: what the `type` of a problem points at, for people.

@@ -57,6 +57,7 @@ struct SettingsReader {
             case "required": "member_missing"
             case "type": "wrong_type"
             case "unknown": "unknown_member"
+            case "filter": "bad_filter"
             default: "bad_member"
             }
         var error = ChatError(.malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: slug)
