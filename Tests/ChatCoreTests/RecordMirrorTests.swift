@@ -226,7 +226,7 @@ private final class ScriptedDirectory: Directory {
     ) async throws(ChatError) -> Decided<Value> {
         var records: [RecordKey: Record] = [:]
         for (key, record) in zip(keys, try await read(keys)) { records[key] = record }
-        let decision = try decide(Situation(now: .zero, next: .zero, records: records))
+        let decision = try decide(Situation(now: .zero, next: .zero, etag: "", records: records))
         let written = try await write(decision.changes, events: decision.events)
         return Decided(value: decision.value, records: written, events: [], changes: decision.changes)
     }

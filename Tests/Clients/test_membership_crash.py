@@ -65,9 +65,9 @@ def told(gateway, channel):
                 assert data["channel"]["member_count"] == len(members), "counted wrongly at its end"
                 members, banned = None, set()
             case "member.joined":
-                members.add(data["user"]["user_id"])
+                members.add(data["user"]["id"])
             case "member.left":
-                members.remove(data["user"]["user_id"])
+                members.remove(data["user"]["id"])
             case "user.banned":
                 banned.add(data["user_id"])
             case "user.unbanned":

@@ -59,13 +59,13 @@ class Native:
         data, place = event["data"], event.get("timetoken")
         match event["type"]:
             case "member.invited":
-                return [(event["channel"], "member", user["user_id"], "invited") for user in data["invitees"]]
+                return [(event["channel"], "member", user["id"], "invited") for user in data["invitees"]]
             case "member.joined":
-                return [(event["channel"], "member", user["user_id"], "joined") for user in data["users"]]
+                return [(event["channel"], "member", user["id"], "joined") for user in data["users"]]
             case "member.left" | "member.declined":
                 return [(event["channel"], "member", data["user"]["user_id"], None)]
             case "typing.started" | "typing.stopped":
-                return [(ROOM, "typing", *sorted(user["user_id"] for user in data["typing_users"]))]
+                return [(ROOM, "typing", *sorted(user["id"] for user in data["typing_users"]))]
             case "message.created":
                 return [(ROOM, "message", place, event["user"], data["text"])]
             case "thread.updated":

@@ -107,7 +107,7 @@ import Testing
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("user=ana")
             try await gateway.tell(
-                "room", 0, for: .subscribers, type: "member.joined", data: #"{"user":{"user_id":"ana"}}"#)
+                "room", 0, for: .subscribers, type: "member.joined", data: #"{"user":{"id":"ana"}}"#)
             try await gateway.tell("room", 1, for: .rule(.joined))
             try await gateway.end(["ana"])
             #expect(await reader.heard() == [])
@@ -396,7 +396,7 @@ import Testing
                 let kind = name == "crew" ? "group" : "public"
                 try await gateway.tell(
                     name, n, for: .rule(.joinedAndSubjects, subjects: ["ana"]), type: "member.left",
-                    data: #"{"user":{"user_id":"ana"},"channel":{"id":"\#(name)","type":"\#(kind)"},"n":\#(n)}"#)
+                    data: #"{"user":{"id":"ana"},"channel":{"id":"\#(name)","type":"\#(kind)"},"n":\#(n)}"#)
             }
             #expect(await reader.numbers(2) == [0, 1])
             let changed = try #require(await reader.next())

@@ -262,7 +262,7 @@ import Testing
     }
 
     private func typists(of event: Event) async throws -> [String]? {
-        try JSONDocument(event.data).root["typing_users"]?.elements?.compactMap { $0["user_id"]?.string }
+        try JSONDocument(event.data).root["typing_users"]?.elements?.compactMap { $0["id"]?.string }
     }
 
     @Test("stopping on the wire stops a native typist, with one event on each side")

@@ -64,10 +64,10 @@ import Testing
     static let signalled: [Example] = [
         Example(
             json: #"{"type":"typing","value":true}"#, type: "typing.started",
-            data: #"{"is_typing":true,"user":{"user_id":"ana"}}"#),
+            data: #"{"is_typing":true,"user":{"id":"ana"}}"#),
         Example(
             json: #"{"type":"typing","value":false}"#, type: "typing.stopped",
-            data: #"{"is_typing":false,"user":{"user_id":"ana"}}"#),
+            data: #"{"is_typing":false,"user":{"id":"ana"}}"#),
         Example(
             json: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, type: "receipt.read",
             data: #"{"user_id":"ana","last_read_timetoken":"17324123456799999"}"#),

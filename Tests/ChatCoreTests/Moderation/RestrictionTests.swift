@@ -35,7 +35,7 @@ import Testing
             #expect(types(events) == ["user.banned", "member.left", "channel.member_count.updated"])
             #expect(Set(events.map(\.draft.cause)).count == 1)
             let data = try JSONDocument(events[0].data).root
-            #expect(data["end_at"]?.integer == -1 && data["agent"]?["user_id"]?.string == "ana")
+            #expect(data["end_at"]?.integer == -1 && data["agent"]?["id"]?.string == "ana")
             #expect(events[0].audience == .rule(.joinedAndSubjects, subjects: ["mallory"]))
             #expect(written.record.since >= start && written.record.updated == events[0].timetoken)
             let counts = try await room.service.engine.directory.read(MemberCounts.key("crew", in: ChatFixture.space))

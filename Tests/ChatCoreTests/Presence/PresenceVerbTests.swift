@@ -104,7 +104,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
                 ])
             #expect(events.allSatisfy { $0.draft.cause == "req_1" && $0.draft.originDevice == "desk" })
             let entered = try JSONDocument(events[0].data).root
-            #expect(entered["user"]?["nickname"]?.string == "Ana" && entered["participant_count"]?.integer == 1)
+            #expect(entered["user"]?["name"]?.string == "Ana" && entered["participant_count"]?.integer == 1)
             #expect(
                 entered["channel"]?["type"]?.string == "open" && entered["entered_at"]?.integer == 1_732_412_345_678)
             #expect(events[3].data.description == #"{"channels":[{"channel_url":"lobby","participant_count":0}]}"#)
@@ -196,8 +196,8 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
             try await house.chat.stopTyping("ben", on: "room")
             try await house.pass(.seconds(60))
             let told = try await house.events().map { "\($0.type) \($0.data)" }
-            let ben = #"{"user_id":"ben","nickname":"Ben"}"#
-            let ana = #"{"user_id":"ana"}"#
+            let ben = #"{"id":"ben","name":"Ben"}"#
+            let ana = #"{"id":"ana"}"#
             #expect(
                 told == [
                     #"typing.started {"is_typing":true,"user":\#(ana),"typing_users":[\#(ana)]}"#,

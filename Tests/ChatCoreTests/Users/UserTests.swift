@@ -143,7 +143,7 @@ import Testing
             let events = try await chat.events(on: "ana")
             #expect(events.map(\.type) == ["user.blocked", "user.blocked", "user.unblocked"])
             #expect(events.allSatisfy { $0.draft.audience == .rule(.user, subjects: ["ana"]) })
-            #expect(events[0].json?["blockee"]?["user_id"]?.string == "mallory")
+            #expect(events[0].json?["block"]?["blocked"]?.string == "mallory")
             try expectValid(events)
         }
     }

@@ -45,8 +45,8 @@ struct RosterChange: Sendable {
         // A group may become public, and the other way round.
         case "channel.created", "channel.updated": creation(event)
         case "channel.deleted": .deleted
-        case "user.blocked": block(event, by: "blocker", "blockee", isOn: true)
-        case "user.unblocked": block(event, by: "unblocker", "unblockee", isOn: false)
+        case "user.blocked": block(event, isOn: true)
+        case "user.unblocked": block(event, isOn: false)
         default: nil
         }
     }
@@ -59,9 +59,9 @@ struct RosterChange: Sendable {
         }
     }
 
-    private static func block(_ event: Event, by user: String, _ other: String, isOn: Bool) -> Matter? {
-        guard let data = try? JSONDocument(event.data).root, let user = data[user]?["user_id"]?.string,
-            let other = data[other]?["user_id"]?.string
+    private static func block(_ event: Event, isOn: Bool) -> Matter? {
+        guard let block = (try? JSONDocument(event.data))?.root["block"], let user = block["user"]?.string,
+            let other = block["blocked"]?.string
         else { return nil }
         return .block(ExactText(other), of: ExactText(user), isOn: isOn)
     }
@@ -80,7 +80,7 @@ struct RosterChange: Sendable {
     /// The ids of one user or of a list of them.
     private static func users(_ value: JSONValue?) -> [ExactText]? {
         guard let value else { return nil }
-        if let one = value["user_id"]?.string { return [ExactText(one)] }
-        return value.elements?.compactMap { $0["user_id"]?.string.map { ExactText($0) } }
+        if let one = value["id"]?.string { return [ExactText(one)] }
+        return value.elements?.compactMap { $0["id"]?.string.map { ExactText($0) } }
     }
 }

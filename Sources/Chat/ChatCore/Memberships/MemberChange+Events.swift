@@ -105,11 +105,8 @@ extension MemberChange {
 
     /// A member as events name it: the user, the state and the role (`$defs/member` of the catalogue).
     func print(_ membership: MembershipRecord, to writer: inout JSONWriter) {
-        let user = user(membership.user)
         writer.beginObject()
-        writer.member("user_id", user.id)
-        if let name = user.name { writer.member("nickname", name) }
-        if let profileURL = user.profileURL { writer.member("profile_url", profileURL) }
+        user(membership.user).printReferenceMembers(to: &writer)
         writer.member("state", membership.state.rawValue)
         writer.member("role", membership.role.rawValue)
         writer.endObject()

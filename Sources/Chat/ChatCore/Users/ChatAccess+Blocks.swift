@@ -13,14 +13,14 @@ extension ChatAccess {
             if let present { return (present, nil) }
             var block = BlockRecord(user: user, blocked: other)
             block.since = now
-            return (block, ("user.blocked", "blocker", "blockee"))
+            return (block, "user.blocked")
         }
     }
 
     /// Lifts a block; nothing happens when there is none.
     public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) {
         _ = try await setBlock(user, other, by: named) { present, _ in
-            (nil, present.map { _ in ("user.unblocked", "unblocker", "unblockee") })
+            (nil, present.map { _ in "user.unblocked" })
         }
     }
 
@@ -38,12 +38,9 @@ extension ChatAccess {
         return try await directory.list(query).mapped(BlockRecord.init)
     }
 
-    /// What is said of a change: the type, and how it calls the two.
-    private typealias Announcement = (type: String, user: StaticString, other: StaticString)
-
     private func setBlock(
         _ user: String, _ other: String, by named: String?,
-        _ change: @escaping @Sendable (BlockRecord?, Timetoken) -> (BlockRecord?, Announcement?)
+        _ change: @escaping @Sendable (BlockRecord?, Timetoken) -> (BlockRecord?, type: String?)
     ) async throws(ChatError) -> Written<BlockRecord> {
         try Names.check(user: other)
         let actor = try owner(of: user, by: named)
@@ -51,14 +48,14 @@ extension ChatAccess {
         let users = [user, other].map { UserRecord.key($0, in: space) }
         return try await decide([key] + users) { situation in
             let present = situation[key].flatMap(BlockRecord.init)
-            let (block, announcement) = change(present, situation.now)
+            let (block, type) = change(present, situation.now)
             let written = Written(record: block ?? BlockRecord(user: user, blocked: other), isNew: present == nil)
-            guard let announcement else { return Decision(written) }
-            let event = draft(
-                announcement.type, on: user, by: actor.user, audience: .rule(.user, subjects: [user])
-            ) { writer in
-                for (name, id, key) in [(announcement.user, user, users[0]), (announcement.other, other, users[1])] {
-                    writer.key(name)
+            guard let type else { return Decision(written) }
+            let event = draft(type, on: user, by: actor.user, audience: .rule(.user, subjects: [user])) { writer in
+                writer.key("block")
+                (block ?? present ?? written.record).show(to: &writer)
+                for (name, id, key) in [("user", user, users[0]), ("blocked_user", other, users[1])] {
+                    writer.key(text: name)
                     (situation[key].flatMap(UserRecord.init) ?? UserRecord(id: id)).printReference(to: &writer)
                 }
             }

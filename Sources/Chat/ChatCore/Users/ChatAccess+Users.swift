@@ -57,7 +57,7 @@ extension ChatAccess {
                 return Decision(false, changes: revocations)
             }
             var event = recordEvent("user.deleted", of: user, by: actor.user) { _, writer in
-                writer.member("deleted_at", situation.now.milliseconds)
+                writer.member("deleted_at", situation.next.timestamp)
             }
             event.echoes = echoes
             return Decision(true, changes: [RecordChange(key, body: nil)] + revocations, events: [event])
@@ -84,6 +84,7 @@ extension ChatAccess {
             guard user.body != before?.body else {
                 return Decision(Written(record: user, isNew: false), changes: [change])
             }
+            (user.etag, user.updated) = (situation.etag, situation.next)
             var event = written(user, before, by: actor.user)
             event.echoes = echoes
             return Decision(Written(record: user, isNew: before == nil), changes: [change], events: [event])
@@ -124,7 +125,7 @@ extension ChatAccess {
         func showing(_ fields: PublicUserFields) -> EventDraft {
             draft(type, on: user.id, by: actor) { writer in
                 writer.key("user")
-                fields.print(user, to: &writer)
+                user.show(fields, to: &writer)
                 more(fields, &writer)
             }
         }

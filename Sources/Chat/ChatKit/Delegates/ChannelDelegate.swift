@@ -85,7 +85,7 @@ public struct ReactionEvent: Sendable, Equatable {
         messageTimetoken = data.timetoken("message_timetoken") ?? .zero
         key = data.text("reaction") ?? ""
         isAdded = event.type == "reaction.added"
-        userId = data["user"]?.text("user_id") ?? event.user ?? ""
+        userId = data["user"]?.text("id") ?? event.user ?? ""
     }
 }
 

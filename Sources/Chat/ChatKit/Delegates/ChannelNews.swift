@@ -144,9 +144,9 @@ extension AnyJSON {
 extension User {
     /// A user as events show one; nil when it is none.
     init?(chat: Chat, shown: AnyJSON) {
-        guard let id = shown.text("user_id") else { return nil }
+        guard let id = shown.text("id") else { return nil }
         var record = UserRecord(id: id)
-        record.name = shown.text("nickname")
+        record.name = shown.text("name")
         record.profileURL = shown.text("profile_url")
         self.init(chat: chat, record)
     }

@@ -35,7 +35,7 @@ extension ChannelStreams {
     public func typingChanged() -> ChatStream<[String]> {
         events(of: ["typing.started", "typing.stopped"]) { event in
             guard case .array(let users) = AnyJSON(event.data)["typing_users"] else { return [] }
-            return users.compactMap { $0.text("user_id") }
+            return users.compactMap { $0.text("id") }
         }
     }
 }

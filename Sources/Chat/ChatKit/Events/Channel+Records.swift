@@ -131,6 +131,6 @@ extension Event {
     /// Whose membership it is about.
     fileprivate var member: String? {
         let data = AnyJSON(data)
-        return data.text("user_id") ?? data["user"]?.text("user_id") ?? data["invitee"]?.text("user_id")
+        return data.text("user_id") ?? data["user"]?.text("id") ?? data["invitee"]?.text("id")
     }
 }

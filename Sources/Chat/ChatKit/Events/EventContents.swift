@@ -86,7 +86,7 @@ public struct Typing: EventContent, Equatable {
     public let isTyping: Bool
 
     init(_ event: Event, _ data: AnyJSON) {
-        userId = data["user"]?.text("user_id") ?? event.user ?? ""
+        userId = data["user"]?.text("id") ?? event.user ?? ""
         isTyping = data.flag("is_typing")
     }
 }

@@ -136,11 +136,14 @@ public struct Situation: Sendable {
     /// What the decision's first event gets, if there is one that repeats no other: for what its data, or records, say of
     /// it.
     public let next: Timetoken
+    /// The etag of every record that the decision creates or alters; its `updated` is then `next`, where there is an event.
+    public let etag: String
     private let records: [RecordKey: Record]
 
-    public init(now: Timetoken, next: Timetoken, records: [RecordKey: Record]) {
+    public init(now: Timetoken, next: Timetoken, etag: String, records: [RecordKey: Record]) {
         self.now = now
         self.next = next
+        self.etag = etag
         self.records = records
     }
 

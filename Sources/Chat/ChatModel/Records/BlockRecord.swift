@@ -15,10 +15,18 @@ public struct BlockRecord: Sendable, Equatable {
         RecordKey(.block, parts: [user, blocked], in: space)
     }
 
-    public func printMembers(to writer: inout JSONWriter) {
+    private func printMembers(to writer: inout JSONWriter) {
         writer.member("user", user)
         writer.member("blocked", blocked)
         writer.member("since_timetoken", since.description)
+    }
+
+    /// Prints the block as the REST API and events show it.
+    public func show(to writer: inout JSONWriter) {
+        writer.beginObject()
+        printMembers(to: &writer)
+        writer.member("created_at", since.timestamp)
+        writer.endObject()
     }
 
     public var body: JSONText {

@@ -1,5 +1,3 @@
-public import JSON
-
 /// The fields of users' records that an app shows to its other users.
 ///
 /// The id, `name`, `profile_url`, whether a user accepts invitations and the times are always shown: events name users by
@@ -49,25 +47,8 @@ public struct PublicUserFields: Sendable, Equatable {
         return user
     }
 
-    /// Prints the record as events of its own show it: the reference, and the public fields beside it. A private field has no
-    /// member, as `null` would say that it was cleared.
-    public func print(_ user: UserRecord, to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("user_id", user.id)
-        writer.nullable("nickname", user.name)
-        writer.nullable("profile_url", user.profileURL)
-        for field in Field.allCases where fields.contains(field) {
-            switch field {
-            case .email: writer.nullable("email", user.email)
-            case .externalID: writer.nullable("external_id", user.externalID)
-            case .type: writer.nullable("type", user.type)
-            case .status: writer.nullable("status", user.status)
-            case .custom: writer.nullable("custom", user.custom)
-            case .metadata: writer.member("metadata", user.metadata)
-            }
-        }
-        writer.endObject()
-    }
+    /// Whether the app shows a field to its other users.
+    func contains(_ field: Field) -> Bool { fields.contains(field) }
 
     /// Whether a filter or an order may read a field of users' records, as the store spells it.
     public func reveals(_ stored: String) -> Bool { Field(rawValue: stored).map(fields.contains) ?? true }

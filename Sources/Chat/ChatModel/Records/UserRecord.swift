@@ -26,16 +26,20 @@ public struct UserRecord: Sendable, Equatable {
 
     public static func key(_ id: String, in space: SpaceID) -> RecordKey { RecordKey(.user, id, in: space) }
 
-    /// What the store keeps, and what the native API shows beside id, etag and the time of the last change.
-    public func printMembers(to writer: inout JSONWriter) {
+    /// The members that the store keeps, and that ``show(_:to:)`` prints.
+    private func printMembers(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
         writer.nullable("name", name)
         writer.nullable("profile_url", profileURL)
-        writer.nullable("email", email)
-        writer.nullable("external_id", externalID)
-        writer.nullable("type", type)
-        writer.nullable("status", status)
-        writer.nullable("custom", custom)
-        writer.member("metadata", metadata)
+        for field in PublicUserFields.Field.allCases where fields.contains(field) {
+            switch field {
+            case .email: writer.nullable("email", email)
+            case .externalID: writer.nullable("external_id", externalID)
+            case .type: writer.nullable("type", type)
+            case .status: writer.nullable("status", status)
+            case .custom: writer.nullable("custom", custom)
+            case .metadata: writer.member("metadata", metadata)
+            }
+        }
         writer.member("auto_accepts_invites", autoAcceptsInvites)
         writer.member("created_timetoken", created.description)
     }
@@ -48,7 +52,7 @@ public struct UserRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what `printMembers` printed, from the store or from the native API.
+    /// Reads what the store keeps, or what the REST API shows.
     public init(id: String, _ value: JSONValue, _ text: JSONText) {
         self.id = id
         name = value.text("name")
@@ -71,12 +75,25 @@ public struct UserRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// How events name a user: the id, and what there is to show (`$defs/user` of the catalogue).
+    /// Prints the record as the REST API shows it, and as events of the record hold it (`$defs/user_record` of the catalogue).
+    ///
+    /// - Parameter fields: A field that is missing here is left out, as `null` would say that it was cleared.
+    public func show(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
+        writer.record(id: id, created: created, etag: etag, updated: updated) { printMembers(fields, to: &$0) }
+    }
+
+    /// Prints the members of the record that other objects' events name a user by: those that every reader sees, and of them
+    /// those with a value (`$defs/user` of the catalogue).
     public func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("user_id", id)
-        if let name { writer.member("nickname", name) }
-        if let profileURL { writer.member("profile_url", profileURL) }
+        printReferenceMembers(to: &writer)
         writer.endObject()
+    }
+
+    /// Prints the members of ``printReference(to:)`` into an object that has more.
+    public func printReferenceMembers(to writer: inout JSONWriter) {
+        writer.member("id", id)
+        if let name { writer.member("name", name) }
+        if let profileURL { writer.member("profile_url", profileURL) }
     }
 }

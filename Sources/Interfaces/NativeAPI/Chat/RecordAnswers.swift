@@ -3,20 +3,6 @@ import ChatModel
 import HTTPServer
 import JSON
 
-extension JSONWriter {
-    /// A record as the native API shows it: its own members, its version and when it last changed.
-    mutating func record(
-        id: String? = nil, etag: String, updated: Timetoken, _ print: (inout JSONWriter) -> Void
-    ) {
-        beginObject()
-        if let id { member("id", id) }
-        print(&self)
-        member("etag", etag)
-        member("updated_at", updated.timestamp)
-        endObject()
-    }
-}
-
 extension NativeAPI {
     /// One record, with its version as `ETag` and, when it was made by this request, where it is.
     static func shown(

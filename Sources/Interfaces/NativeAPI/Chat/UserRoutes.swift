@@ -110,7 +110,7 @@ extension NativeAPI {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).blocks(
             of: request.name("user"), limit: listing.limit, cursor: listing.cursor)
-        return Listing.response(page, to: request) { block, writer in writer.raw(block.body) }
+        return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
     /// `PUT /v1/users/{user}/blocks/{other}`
@@ -120,7 +120,7 @@ extension NativeAPI {
         let block = try await chat(for: caller, request).block(
             request.name("other"), for: request.name("user"), by: try ActorName(parameters, fields).name)
         let created = block.isNew ? [(name: "Location", value: request.path)] : []
-        return .json(block.record.body.bytes, status: block.isNew ? 201 : 200, headers: created)
+        return .json(JSONText { block.record.show(to: &$0) }.bytes, status: block.isNew ? 201 : 200, headers: created)
     }
 
     /// `DELETE /v1/users/{user}/blocks/{other}`
@@ -133,12 +133,6 @@ extension NativeAPI {
 
     private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
         try await Self.demand(of: request) { try await chat.user(request.name("user"))?.etag }
-    }
-}
-
-extension UserRecord {
-    func show(to writer: inout JSONWriter) {
-        writer.record(id: id, etag: etag, updated: updated) { printMembers(to: &$0) }
     }
 }
 

@@ -22,7 +22,7 @@ extension LiveStreams {
                 expel(UserID(user, in: event.channel.space), from: event.channel.name)
             }
         case "member.left":
-            guard isPrivate, let user = data["user"]?["user_id"]?.string else { return }
+            guard isPrivate, let user = data["user"]?["id"]?.string else { return }
             expel(UserID(user, in: event.channel.space), from: event.channel.name)
         case "channel.created": if isPrivate { askAgain(onChannel: event.channel) }
         case "channel.updated":

@@ -82,7 +82,7 @@ struct ObjectPayload {
     ]
     /// What is kept under a name, and what this wire calls it.
     private static let userFields = [
-        "name": "name", "nickname": "name", "profile_url": "profileUrl", "email": "email", "external_id": "externalId",
+        "name": "name", "profile_url": "profileUrl", "email": "email", "external_id": "externalId",
         "type": "type", "status": "status", "custom": "custom",
     ]
     private static let channelFields = [

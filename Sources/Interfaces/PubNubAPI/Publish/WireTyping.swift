@@ -141,9 +141,7 @@ extension WireTyping {
             writer.member("is_typing", isTyping)
             guard let user else { return }
             writer.key("user")
-            writer.beginObject()
-            writer.member("user_id", user)
-            writer.endObject()
+            UserRecord(id: user).printReference(to: &writer)
         }
     }
 

@@ -82,7 +82,7 @@ struct ShownPayload {
     /// The user whose typing ended by itself: such an event has no user of its own.
     private static func typist(_ event: Event) -> String? {
         guard event.type == "typing.stopped", event.user == nil else { return nil }
-        return (try? JSONDocument(event.data))?.root["user"]?["user_id"]?.string
+        return (try? JSONDocument(event.data))?.root["user"]?["id"]?.string
     }
 
     static let signal = 1

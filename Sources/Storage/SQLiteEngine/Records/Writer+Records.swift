@@ -50,11 +50,13 @@ extension Writer {
     }
 
     /// All the changes and all the events, or nothing. Every demand is checked before the first row is touched.
+    ///
+    /// - Parameter tag: The etag of the records that are new or altered.
     func write(
-        _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil
+        _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil, tag: Int64 = ETag.random()
     ) throws(SQLiteFailure) -> Result<Written, ChatError> {
         let plan: Plan
-        switch try planned(changes) {
+        switch try planned(changes, tag) {
         case .success(let made): plan = made
         case .failure(let refusal): return .failure(refusal)
         }
@@ -78,8 +80,9 @@ extension Writer {
         var records: [RecordKey: Record] = [:]
         for key in keys { records[key] = try statements.findRecord.record(key) }
         let decision: Decision<Value>
+        let tag = ETag.random()
         do throws(ChatError) {
-            decision = try body(Situation(now: now, next: nextPlace, records: records))
+            decision = try body(Situation(now: now, next: nextPlace, etag: ETag.text(tag), records: records))
             for draft in decision.events { try draft.check() }
         } catch {
             return .failure(error)
@@ -88,7 +91,7 @@ extension Writer {
             return .failure(ChatError(.notFound, "the event \(place.timetoken) does not exist any more"))
         }
         try reserve(for: decision.events.count)
-        switch try write(decision.changes, events: decision.events, claim: decision.claim) {
+        switch try write(decision.changes, events: decision.events, claim: decision.claim, tag: tag) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let written):
             try remove(decision.removals)
@@ -100,8 +103,9 @@ extension Writer {
     }
 
     /// Every demand held against what is there; nothing is touched.
-    private func planned(_ changes: [RecordChange]) throws(SQLiteFailure) -> Result<Plan, ChatError> {
-        let tag = ETag.random()
+    private func planned(
+        _ changes: [RecordChange], _ tag: Int64
+    ) throws(SQLiteFailure) -> Result<Plan, ChatError> {
         let etag = ETag.text(tag)
         var results: [Record] = []
         var steps: [Step] = []

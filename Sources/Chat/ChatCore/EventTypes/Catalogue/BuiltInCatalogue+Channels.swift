@@ -87,8 +87,8 @@ extension BuiltInCatalogue {
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"user":{"user_id":"ana"},"hide_previous_messages":false,"allow_auto_unhide":true}"#],
-            refuses: [#"{"user":{"user_id":"ana"},"allow_auto_unhide":1}"#, #"{"allow_auto_unhide":true}"#]),
+            accepts: [#"{"user":{"id":"ana"},"hide_previous_messages":false,"allow_auto_unhide":true}"#],
+            refuses: [#"{"user":{"id":"ana"},"allow_auto_unhide":1}"#, #"{"allow_auto_unhide":true}"#]),
     ]
 
     private static func freeze(_ name: String, _ description: String, _ isFrozen: Bool) -> BuiltInType {

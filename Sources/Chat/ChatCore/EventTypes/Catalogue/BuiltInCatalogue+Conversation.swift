@@ -103,10 +103,10 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"is_typing":\#(isTyping),"user":{"user_id":"ana"},"typing_users":[{"user_id":"ben"}]}"#
+                #"{"is_typing":\#(isTyping),"user":{"id":"ana"},"typing_users":[{"id":"ben"}]}"#
             ],
             refuses: [
-                #"{"is_typing":\#(!isTyping),"user":{"user_id":"ana"}}"#, #"{"is_typing":\#(isTyping),"user":"ana"}"#,
+                #"{"is_typing":\#(!isTyping),"user":{"id":"ana"}}"#, #"{"is_typing":\#(isTyping),"user":"ana"}"#,
             ])
     }
 }

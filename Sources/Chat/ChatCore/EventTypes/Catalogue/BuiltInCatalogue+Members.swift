@@ -27,7 +27,7 @@ extension BuiltInCatalogue {
                 """,
             accepts: [
                 #"{"channel_id":"room.1","channel_type":"group","invited_by_user_id":"ana"}"#,
-                #"{"channel_id":"crew","inviter":null,"invitees":[{"user_id":"ben","state":"invited"}],"#
+                #"{"channel_id":"crew","inviter":null,"invitees":[{"id":"ben","state":"invited"}],"#
                     + #""invited_at":1732412345678}"#,
             ],
             refuses: [#"{"channel_type":"group"}"#, #"{"channel_id":"crew","invitees":["ben"]}"#]),
@@ -44,8 +44,8 @@ extension BuiltInCatalogue {
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"invitee":{"user_id":"ben"},"inviter":{"user_id":"ana"}}"#],
-            refuses: [#"{"inviter":{"user_id":"ana"}}"#, #"{"invitee":{"nickname":"Ben"}}"#]),
+            accepts: [#"{"invitee":{"id":"ben"},"inviter":{"id":"ana"}}"#],
+            refuses: [#"{"inviter":{"id":"ana"}}"#, #"{"invitee":{"name":"Ben"}}"#]),
         BuiltInType(
             "member.joined", .kept, "A user joined a channel, by an invitation or unasked.",
             members: """
@@ -67,10 +67,10 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"user":{"user_id":"ben"},"users":[{"user_id":"ben"}],"joined_at":1732412345678,"member_count":3,"#
+                #"{"user":{"id":"ben"},"users":[{"id":"ben"}],"joined_at":1732412345678,"member_count":3,"#
                     + #""joined_member_count":2}"#
             ],
-            refuses: [#"{"user":{"user_id":7}}"#, #"{"users":[{"user_id":"ben"}]}"#]),
+            refuses: [#"{"user":{"id":7}}"#, #"{"users":[{"id":"ben"}]}"#]),
         BuiltInType(
             "member.left", .kept, "A user left a channel, or was made to leave.",
             members: """
@@ -90,8 +90,8 @@ extension BuiltInCatalogue {
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"user":{"user_id":"ben"},"reason":"LEFT_BY_OWN_CHOICE","member_count":2}"#],
-            refuses: [#"{"user":{"user_id":"ben"},"member_count":-1}"#]),
+            accepts: [#"{"user":{"id":"ben"},"reason":"LEFT_BY_OWN_CHOICE","member_count":2}"#],
+            refuses: [#"{"user":{"id":"ben"},"member_count":-1}"#]),
         BuiltInType(
             "membership.updated", .kept, "Fields of a membership changed.",
             members: """
@@ -128,7 +128,7 @@ extension BuiltInCatalogue {
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"user":{"user_id":"ana"},"participant_count":12,"\#(moment)":1732412345678}"#],
+            accepts: [#"{"user":{"id":"ana"},"participant_count":12,"\#(moment)":1732412345678}"#],
             refuses: [#"{"participant_count":12}"#])
     }
 }

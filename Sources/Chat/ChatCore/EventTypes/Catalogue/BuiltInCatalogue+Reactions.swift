@@ -69,7 +69,7 @@ extension BuiltInCatalogue {
                 """,
             accepts: [
                 #"{"message_timetoken":"17324123456789012","reaction":"smile"}"#,
-                #"{"message_id":5321,"reaction":"smile","user":{"user_id":"ana"},"updated_at":1732412346000}"#,
+                #"{"message_id":5321,"reaction":"smile","user":{"id":"ana"},"updated_at":1732412346000}"#,
             ],
             refuses: [#"{"message_timetoken":"17324123456789012","reaction":7}"#, #"{"reaction":"smile"}"#])
     }

@@ -5,51 +5,64 @@ extension BuiltInCatalogue {
     static let users: [BuiltInType] = [
         record("user.created", "A user's record was made."),
         record(
-            "user.updated", "A user's record changed.",
+            "user.updated", "A user's record changed.", required: #"["user", "changes"]"#,
             more: """
                 ,
                   "changes": {"type": "array", "items": {"$ref": "#/$defs/change"}, "description": "What changed."}
-                """),
+                """, example: #","changes":[{"key":"name","old":"An","new":"Ana"}]"#),
         record(
-            "user.deleted", "A user's record was deleted.",
+            "user.deleted", "A user's record was deleted.", required: #"["user", "deleted_at"]"#,
             more: """
                 ,
-                  "deleted_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."}
-                """),
-        block("user.blocked", "A user blocked another.", by: "blocker", whom: "blockee"),
-        block("user.unblocked", "A user lifted the block of another.", by: "unblocker", whom: "unblockee"),
+                  "deleted_at": {"$ref": "#/$defs/timestamp", "description": "When."}
+                """, example: #","deleted_at":"2024-11-24T01:39:05.678901Z""#),
+        block("user.blocked", "A user blocked another."),
+        block("user.unblocked", "A user lifted the block of another."),
         restriction("user.muted", "A user may not write in a channel.", flag: "mute", isSet: true),
         restriction("user.unmuted", "A user may write in a channel again.", flag: "mute", isSet: false),
         restriction("user.banned", "A user may not be in a channel.", flag: "ban", isSet: true),
         restriction("user.unbanned", "A user may be in a channel again.", flag: "ban", isSet: false),
     ]
 
-    private static func record(_ name: String, _ description: String, more: String = "") -> BuiltInType {
+    private static func record(
+        _ name: String, _ description: String, required: String = #"["user"]"#, more: String = "", example: String = ""
+    ) -> BuiltInType {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["user"],
+                "required": \(required),
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The record after the event, or as it last was."},
-                  "etag": {"type": "string", "description": "The record's version."}\(more)
+                  "user": {
+                    "$ref": "#/$defs/user_record", "description": "The record after the event, or as it last was."
+                  }\(more)
                 }
                 """,
-            accepts: [#"{"user":{"user_id":"ana","nickname":"Ana","profile_url":null}}"#],
-            refuses: [#"{"user":"ana"}"#, #"{"user":{"nickname":"Ana"}}"#])
+            accepts: [
+                #"{"user":{"id":"ana","name":"Ana","profile_url":null,"type":null,"status":null,"custom":null,"#
+                    + #""metadata":{},"auto_accepts_invites":false,"created_timetoken":"17324123456789012","#
+                    + #""created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#
+                    + #""updated_at":"2024-11-24T01:39:05.678901Z"}\#(example)}"#
+            ],
+            refuses: [#"{"user":"ana"}"#, #"{"user":{"id":"ana","name":"Ana"}}"#])
     }
 
-    private static func block(_ name: String, _ description: String, by: String, whom: String) -> BuiltInType {
+    private static func block(_ name: String, _ description: String) -> BuiltInType {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["\(by)", "\(whom)"],
+                "required": ["block", "user", "blocked_user"],
                 "properties": {
-                  "\(by)": {"$ref": "#/$defs/user", "description": "Who did it."},
-                  "\(whom)": {"$ref": "#/$defs/user", "description": "Whom it concerns."}
+                  "block": {"$ref": "#/$defs/block", "description": "The block, or what it last was."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who blocks."},
+                  "blocked_user": {"$ref": "#/$defs/user", "description": "The user who is blocked."}
                 }
                 """,
-            accepts: [#"{"\#(by)":{"user_id":"ana"},"\#(whom)":{"user_id":"mallory"}}"#],
-            refuses: [#"{"\#(by)":{"user_id":"ana"}}"#])
+            accepts: [
+                #"{"block":{"user":"ana","blocked":"mallory","since_timetoken":"17324123456789012","#
+                    + #""created_at":"2024-11-24T01:39:05.678901Z"},"user":{"id":"ana","name":"Ana"},"#
+                    + #""blocked_user":{"id":"mallory"}}"#
+            ],
+            refuses: [#"{"user":{"id":"ana"},"blocked_user":{"id":"mallory"}}"#])
     }
 
     private static func restriction(

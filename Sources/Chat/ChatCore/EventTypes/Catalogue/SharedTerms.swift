@@ -32,21 +32,55 @@ enum SharedTerms {
             """
         ),
         (
-            "user",
+            "user_record",
             """
-            "description": "A user. Only the id is certain.",
+            "description": "A user's record, as `GET /v1/users/{user}` shows it, without fields that the app keeps private.",
             "type": "object",
-            "required": ["user_id"],
+            "required": [
+              "id", "name", "profile_url", "auto_accepts_invites", "created_timetoken", "created_at", "etag", "updated_at"
+            ],
             "properties": {
-              "user_id": {"type": "string", "minLength": 1, "description": "The user's id."},
-              "nickname": {"type": ["string", "null"], "description": "The name to show."},
+              "id": {"type": "string", "minLength": 1, "description": "The user's id."},
+              "name": {"type": ["string", "null"], "description": "The name to show."},
               "profile_url": {"type": ["string", "null"], "description": "Where the picture is."},
               "email": {"type": ["string", "null"], "description": "The mail address."},
               "external_id": {"type": ["string", "null"], "description": "The user's id in another system."},
               "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
               "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
               "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
-              "metadata": {"type": ["object", "null"], "description": "Texts by key."}
+              "metadata": {"type": "object", "description": "Texts by key."},
+              "auto_accepts_invites": {"type": "boolean", "description": "Invitations make the user a member at once."},
+              "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "When the record was made."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same moment as a time."},
+              "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
+            }
+            """
+        ),
+        (
+            "user",
+            """
+            "description": "A user: the members of the user's record that every reader sees. Only the id is certain.",
+            "type": "object",
+            "required": ["id"],
+            "properties": {
+              "id": {"type": "string", "minLength": 1, "description": "The user's id."},
+              "name": {"type": "string", "description": "The name to show; absent if there is none."},
+              "profile_url": {"type": "string", "description": "Where the picture is; absent if there is none."}
+            }
+            """
+        ),
+        (
+            "block",
+            """
+            "description": "A block, as `GET /v1/users/{user}/blocks` lists it.",
+            "type": "object",
+            "required": ["user", "blocked", "since_timetoken", "created_at"],
+            "properties": {
+              "user": {"type": "string", "minLength": 1, "description": "The user who blocks."},
+              "blocked": {"type": "string", "minLength": 1, "description": "The user who is blocked."},
+              "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "Since when."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same moment as a time."}
             }
             """
         ),
@@ -101,6 +135,14 @@ enum SharedTerms {
             "description": "The number of a message, as clients know it that count messages.",
             "type": "integer",
             "minimum": 0
+            """
+        ),
+        (
+            "timestamp",
+            """
+            "description": "A time: RFC 3339, UTC, to the microsecond.",
+            "type": "string",
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\\\.[0-9]{6}Z$"
             """
         ),
         (

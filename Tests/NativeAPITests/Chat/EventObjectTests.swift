@@ -1,0 +1,96 @@
+import HTTPServer
+import JSON
+import Testing
+
+@testable import NativeAPI
+
+/// The members of a JSON object by their names, each in its exact spelling.
+private func members(_ object: JSONText?) throws -> [String: JSONText] {
+    let members = try #require(object?.rawMembers())
+    return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
+}
+
+extension Answer {
+    fileprivate var body: JSONText { JSONText(trusted: bytes) }
+}
+
+extension APIFixture {
+    /// The data of a channel's events of a type, oldest first.
+    fileprivate func data(_ type: String, on channel: String) async throws -> [JSONText] {
+        let page = await call(.get, "/v1/channels/\(channel)/events?type=\(type)&order=asc")
+        #expect(page.status == 200)
+        return try #require(page.body.rawMember("data")?.rawElements())
+            .compactMap { $0.rawMember("data") }
+    }
+}
+
+/// Expects that an object inside an event has the members of the REST object, byte for byte.
+///
+/// - Parameter without: Members of the REST object that events leave out.
+private func expectSame(
+    _ object: JSONText?, as shown: JSONText, without: Set<String> = [],
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    let (inEvent, inREST) = (try members(object), try members(shown).filter { !without.contains($0.key) })
+    #expect(inEvent == inREST, sourceLocation: sourceLocation)
+}
+
+/// Expects that an object inside an event is a part of the REST object, with at least some of its members.
+private func expectPart(
+    _ object: JSONText?, of shown: JSONText, with names: Set<String>,
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    let (inEvent, inREST) = (try members(object), try members(shown))
+    #expect(names.isSubset(of: inEvent.keys), sourceLocation: sourceLocation)
+    for (name, value) in inEvent { #expect(inREST[name] == value, "\(name)", sourceLocation: sourceLocation) }
+}
+
+@Suite("Objects in events") struct EventObjectTests {
+    @Test("of a user are what GET /v1/users/{user} shows, without private fields")
+    func users() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/users/ana"
+            let body = #"{"name":"Ana","email":"a@example.com","custom":{"rate":1.50},"metadata":{"lang":"en"}}"#
+            let made = await api.call(.put, path, body)
+            let changed = await api.call(.patch, path, #"{"profile_url":"https://ex.am/ple","status":"away"}"#)
+            let last = await api.call(.get, path)
+            #expect(last.bytes == changed.bytes)
+            #expect(await api.call(.delete, path).status == 204)
+
+            let isPrivate: Set<String> = ["email", "external_id"]
+            let created = try await api.data("user.created", on: "ana")
+            try expectSame(created[0].rawMember("user"), as: made.body, without: isPrivate)
+            let updated = try await api.data("user.updated", on: "ana")
+            try expectSame(updated[0].rawMember("user"), as: changed.body, without: isPrivate)
+            let deleted = try await api.data("user.deleted", on: "ana")
+            try expectSame(deleted[0].rawMember("user"), as: last.body, without: isPrivate)
+
+            // A change is named as the record names its members, with their values before and after.
+            let changes = try #require(updated[0].rawMember("changes")?.rawElements())
+            for change in changes {
+                let name = try #require(JSONDocument(change).root["key"]?.string)
+                #expect(change.rawMember("new") == (try members(changed.body))[name])
+            }
+            #expect(changes.count == 2)
+        }
+    }
+
+    @Test("of a block are what the list of blocks shows, with both users")
+    func blocks() async throws {
+        try await APIFixture.run { api in
+            let ana = await api.call(.put, "/v1/users/ana", #"{"name":"Ana"}"#)
+            let eve = await api.call(.put, "/v1/users/eve", #"{"profile_url":"https://ex.am/ple"}"#)
+            let block = await api.call(.put, "/v1/users/ana/blocks/eve")
+            #expect(block.status == 201)
+            let listed = await api.call(.get, "/v1/users/ana/blocks").body.rawMember("data")?.rawElements()
+            #expect(listed == [block.body])
+            #expect(await api.call(.delete, "/v1/users/ana/blocks/eve").status == 204)
+            for type in ["user.blocked", "user.unblocked"] {
+                let data = try #require(try await api.data(type, on: "ana").first)
+                try expectSame(data.rawMember("block"), as: block.body)
+                try expectPart(data.rawMember("user"), of: ana.body, with: ["id", "name"])
+                try expectPart(data.rawMember("blocked_user"), of: eve.body, with: ["id", "profile_url"])
+            }
+        }
+    }
+}
