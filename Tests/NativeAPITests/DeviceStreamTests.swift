@@ -152,7 +152,7 @@ import Testing
             try await gateway.tell("later", 6, for: .subscribers)
             try await gateway.tell(
                 "later", 0, for: .rule(.members), type: "channel.created",
-                data: #"{"channel":{"id":"later","type":"group"}}"#)
+                data: #"{"channel":{"id":"later","kind":"group"}}"#)
             try await gateway.tell("later", 7, for: .subscribers)
             try await gateway.emit("open", 999)
             try await gateway.end(["ben"])
@@ -266,7 +266,7 @@ import Testing
             for (channel, count) in [("a", 1), ("a", 2), ("b", 3), ("a", 4)] {
                 try await gateway.tell(
                     channel, 0, for: .rule(.channelList), type: "channel.member_count.updated",
-                    data: #"{"channels":[{"channel_url":"\#(channel)","member_count":\#(count)}]}"#)
+                    data: #"{"channels":[{"id":"\#(channel)","member_count":\#(count)}]}"#)
             }
             let said = try await gateway.tell("a", 5, for: .rule(.joined))
             var told: [[String: Int]] = []
@@ -278,7 +278,7 @@ import Testing
                 told.append(
                     Dictionary(
                         uniqueKeysWithValues: channels.map {
-                            ($0["channel_url"]?.string ?? "", Int($0["member_count"]?.integer ?? 0))
+                            ($0["id"]?.string ?? "", Int($0["member_count"]?.integer ?? 0))
                         }))
             }
             #expect(told == [["a": 1], ["a": 4, "b": 3]])
@@ -317,7 +317,7 @@ import Testing
             for count in 1...3 {
                 try await gateway.tell(
                     "a", count, for: .rule(.channelList), type: "channel.member_count.updated",
-                    data: #"{"channels":[{"channel_url":"a","member_count":\#(count)}],"n":\#(count)}"#)
+                    data: #"{"channels":[{"id":"a","member_count":\#(count)}],"n":\#(count)}"#)
             }
             let last = try await gateway.tell("a", 4, for: .rule(.joined))
             #expect(await gateway.service.hub.reach(last))
@@ -396,7 +396,7 @@ import Testing
                 let kind = name == "crew" ? "group" : "public"
                 try await gateway.tell(
                     name, n, for: .rule(.joinedAndSubjects, subjects: ["ana"]), type: "member.left",
-                    data: #"{"user":{"id":"ana"},"channel":{"id":"\#(name)","type":"\#(kind)"},"n":\#(n)}"#)
+                    data: #"{"user":{"id":"ana"},"channel":{"id":"\#(name)","kind":"\#(kind)"},"n":\#(n)}"#)
             }
             #expect(await reader.numbers(2) == [0, 1])
             let changed = try #require(await reader.next())

@@ -19,7 +19,7 @@ import Testing
         let channel = ChannelID(name, in: StreamHarness.space)
         var told = EventDraft(
             channel: channel, type: "channel.created", kind: .recordChange,
-            data: JSONText(trusted: Array(#"{"channel":{"id":"\#(name)","type":"group"}}"#.utf8)))
+            data: JSONText(trusted: Array(#"{"channel":{"id":"\#(name)","kind":"group"}}"#.utf8)))
         told.audience = .rule(.members)
         var said = EventDraft(
             channel: channel, type: "secret.told", data: JSONText(trusted: Array(#"{"n":7}"#.utf8)))

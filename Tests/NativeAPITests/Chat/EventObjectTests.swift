@@ -93,4 +93,43 @@ private func expectPart(
             }
         }
     }
+
+    @Test("of a channel are what GET /v1/channels/{channel} shows after the event")
+    func channels() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/channels/crew"
+            let made = await api.call(
+                .post, "/v1/channels",
+                #"{"id":"crew","kind":"group","name":"Crew","custom":{"floor":3.0},"by":"ana","users":["ben"]}"#)
+            #expect(made.status == 201)
+            let changed = await api.call(.patch, path, #"{"description":"All of us","data":"x"}"#)
+            let sent = await api.call(.post, path + "/messages", #"{"user":"ana","text":"hi"}"#)
+            let timetoken = try #require(sent["timetoken"]?.string)
+            #expect(await api.call(.put, path + "/messages/\(timetoken)/pin").status < 300)
+            let pinned = await api.call(.get, path)
+            #expect(pinned["pinned_timetoken"]?.string == timetoken)
+            #expect(await api.call(.put, path + "/freeze").status == 200)
+            let frozen = await api.call(.get, path)
+            #expect(await api.call(.delete, path + "/freeze").status == 204)
+            #expect(await api.call(.put, path + "/operators/ben").status < 300)
+            let last = await api.call(.get, path)
+            #expect(await api.call(.delete, path).status == 204)
+
+            func shown(_ type: String) async throws -> [JSONText?] {
+                try await api.data(type, on: "crew").map { $0.rawMember("channel") }
+            }
+            try expectSame(try await shown("channel.created")[0], as: made.body)
+            let updated = try await shown("channel.updated")
+            #expect(updated.count == 3)
+            for (object, answer) in zip(updated, [changed, pinned, last]) { try expectSame(object, as: answer.body) }
+            try expectSame(try await shown("channel.frozen")[0], as: frozen.body)
+            try expectSame(try await shown("channel.deleted")[0], as: last.body)
+            for (data, answer) in zip(try await api.data("channel.updated", on: "crew"), [changed, pinned, last]) {
+                for change in try #require(data.rawMember("changes")?.rawElements()) {
+                    let name = try #require(JSONDocument(change).root["key"]?.string)
+                    #expect(change.rawMember("new") == (try members(answer.body))[name])
+                }
+            }
+        }
+    }
 }

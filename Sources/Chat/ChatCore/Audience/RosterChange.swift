@@ -68,7 +68,7 @@ struct RosterChange: Sendable {
 
     private static func creation(_ event: Event) -> Matter? {
         guard let data = try? JSONDocument(event.data).root else { return nil }
-        let kind = data["channel"]?["type"]?.string.flatMap { ChannelKind(rawValue: $0) }
+        let kind = data["channel"]?["kind"]?.string.flatMap { ChannelKind(rawValue: $0) }
         return .created(isPrivate: kind?.isPrivate ?? false)
     }
 

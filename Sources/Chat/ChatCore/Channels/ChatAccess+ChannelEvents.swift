@@ -3,24 +3,36 @@ import JSON
 
 extension ChatAccess {
     /// What changed of a channel's record, for those who are in it.
+    ///
+    /// - Parameter situation: Of the decision that changes it.
     func channelUpdated(
-        from before: ChannelRecord, to channel: ChannelRecord, counts: MemberCounts?, by user: String?
+        from before: ChannelRecord, to channel: ChannelRecord, _ counts: MemberCounts, by user: String?,
+        _ situation: Situation
     ) -> EventDraft {
         draft("channel.updated", on: channel.id, by: user, audience: channel.listeners) { writer in
             RecordDifference(from: before.body, to: channel.body).print(to: &writer)
             writer.key("channel")
-            channel.printReference(to: &writer, counts: channel.kind.hasMembers ? counts : nil)
+            channel.stamped(in: situation).show(counts, to: &writer)
         }
     }
 
     func deleted(
-        _ channel: ChannelRecord, _ counts: MemberCounts, at now: Timetoken, by user: String?
+        _ channel: ChannelRecord, _ counts: MemberCounts, by user: String?, _ situation: Situation
     ) -> EventDraft {
         draft("channel.deleted", on: channel.id, by: user, audience: channel.listeners) { writer in
-            writer.member("deleted_at", now.milliseconds)
+            writer.member("deleted_at", situation.next.timestamp)
             writer.key("channel")
-            channel.printReference(to: &writer, counts: channel.kind.hasMembers ? counts : nil)
+            channel.show(counts, to: &writer)
         }
+    }
+}
+
+extension ChannelRecord {
+    /// The channel with the version and the time that a decision gives it by changing it.
+    func stamped(in situation: Situation) -> ChannelRecord {
+        var channel = self
+        (channel.etag, channel.updated) = (situation.etag, situation.next)
+        return channel
     }
 }
 
@@ -32,22 +44,12 @@ extension MemberChange {
             "channel.created", on: channel.id, by: actor.user,
             audience: channel.kind.isPrivate ? .rule(.user, subjects: members.map(\.user)) : .subscribers
         ) { writer in
-            writer.key("channel")
-            channel.printReference(to: &writer, counts: channel.kind.hasMembers ? counts : nil)
-            writer.member("created_at", situation.now.milliseconds)
-            writer.key("operators")
-            writer.beginArray()
-            for id in channel.operators { user(id).printReference(to: &writer) }
-            writer.endArray()
+            printChannel(to: &writer)
             writer.key("members")
             writer.beginArray()
             for member in members { print(member, to: &writer) }
             writer.endArray()
             printInviter(actor.user, to: &writer)
-            var blank = channel
-            ChannelEdit().replace(in: &blank)
-            let fields = RecordDifference(from: blank.body, to: channel.body)
-            if !fields.isEmpty { fields.print(to: &writer) }
         }
     }
 }

@@ -73,7 +73,7 @@ extension ChatAccess {
             let changes =
                 [RecordChange(key, body: nil)] + beside.map { RecordChange($0, body: nil) }
                 + [RecordChange(SweepRecord.key(name, in: space), body: sweep.body)]
-            let event = self.deleted(channel, counts, at: situation.now, by: actor.user)
+            let event = self.deleted(channel, counts, by: actor.user, situation)
             return Decision(channel.kind, changes: changes, events: [event])
         }.value
         // Before anybody makes another of this name; what fails here the sweep does.
@@ -97,7 +97,7 @@ extension ChatAccess {
             let write = RecordChange(key, body: channel.body)
             let events =
                 channel.body == before.body
-                ? [] : [channelUpdated(from: before, to: channel, counts: counts, by: actor.user)]
+                ? [] : [channelUpdated(from: before, to: channel, counts, by: actor.user, situation)]
             return Decision(ChannelView(channel: channel, counts: counts), changes: [write], events: events)
         }
         return decided.value.stamped(decided.record(key))

@@ -48,8 +48,7 @@ extension MemberChange {
                 user(membership.user).printReference(to: &writer)
                 writer.member("hide_previous_messages", hiding.hidesHistory)
                 writer.member("allow_auto_unhide", hiding.endsWithMessage)
-                writer.key("channel")
-                channel.printReference(to: &writer, counts: counts)
+                printChannel(to: &writer)
             })
     }
 
@@ -66,8 +65,7 @@ extension MemberChange {
             writer.member("new", false)
             writer.endObject()
             writer.endArray()
-            writer.key("channel")
-            channel.printReference(to: &writer, counts: counts)
+            printChannel(to: &writer)
         }
         event.retention = .passing
         add(event)

@@ -96,7 +96,7 @@ extension MemberChange {
             writer.key("channels")
             writer.beginArray()
             writer.beginObject()
-            writer.member("channel_url", channel.id)
+            channel.printReferenceMembers(to: &writer)
             printCounts(to: &writer)
             writer.endObject()
             writer.endArray()
@@ -124,8 +124,7 @@ extension MemberChange {
     ) -> EventDraft {
         chat.draft(type, on: channel.id, by: actor.user, audience: audience) { writer in
             print(&writer)
-            writer.key("channel")
-            channel.printReference(to: &writer, counts: counts)
+            printChannel(to: &writer)
         }
     }
 
@@ -145,8 +144,7 @@ extension MemberChange {
             for invitee in invitees { self.print(invitee, to: &writer) }
             writer.endArray()
             writer.member("invited_at", situation.now.milliseconds)
-            writer.key("channel")
-            channel.printReference(to: &writer, counts: counts)
+            printChannel(to: &writer)
         }
     }
 
@@ -158,7 +156,6 @@ extension MemberChange {
     }
 
     private func printCounts(to writer: inout JSONWriter) {
-        writer.member("member_count", counts.all)
-        writer.member("joined_member_count", counts.joined)
+        counts.printMembers(to: &writer)
     }
 }

@@ -76,6 +76,12 @@ struct MemberChange {
         situation[UserRecord.key(id, in: chat.space)].flatMap(UserRecord.init) ?? UserRecord(id: id)
     }
 
+    /// Prints the member `channel`: the channel as the change has made it so far.
+    func printChannel(to writer: inout JSONWriter) {
+        writer.key("channel")
+        (channel == channelBefore ? channel : channel.stamped(in: situation)).show(counts, to: &writer)
+    }
+
     /// Those this change has touched and that are members after it.
     var members: [MembershipRecord] { changed.compactMap { membership(of: $0) } }
 
@@ -145,7 +151,7 @@ struct MemberChange {
             return Decision(value, changes: changes, events: events)
         }
         changes.append(RecordChange(ChannelRecord.key(channel.id, in: chat.space), body: channel.body))
-        events.append(chat.channelUpdated(from: before, to: channel, counts: counts, by: actor.user))
+        events.append(chat.channelUpdated(from: before, to: channel, counts, by: actor.user, situation))
         return Decision(value, changes: changes, events: events)
     }
 }

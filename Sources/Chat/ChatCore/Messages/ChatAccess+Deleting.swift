@@ -37,7 +37,9 @@ extension ChatAccess {
             var thread: ThreadLoss?
             if let root { thread = try await ThreadLoss(of: root, losing: [timetoken], in: directory) }
             do throws(ChatError) {
-                let keys = (thread?.keys ?? []) + (isHard ? [reportsKey(timetoken, channel)] : [])
+                let keys =
+                    [MemberCounts.key(channel, in: space)] + (thread?.keys ?? [])
+                    + (isHard ? [reportsKey(timetoken, channel)] : [])
                 let decided = try await decide(scene, keys) { [thread] situation throws(ChatError) in
                     try self.deletion(of: scene, thread, isHard: isHard, ifMatch: etag, situation)
                 }
@@ -81,7 +83,9 @@ extension ChatAccess {
             decision.events.append(
                 threadUpdated(root, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, situation))
         }
-        if let pinned = channel?.pinned, pinned == scene.timetoken { pin(.zero, in: &channel, scene.actor, &decision) }
+        if let pinned = channel?.pinned, pinned == scene.timetoken {
+            pin(.zero, in: &channel, scene.actor, &decision, situation)
+        }
         return decision
     }
 

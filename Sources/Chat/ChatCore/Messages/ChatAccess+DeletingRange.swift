@@ -56,7 +56,8 @@ extension ChatAccess {
         }
         // Also after an outcome that is not known.
         defer { service.noteDeletion() }
-        let edited = try await decide([channelKey] + keys + threads.flatMap(\.keys)) { situation throws(ChatError) in
+        let edited = try await decide([channelKey, MemberCounts.key(name, in: space)] + keys + threads.flatMap(\.keys))
+        { situation throws(ChatError) in
             var channel = situation[channelKey].flatMap { ChannelRecord($0) }
             let announcement = self.draft(
                 "channel.events_deleted", on: name, kind: .action, by: self.caller.user,
@@ -94,7 +95,7 @@ extension ChatAccess {
                     self.threadUpdated(root, .replyDeleted, .zero, by: self.caller.user, in: channel, situation))
             }
             if let pinned = channel?.pinned, places.contains(pinned) {
-                self.pin(.zero, in: &channel, Actor(user: self.caller.user, isManager: true), &decision)
+                self.pin(.zero, in: &channel, Actor(user: self.caller.user, isManager: true), &decision, situation)
             }
             return decision
         }

@@ -32,7 +32,8 @@ extension ChatAccess {
             [MembershipRecord.key($0, channel, in: space), SweepRecord.key(channel, in: space)]
         }
         let channelKey = ChannelRecord.key(channel, in: space)
-        _ = try await decide(keys + (membership ?? [])) { situation throws(ChatError) in
+        _ = try await decide(keys + [MemberCounts.key(channel, in: space)] + (membership ?? [])) {
+            situation throws(ChatError) in
             var record = situation[channelKey].flatMap { ChannelRecord($0) }
             guard let kind = record?.kind else {
                 throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
@@ -41,18 +42,20 @@ extension ChatAccess {
             if kind != .direct || member?.state != .joined { try actor.demandOperator(of: record) }
             try check(situation)
             var decision = Decision(())
-            if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision) }
+            if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision, situation) }
             if timetoken != .zero { decision.requires = [(self.channel(channel), timetoken)] }
             return decision
         }
     }
 
-    /// Adds to a decision that a channel's pinned message is another one, if it is.
+    /// Adds to a decision that a channel's pinned message is another one, if it is. The situation holds the member counts.
     func pin<Value>(
-        _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>
+        _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>,
+        _ situation: Situation
     ) {
         guard var record = channel, record.pinned != timetoken else { return }
         let old = record.pinned
+        let countsKey = MemberCounts.key(record.id, in: space)
         record.pinned = timetoken
         channel = record
         decision.changes.append(RecordChange(ChannelRecord.key(record.id, in: space), body: record.body))
@@ -70,7 +73,7 @@ extension ChatAccess {
                 writer.endObject()
                 writer.endArray()
                 writer.key("channel")
-                record.printReference(to: &writer, counts: nil)
+                record.stamped(in: situation).show(MemberCounts(situation[countsKey]), to: &writer)
             })
     }
 }

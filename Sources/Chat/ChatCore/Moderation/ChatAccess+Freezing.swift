@@ -17,7 +17,7 @@ extension ChatAccess {
             try actor.demandOperator(of: record)
             guard record.isFrozen != isFrozen else { return Decision(record) }
             record.isFrozen = isFrozen
-            let event = frozen(record, MemberCounts(situation[countsKey]), by: actor)
+            let event = frozen(record.stamped(in: situation), MemberCounts(situation[countsKey]), by: actor)
             return Decision(record, changes: [RecordChange(key, body: record.body)], events: [event])
         }
         return decided.record(key).flatMap(ChannelRecord.init) ?? decided.value
@@ -28,9 +28,8 @@ extension ChatAccess {
             channel.isFrozen ? "channel.frozen" : "channel.unfrozen", on: channel.id, by: actor.user,
             audience: .rule(channel.kind.hasMembers ? .joined : .participants)
         ) { writer in
-            writer.member("freeze", channel.isFrozen)
             writer.key("channel")
-            channel.printReference(to: &writer, counts: channel.kind.hasMembers ? counts : nil)
+            channel.show(counts, to: &writer)
         }
     }
 }

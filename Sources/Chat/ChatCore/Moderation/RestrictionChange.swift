@@ -141,7 +141,7 @@ extension RestrictionChange {
                 printModerator(to: &writer)
                 guard let record else { return }
                 writer.key("channel")
-                record.printReference(to: &writer, counts: members?.counts)
+                record.show(members?.counts ?? MemberCounts(), to: &writer)
             })
     }
 

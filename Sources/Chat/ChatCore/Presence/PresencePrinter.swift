@@ -95,7 +95,7 @@ struct PresencePrinter {
                 hasEntered ? "entered_at" : "exited_at", report.at.rawValue / (Timetoken.ticksPerSecond / 1000))
             guard let channel = channel(seat.channel) else { return }
             writer.key("channel")
-            channel.printReference(to: &writer, counts: nil)
+            channel.show(MemberCounts(), to: &writer)
         }
         draft.audience = .rule(hasEntered ? .participants : .participantsButOrigin, subjects: [seat.user])
         draft.cause = report.origin.cause
@@ -107,7 +107,11 @@ struct PresencePrinter {
             writer.key("channels")
             writer.beginArray()
             writer.beginObject()
-            writer.member("channel_url", report.change.seat.channel.name)
+            if let channel = channel(report.change.seat.channel) {
+                channel.printReferenceMembers(to: &writer)
+            } else {
+                writer.member("id", report.change.seat.channel.name)
+            }
             writer.member("participant_count", report.change.occupancy)
             writer.endObject()
             writer.endArray()

@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 
 /// One event, turned into the calls of a ``ChannelDelegate``.
 struct ChannelNews: Sendable {
@@ -11,7 +12,8 @@ struct ChannelNews: Sendable {
         self.chat = chat
         self.event = event
         data = AnyJSON(event.data)
-        channel = Channel(chat: chat, id: event.channel.name, shown: event.isGateways ? data["channel"] : nil)
+        channel = Channel(
+            chat: chat, id: event.channel.name, shown: event.isGateways ? event.data.rawMember("channel") : nil)
     }
 
     func tell(_ delegate: any ChannelDelegate) async {
@@ -118,7 +120,9 @@ struct ChannelNews: Sendable {
 
     private var channels: [Channel] {
         guard case .array(let counted) = data["channels"] else { return [] }
-        return counted.compactMap { $0.text("channel_url") }.map { chat.channel($0) }
+        return counted.compactMap { channel in
+            channel.text("id").map { Channel(chat: chat, id: $0, shown: channel.text) }
+        }
     }
 }
 
@@ -154,17 +158,14 @@ extension User {
 
 extension Channel {
     /// A channel as the gateway's events show it; by its id alone where they do not. The id is always the envelope's.
-    init(chat: Chat, id: String, shown: AnyJSON?) {
-        guard let shown, let kind = shown.text("type").flatMap({ ChannelKind(rawValue: $0) }) else {
+    init(chat: Chat, id: String, shown: JSONText?) {
+        guard let shown, let root = try? JSONDocument(shown).root, var record = ChannelRecord(id: id, root, shown)
+        else {
             self.init(chat: chat, id: id)
             return
         }
-        var record = ChannelRecord(id: id, kind: kind)
-        record.name = shown.text("name")
-        record.customType = shown.text("custom_type")
-        record.coverURL = shown.text("cover_url")
-        record.custom = shown["custom"].flatMap { $0 == .null ? nil : $0.text }
-        record.isFrozen = shown.flag("freeze")
+        record.etag = root["etag"]?.string ?? ""
+        record.updated = root["updated_at"]?.string.flatMap { Timestamp.read($0) } ?? .zero
         self.init(chat: chat, record)
     }
 }

@@ -52,7 +52,7 @@ public struct ChannelRecord: Sendable, Equatable {
 
     public static func key(_ id: String, in space: SpaceID) -> RecordKey { RecordKey(.channel, id, in: space) }
 
-    public func printMembers(to writer: inout JSONWriter) {
+    private func printMembers(to writer: inout JSONWriter) {
         writer.member("kind", kind.rawValue)
         writer.nullable("name", name)
         writer.nullable("description", description)
@@ -78,7 +78,7 @@ public struct ChannelRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what `printMembers` printed, from the store or from the native API; nil without a kind we know.
+    /// Reads what the store keeps, or what the REST API shows; nil without a kind we know.
     public init?(id: String, _ value: JSONValue, _ text: JSONText) {
         guard let kind = value.text("kind").flatMap(ChannelKind.init(rawValue:)) else { return nil }
         self.init(id: id, kind: kind)
@@ -106,22 +106,22 @@ public struct ChannelRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// How events show the channel (`$defs/channel` of the catalogue).
-    public func printReference(to writer: inout JSONWriter, counts: MemberCounts?) {
-        writer.beginObject()
+    /// Prints the members of the channel that events of its counts name it by, into an object that has more.
+    public func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
-        writer.member("type", kind.rawValue)
-        if let name { writer.member("name", name) }
-        if let customType { writer.member("custom_type", customType) }
-        if let coverURL { writer.member("cover_url", coverURL) }
-        if let data { writer.member("data", data) }
-        if let custom { writer.member("custom", custom) }
-        writer.member("freeze", isFrozen)
-        if let counts {
-            writer.member("member_count", counts.all)
-            writer.member("joined_member_count", counts.joined)
+        writer.member("kind", kind.rawValue)
+        writer.nullable("name", name)
+        writer.nullable("custom_type", customType)
+    }
+
+    /// Prints the channel as the REST API and events show it (`$defs/channel` of the catalogue).
+    ///
+    /// - Parameter counts: Left out for a channel without members.
+    public func show(_ counts: MemberCounts, to writer: inout JSONWriter) {
+        writer.record(id: id, created: created, etag: etag, updated: updated) { writer in
+            printMembers(to: &writer)
+            if kind.hasMembers { counts.printMembers(to: &writer) }
         }
-        writer.endObject()
     }
 }
 
@@ -134,6 +134,12 @@ public struct MemberCounts: Sendable, Equatable {
     public init(all: Int = 0, joined: Int = 0) {
         self.all = all
         self.joined = joined
+    }
+
+    /// Prints the counts as the REST API and events name them.
+    public func printMembers(to writer: inout JSONWriter) {
+        writer.member("member_count", all)
+        writer.member("joined_member_count", joined)
     }
 
     public static func key(_ channel: String, in space: SpaceID) -> RecordKey {

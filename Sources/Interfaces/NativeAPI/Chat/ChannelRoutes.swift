@@ -128,17 +128,6 @@ extension NativeAPI {
     }
 }
 
-extension ChannelView {
-    func show(to writer: inout JSONWriter) {
-        writer.record(id: channel.id, etag: channel.etag, updated: channel.updated) { writer in
-            channel.printMembers(to: &writer)
-            guard channel.kind.hasMembers else { return }
-            writer.member("member_count", counts.all)
-            writer.member("joined_member_count", counts.joined)
-        }
-    }
-}
-
 extension ChannelEdit {
     static let members = [
         "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", ActorName.parameter,

@@ -12,7 +12,7 @@ struct CountDamper {
         mutating func take(_ event: Event) {
             newest = event
             for text in event.data.rawMember("channels")?.rawElements() ?? [] {
-                guard let name = try? JSONDocument(text).root["channel_url"]?.string else { continue }
+                guard let name = try? JSONDocument(text).root["id"]?.string else { continue }
                 channels.removeAll { $0.name == ExactText(name) }
                 channels.append((ExactText(name), text))
             }

@@ -14,7 +14,7 @@ extension LiveStreams {
         guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {
             return
         }
-        let kind = data["channel"]?["type"]?.string.flatMap(ChannelKind.init(rawValue:))
+        let kind = data["channel"]?["kind"]?.string.flatMap(ChannelKind.init(rawValue:))
         let isPrivate = kind?.isPrivate ?? false
         switch event.type {
         case "user.banned":

@@ -18,7 +18,8 @@ struct ObjectPayload {
         switch event.type {
         case "user.created": fields = Self.shown(text.rawMember("user"), Self.userFields)
         case "user.updated": fields = Self.changed(text, Self.userFields)
-        case "channel.created", "channel.updated": fields = Self.changed(event.data, Self.channelFields)
+        case "channel.created": fields = Self.shown(event.data.rawMember("channel"), Self.channelFields)
+        case "channel.updated": fields = Self.changed(event.data, Self.channelFields)
         default: break
         }
         guard !fields.isEmpty || !event.type.hasSuffix(".updated") else { return nil }

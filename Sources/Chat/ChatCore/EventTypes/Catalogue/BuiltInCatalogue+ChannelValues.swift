@@ -28,8 +28,7 @@ extension BuiltInCatalogue {
                     "minProperties": 1,
                     "additionalProperties": {"type": "string"},
                     "description": "\(values)"
-                  },
-                  "channel": {"$ref": "#/$defs/channel"}
+                  }
                 }
                 """,
             accepts: [#"{"metadata":{"topic":"lunch"}}"#], refuses: [#"{"metadata":{"seats":4}}"#, #"{"metadata":{}}"#])
@@ -46,8 +45,7 @@ extension BuiltInCatalogue {
                     "minProperties": 1,
                     "additionalProperties": {"type": "integer"},
                     "description": "The counters concerned by key, as they are now."
-                  }\(more),
-                  "channel": {"$ref": "#/$defs/channel"}
+                  }\(more)
                 }
                 """,
             accepts: [#"{"metacounter":{"likes":41,"balance":-3}}"#],
@@ -65,8 +63,7 @@ extension BuiltInCatalogue {
                     "items": {"type": "string"},
                     "minItems": 1,
                     "description": "Which are gone."
-                  },
-                  "channel": {"$ref": "#/$defs/channel"}
+                  }
                 }
                 """,
             accepts: [#"{"keys":["topic"]}"#], refuses: [#"{"keys":"topic"}"#, #"{"keys":[]}"#])

@@ -6,58 +6,49 @@ extension BuiltInCatalogue {
         BuiltInType(
             "channel.created", .kept, "A channel's record was made.",
             members: """
-                "required": ["channel"],
+                "required": ["channel", "members", "inviter"],
                 "properties": {
                   "channel": {"$ref": "#/$defs/channel"},
-                  "created_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
-                  "operators": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "Who may moderate."},
                   "members": {"type": "array", "items": {"$ref": "#/$defs/member"}, "description": "Who belongs to it."},
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who made it; null for an operator."
-                  },
-                  "changes": {
-                    "type": "array",
-                    "items": {"type": "object", "required": ["key"]},
-                    "description": "What the app keeps in it from the start, as `channel.updated` shows it."
-                  },
-                  "etag": {"type": "string", "description": "The record's version."}
+                    "description": "Who made it; null for an operator of the app."
+                  }
                 }
                 """,
             accepts: [
-                #"{"channel":{"channel_url":"crew","type":"group","name":"Crew","member_count":2}}"#,
-                #"{"channel":{"id":"room.1","name":null,"custom":{"floor":3}}}"#,
+                #"{"channel":\#(SharedTerms.crew),"members":[{"id":"ana","name":"Ana","state":"joined","#
+                    + #""role":"operator"}],"inviter":{"id":"ana","name":"Ana"}}"#
             ],
             refuses: [#"{"channel":"crew"}"#, #"{"channel":{"name":"Crew"}}"#]),
         BuiltInType(
             "channel.updated", .kept, "A channel's record, operators or pinned message changed.",
             members: """
-                "required": ["changes"],
+                "required": ["changes", "channel"],
                 "properties": {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "What changed: `name`, `cover_url`, `data`, `custom_type`, `operators`, …; may be nothing."
+                    "description": "What changed, by the channel's members: `name`, `frozen`, `operators`, …; may be nothing."
                   },
-                  "channel": {"$ref": "#/$defs/channel"},
-                  "etag": {"type": "string", "description": "The record's version."}
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"changes":[{"key":"name","old":"Crew","new":"The crew"}],"channel":{"channel_url":"crew"}}"#
+                #"{"changes":[{"key":"name","old":"The crew","new":"Crew"}],"channel":\#(SharedTerms.crew)}"#
             ],
             refuses: [#"{"changes":{"name":"The crew"}}"#, #"{"changes":[{"old":"Crew","new":"The crew"}]}"#]),
         BuiltInType(
             "channel.deleted", .kept, "A channel was deleted.",
             members: """
-                "required": ["deleted_at"],
+                "required": ["deleted_at", "channel"],
                 "properties": {
-                  "deleted_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
+                  "deleted_at": {"$ref": "#/$defs/timestamp", "description": "When."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"deleted_at":1732412345678,"channel":{"channel_url":"crew","name":"Crew"}}"#],
-            refuses: [#"{"deleted_at":"yesterday"}"#, #"{"channel":{"channel_url":"crew"}}"#]),
+            accepts: [#"{"deleted_at":"2024-11-24T01:39:05.678901Z","channel":\#(SharedTerms.crew)}"#],
+            refuses: [#"{"deleted_at":"yesterday"}"#, #"{"channel":{"id":"crew"}}"#]),
         BuiltInType(
             "channel.events_deleted", .kept,
             "Events of a channel were deleted by range. Of a large range each stretch is told when it is gone, oldest first.",
@@ -74,8 +65,8 @@ extension BuiltInCatalogue {
                 #"{"after":"17324123456789012","before":"17324123456789013"}"#,
                 #"{"after":"17324123456789012","before":"17324123456789013","deleted_count":"3"}"#,
             ]),
-        freeze("channel.frozen", "Only operators may write in a channel.", true),
-        freeze("channel.unfrozen", "Everybody may write in a channel again.", false),
+        freeze("channel.frozen", "Only operators may write in a channel."),
+        freeze("channel.unfrozen", "Everybody may write in a channel again."),
         BuiltInType(
             "channel.hidden", .passing, "A user hid a channel from their own list.",
             members: """
@@ -91,16 +82,13 @@ extension BuiltInCatalogue {
             refuses: [#"{"user":{"id":"ana"},"allow_auto_unhide":1}"#, #"{"allow_auto_unhide":true}"#]),
     ]
 
-    private static func freeze(_ name: String, _ description: String, _ isFrozen: Bool) -> BuiltInType {
+    private static func freeze(_ name: String, _ description: String) -> BuiltInType {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["freeze"],
-                "properties": {
-                  "freeze": {"const": \(isFrozen), "description": "The same fact as the type, for older clients."},
-                  "channel": {"$ref": "#/$defs/channel"}
-                }
+                "required": ["channel"],
+                "properties": {"channel": {"$ref": "#/$defs/channel"}}
                 """,
-            accepts: [#"{"freeze":\#(isFrozen)}"#], refuses: [#"{"freeze":\#(!isFrozen)}"#, "{}"])
+            accepts: [#"{"channel":\#(SharedTerms.crew)}"#], refuses: [#"{"channel":"crew"}"#, "{}"])
     }
 }

@@ -13,8 +13,7 @@ extension BuiltInCatalogue {
                   "user_id": {"type": "string", "minLength": 1, "description": "Who has read."},
                   "last_read_timetoken": {"$ref": "#/$defs/timetoken", "description": "The newest message read."},
                   "read_ts": {"$ref": "#/$defs/milliseconds", "description": "The same mark in milliseconds since 1970."},
-                  "unread_member_count": {"$ref": "#/$defs/count", "description": "Members that have not read so far."},
-                  "channel": {"$ref": "#/$defs/channel"}
+                  "unread_member_count": {"$ref": "#/$defs/count", "description": "Members that have not read so far."}
                 }
                 """,
             accepts: [#"{"user_id":"ana","last_read_timetoken":"17324123456789012"}"#],
@@ -27,8 +26,7 @@ extension BuiltInCatalogue {
                   "user_id": {"type": "string", "minLength": 1, "description": "Whose device."},
                   "delivered_ts": {"$ref": "#/$defs/milliseconds", "description": "The newest message there, as its time."},
                   "last_delivered_timetoken": {"$ref": "#/$defs/timetoken", "description": "The same mark as a position."},
-                  "undelivered_member_count": {"$ref": "#/$defs/count", "description": "Members it has not reached."},
-                  "channel": {"$ref": "#/$defs/channel"}
+                  "undelivered_member_count": {"$ref": "#/$defs/count", "description": "Members it has not reached."}
                 }
                 """,
             accepts: [#"{"user_id":"ben","delivered_ts":1732412345678,"undelivered_member_count":0}"#],
@@ -54,8 +52,7 @@ extension BuiltInCatalogue {
                     "items": {"type": "string"},
                     "maxItems": 10,
                     "description": "Who is told of the mention."
-                  },
-                  "channel": {"$ref": "#/$defs/channel"}
+                  }
                 }
                 """,
             accepts: [
@@ -98,8 +95,7 @@ extension BuiltInCatalogue {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},
                     "description": "Everybody who types in the channel now."
-                  },
-                  "channel": {"$ref": "#/$defs/channel"}
+                  }
                 }
                 """,
             accepts: [

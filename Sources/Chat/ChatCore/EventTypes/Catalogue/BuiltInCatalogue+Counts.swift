@@ -14,17 +14,22 @@ extension BuiltInCatalogue {
                     "description": "Every channel whose number changed since the last such event.",
                     "items": {
                       "type": "object",
-                      "required": ["channel_url", "participant_count"],
+                      "required": ["id", "participant_count"],
                       "properties": {
-                        "channel_url": {"type": "string", "minLength": 1, "description": "The channel's id."},
+                        "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
+                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "As in the channel's record."},
+                        "name": {"type": ["string", "null"], "description": "The name to show."},
+                        "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
                         "participant_count": {"$ref": "#/$defs/count", "description": "How many are inside."}
                       }
                     }
                   }
                 }
                 """,
-            accepts: [#"{"channels":[{"channel_url":"lobby","participant_count":12}]}"#],
-            refuses: [#"{"channels":[{"channel_url":"lobby"}]}"#, #"{"channels":[]}"#]),
+            accepts: [
+                #"{"channels":[{"id":"lobby","kind":"open","name":"Lobby","custom_type":null,"participant_count":12}]}"#
+            ],
+            refuses: [#"{"channels":[{"id":"lobby"}]}"#, #"{"channels":[]}"#]),
         BuiltInType(
             "channel.member_count.updated", .passing, "The number of members of channels changed.",
             members: """
@@ -36,9 +41,12 @@ extension BuiltInCatalogue {
                     "description": "Every channel whose number changed since the last such event.",
                     "items": {
                       "type": "object",
-                      "required": ["channel_url", "member_count"],
+                      "required": ["id", "kind", "member_count", "joined_member_count"],
                       "properties": {
-                        "channel_url": {"type": "string", "minLength": 1, "description": "The channel's id."},
+                        "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
+                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "As in the channel's record."},
+                        "name": {"type": ["string", "null"], "description": "The name to show."},
+                        "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
                         "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members."},
                         "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members."}
                       }
@@ -46,8 +54,14 @@ extension BuiltInCatalogue {
                   }
                 }
                 """,
-            accepts: [#"{"channels":[{"channel_url":"crew","member_count":3,"joined_member_count":2}]}"#],
-            refuses: [#"{"channels":[{"channel_url":"crew","member_count":"3"}]}"#, #"{"channels":[]}"#]),
+            accepts: [
+                #"{"channels":[{"id":"crew","kind":"group","name":"Crew","custom_type":"work","member_count":3,"#
+                    + #""joined_member_count":2}]}"#
+            ],
+            refuses: [
+                #"{"channels":[{"id":"crew","kind":"group","member_count":"3","joined_member_count":2}]}"#,
+                #"{"channels":[]}"#,
+            ]),
         BuiltInType(
             "unread_count.updated", .passing, "What a user has not read yet has changed in number.",
             members: """

@@ -26,8 +26,7 @@ extension BuiltInCatalogue {
                       "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place."}
                     }
                   },
-                  "old_values": {"type": "object", "description": "What changed, as it was before."},
-                  "channel": {"$ref": "#/$defs/channel"}
+                  "old_values": {"type": "object", "description": "What changed, as it was before."}
                 }
                 """,
             accepts: [
@@ -48,8 +47,7 @@ extension BuiltInCatalogue {
                   "message_id": {"$ref": "#/$defs/message_id"},
                   "user_id": {"type": "string", "description": "Who wrote it, where it was a user."},
                   "message_type": {"type": "string", "description": "`MESG`, `FILE` or `ADMM`, where it is known."},
-                  "deleted_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
-                  "channel": {"$ref": "#/$defs/channel"}
+                  "deleted_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."}
                 }
                 """,
             accepts: [#"{"message_timetoken":"17324123456789012","hard":false,"user_id":"ana"}"#],

@@ -36,8 +36,7 @@ extension BuiltInCatalogue {
                       "last_replied_at": {"$ref": "#/$defs/milliseconds", "description": "Time of the newest reply, or 0."},
                       "updated_at": {"$ref": "#/$defs/milliseconds", "description": "Time of this change."}
                     }
-                  },
-                  "channel": {"$ref": "#/$defs/channel"}
+                  }
                 }
                 """,
             accepts: [
@@ -63,8 +62,7 @@ extension BuiltInCatalogue {
                   "operation": {"const": "\(operation)", "description": "The same fact as the type, for older clients."},
                   "user": {"$ref": "#/$defs/user", "description": "Whose reaction it is."},
                   "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The reaction's own position."},
-                  "updated_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
-                  "channel": {"$ref": "#/$defs/channel"}
+                  "updated_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."}
                 }
                 """,
             accepts: [

@@ -17,6 +17,14 @@ enum SharedTerms {
         text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
     }
 
+    /// A channel for the examples of types that show one.
+    static let crew =
+        #"{"id":"crew","kind":"group","name":"Crew","description":null,"custom_type":"work","cover_url":null,"#
+        + #""type":null,"status":null,"data":null,"custom":{"floor":3},"frozen":false,"operators":["ana"],"#
+        + #""pinned_timetoken":null,"created_by":"ana","created_timetoken":"17324123456789012","member_count":2,"#
+        + #""joined_member_count":1,"created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#
+        + #""updated_at":"2024-11-24T01:39:05.678901Z"}"#
+
     private static let terms: [(name: String, definition: String)] = [
         (
             "member",
@@ -87,24 +95,37 @@ enum SharedTerms {
         (
             "channel",
             """
-            "description": "The channel as it is after the event, or as it was when it was deleted.",
+            "description": "The channel as `GET /v1/channels/{channel}` shows it after the event, or as it was when it was deleted.",
             "type": "object",
-            "anyOf": [{"required": ["channel_url"]}, {"required": ["id"]}],
+            "required": [
+              "id", "kind", "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", "frozen",
+              "operators", "pinned_timetoken", "created_by", "created_timetoken", "created_at", "etag", "updated_at"
+            ],
             "properties": {
-              "channel_url": {"type": "string", "minLength": 1, "description": "The channel's id."},
-              "id": {"type": "string", "minLength": 1, "description": "The channel's id, by its other name."},
-              "type": {"type": ["string", "null"], "description": "`open`, `group`, or a kind in the app's own words."},
+              "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
+              "kind": {"enum": ["direct", "group", "public", "open"], "description": "Who may be in it and who hears it."},
               "name": {"type": ["string", "null"], "description": "The name to show."},
               "description": {"type": ["string", "null"], "description": "What the channel is about."},
               "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
               "cover_url": {"type": ["string", "null"], "description": "Where the picture is."},
+              "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
               "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
               "data": {"description": "Whatever the app keeps with the channel, most often text."},
               "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
-              "freeze": {"type": "boolean", "description": "True while only operators may write."},
-              "participant_count": {"$ref": "#/$defs/count", "description": "How many are inside, in open channels."},
-              "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members."},
-              "joined_member_count": {"$ref": "#/$defs/count", "description": "Members that have joined."}
+              "frozen": {"type": "boolean", "description": "True while only operators may write."},
+              "operators": {"type": "array", "items": {"type": "string"}, "description": "The users who moderate it."},
+              "pair": {"type": "array", "items": {"type": "string"}, "description": "The two of a direct channel."},
+              "pinned_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "The message that is shown first; null if none is pinned."
+              },
+              "created_by": {"type": ["string", "null"], "description": "The user who made it; null for an operator of the app."},
+              "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "When the record was made."},
+              "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members; absent for open channels."},
+              "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members; absent for open channels."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `created_timetoken` as a time."},
+              "etag": {"type": "string", "description": "The record's version, for `If-Match`; counts are not part of it."},
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
             }
             """
         ),
