@@ -69,9 +69,9 @@ def told(gateway, channel):
             case "member.left":
                 members.remove(data["user"]["id"])
             case "user.banned":
-                banned.add(data["user_id"])
+                banned.add(data["restriction"]["user"])
             case "user.unbanned":
-                banned.remove(data["user_id"])
+                banned.remove(data["restriction"]["user"])
     return members, banned
 
 

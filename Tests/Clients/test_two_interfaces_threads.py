@@ -54,7 +54,7 @@ def test_a_restriction_of_an_sdk_is_told_natively_once(gateway, ana):
         [PNUUID.uuid_with_custom("bob", {"ban": False, "mute": True, "reason": "loud"})]).sync()
     publish(ana, own, {"type": "moderation", "channelId": beside, "restriction": "muted", "reason": "loud"})
     (event,) = native(gateway, "room", {"user.muted"})
-    assert (event["data"]["user_id"], event["data"]["agent"]["id"]) == ("bob", "ana")
+    assert (event["data"]["restriction"]["user"], event["data"]["moderator"]["id"]) == ("bob", "ana")
     assert native(gateway, own, {"user.muted"}) == []
 
 

@@ -55,7 +55,7 @@ extension StreamHarness {
     ) async throws -> Timetoken {
         try await tell(
             channel, n, for: .rule(rule, subjects: [user]), type: type,
-            data: #"{"user":{"id":"\#(user)"},"user_id":"\#(user)","n":\#(n)}"#)
+            data: #"{"user":{"id":"\#(user)"},"restriction":{"user":"\#(user)"},"n":\#(n)}"#)
     }
 
     /// Something that all the users hear on their own channels, so that a test knows that nothing else will come.

@@ -75,7 +75,7 @@ import Testing
             let events = try await gateway.events("room")
             #expect(events.map(\.type) == ["user.muted"])
             let event = try #require(events.first)
-            #expect(try JSONDocument(event.data).root["agent"]?["id"]?.string == "ana")
+            #expect(try JSONDocument(event.data).root["moderator"]?["id"]?.string == "ana")
             #expect(try await gateway.chat.restriction(of: "bob", in: "room").moderator == "ana")
             #expect(try await gateway.events(own).isEmpty)
             let heard = try await poller.batch(own, start)

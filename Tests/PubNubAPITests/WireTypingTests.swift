@@ -49,12 +49,12 @@ import Testing
             json:
                 #"{"type":"moderation","channelId":"PUBNUB_INTERNAL_MODERATION_room.1","restriction":"banned","reason":"spam"}"#,
             label: "moderated", type: "user.banned",
-            data: #"{"user_id":"mallory","channel_id":"room.1","ban":true,"mute":false,"reason":"spam"}"#,
+            data: #"{"restriction":{"user":"mallory","channel":"room.1","ban":true,"mute":false,"reason":"spam"}}"#,
             customType: "moderated"),
         Example(
             channel: "mallory", json: #"{"type":"moderation","channelId":"room.1","restriction":"lifted"}"#,
             type: "user.unbanned",
-            data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":false,"reason":null}"#),
+            data: #"{"restriction":{"user":"mallory","channel":"room.1","ban":false,"mute":false,"reason":null}}"#),
         // What claims to be one and lacks what it needs is a message.
         Example(json: #"{"type":"mention"}"#, type: "message.created"),
         Example(json: #"{"type":"report","reason":"rude"}"#, type: "message.created"),
@@ -200,12 +200,13 @@ import Testing
             Example(type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group"}"#, shown: nil),
             Example(
                 channel: "PUBNUB_INTERNAL_MODERATION.mallory", type: "user.muted",
-                data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":true,"reason":"spam"}"#,
+                data: #"{"restriction":{"user":"mallory","channel":"room.1","ban":false,"mute":true,"reason":"spam"}}"#,
                 shown:
                     #"{"type":"moderation","channelId":"PUBNUB_INTERNAL_MODERATION_room.1","restriction":"muted","reason":"spam"}"#,
                 label: "moderated"),
             Example(
-                type: "user.muted", data: #"{"user_id":"mallory","channel_id":"room.1","ban":false,"mute":true}"#,
+                type: "user.muted",
+                data: #"{"restriction":{"user":"mallory","channel":"room.1","ban":false,"mute":true}}"#,
                 shown: nil),
             Example(
                 type: "channel.frozen", data: "{}",

@@ -53,7 +53,7 @@ import Testing
             var banned: Set<String> = []
             for event in events[0].items {
                 if event.type == "user.banned" {
-                    banned.insert(try #require(try JSONDocument(event.data).root["user_id"]?.string))
+                    banned.insert(try #require(try JSONDocument(event.data).root["restriction"]?["user"]?.string))
                 } else if let user = event.user, event.type == "message.created" {
                     #expect(!banned.contains(user), "a message of \(user) behind the ban")
                 }

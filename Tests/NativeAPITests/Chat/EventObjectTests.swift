@@ -26,12 +26,15 @@ extension APIFixture {
 
 /// Expects that an object inside an event has the members of the REST object, byte for byte.
 ///
-/// - Parameter without: Members of the REST object that events leave out.
+/// - Parameters:
+///   - without: Members of the REST object that are not compared.
+///   - besides: Members of the object in the event that are not compared.
 private func expectSame(
-    _ object: JSONText?, as shown: JSONText, without: Set<String> = [],
+    _ object: JSONText?, as shown: JSONText, without: Set<String> = [], besides: Set<String> = [],
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
-    let (inEvent, inREST) = (try members(object), try members(shown).filter { !without.contains($0.key) })
+    let inEvent = try members(object).filter { !besides.contains($0.key) }
+    let inREST = try members(shown).filter { !without.contains($0.key) }
     #expect(inEvent == inREST, sourceLocation: sourceLocation)
 }
 
@@ -130,6 +133,39 @@ private func expectPart(
                     #expect(change.rawMember("new") == (try members(answer.body))[name])
                 }
             }
+        }
+    }
+
+    @Test("of a restriction are what GET /v1/channels/{channel}/restrictions/{user} shows")
+    func restrictions() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/channels/crew/restrictions/eve"
+            let ana = await api.call(.put, "/v1/users/ana", #"{"name":"Ana"}"#)
+            let eve = await api.call(.put, "/v1/users/eve", #"{"name":"Eve"}"#)
+            let channel = await api.call(
+                .post, "/v1/channels", #"{"id":"crew","kind":"group","by":"ana","users":["ben"]}"#)
+            let muted = await api.call(
+                .put, path, #"{"mute":true,"reason":"loud","until":"2099-01-31T12:00:00Z","by":"ana"}"#)
+            #expect(muted.status == 201 && muted["until"]?.string == "2099-01-31T12:00:00.000000Z")
+            let banned = await api.call(.put, path, #"{"ban":true,"reason":"spam"}"#)
+            #expect(await api.call(.get, path).bytes == banned.bytes)
+            #expect(await api.call(.delete, path).status == 204)
+
+            var events: [JSONText] = []
+            for type in ["user.muted", "user.unmuted", "user.banned", "user.unbanned"] {
+                events.append(try #require(try await api.data(type, on: "crew").first))
+            }
+            for (data, answer) in zip(events, [muted, banned, banned, banned]) {
+                let isLifted = data == events[3]
+                try expectSame(
+                    data.rawMember("restriction"), as: answer.body, without: isLifted ? ["ban"] : [],
+                    besides: isLifted ? ["ban"] : [])
+                try expectPart(data.rawMember("user"), of: eve.body, with: ["id", "name"])
+                try expectSame(data.rawMember("channel"), as: channel.body)
+            }
+            try expectPart(events[0].rawMember("moderator"), of: ana.body, with: ["id", "name"])
+            #expect(events[2].rawMember("moderator") == .null)
+            #expect(events[3].rawMember("restriction")?.rawMember("ban") == JSONText(trusted: Array("false".utf8)))
         }
     }
 }

@@ -40,8 +40,8 @@ struct RosterChange: Sendable {
         case "member.declined": step(.left, event) { users($0["invitee"]) }
         case "participant.entered": step(.entered, event) { users($0["user"]) }
         case "participant.exited": step(.exited, event) { users($0["user"]) }
-        case "user.banned": step(.banned, event) { $0["user_id"]?.string.map { [ExactText($0)] } }
-        case "user.unbanned": step(.unbanned, event) { $0["user_id"]?.string.map { [ExactText($0)] } }
+        case "user.banned": step(.banned, event) { $0["restriction"]?["user"]?.string.map { [ExactText($0)] } }
+        case "user.unbanned": step(.unbanned, event) { $0["restriction"]?["user"]?.string.map { [ExactText($0)] } }
         // A group may become public, and the other way round.
         case "channel.created", "channel.updated": creation(event)
         case "channel.deleted": .deleted

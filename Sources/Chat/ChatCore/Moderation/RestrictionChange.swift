@@ -53,13 +53,14 @@ struct RestrictionChange {
 
     mutating func put(_ sanction: Sanction) -> Decision<RestrictionRecord> {
         let before = current()
-        let after = restriction(sanction, after: before)
+        var after = restriction(sanction, after: before)
         if let before, Sanction(before) == sanction { return Decision(before) }
+        (after.etag, after.updated) = (situation.etag, situation.next)
         // What ends is told before what begins.
-        if let before, before.isBanned, !after.isBanned { tell("user.unbanned", after, reason: "request") }
-        if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, reason: "request") }
-        if after.isBanned { tell("user.banned", after, reason: after.reason) }
-        if after.isMuted { tell("user.muted", after, reason: after.reason) }
+        if let before, before.isBanned, !after.isBanned { tell("user.unbanned", after, endReason: "request") }
+        if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, endReason: "request") }
+        if after.isBanned { tell("user.banned", after) }
+        if after.isMuted { tell("user.muted", after) }
         announce(after)
         return decision(after, writing: after)
     }
@@ -88,8 +89,8 @@ struct RestrictionChange {
         var after = restriction
         after.isBanned = false
         after.isMuted = false
-        if restriction.isBanned { tell("user.unbanned", after, reason: reason) }
-        if restriction.isMuted { tell("user.unmuted", after, reason: reason) }
+        if restriction.isBanned { tell("user.unbanned", after, endReason: reason) }
+        if restriction.isMuted { tell("user.unmuted", after, endReason: reason) }
     }
 
     private mutating func decision<Value>(_ value: Value, writing after: RestrictionRecord?) -> Decision<Value> {
@@ -119,25 +120,20 @@ extension RestrictionChange {
             chat.draft(
                 type, on: ChatAccess.moderationChannel(ofUser: user), kind: .message, by: actor.user, audience: .wire
             ) { writer in
-                print(restriction, reason: restriction.reason, to: &writer)
+                writer.key("restriction")
+                restriction.show(to: &writer)
             })
     }
 
-    private func print(_ restriction: RestrictionRecord, reason: String?, to writer: inout JSONWriter) {
-        writer.member("user_id", user)
-        writer.member("channel_id", channel)
-        writer.member("ban", restriction.isBanned)
-        writer.member("mute", restriction.isMuted)
-        if let reason { writer.member("reason", reason) } else { writer.nullMember("reason") }
-    }
-
-    private mutating func tell(_ type: String, _ restriction: RestrictionRecord, reason: String?) {
+    /// - Parameter endReason: Why a restriction ended; nil where one began.
+    private mutating func tell(_ type: String, _ restriction: RestrictionRecord, endReason: String? = nil) {
         events.append(
             chat.draft(type, on: channel, by: actor.user, audience: audience) { writer in
-                print(restriction, reason: reason, to: &writer)
+                writer.key("restriction")
+                restriction.show(to: &writer)
+                if let endReason { writer.member("end_reason", endReason) }
                 writer.key("user")
                 reference(to: user).printReference(to: &writer)
-                printTimes(of: restriction, isEnd: type.contains(".un"), to: &writer)
                 printModerator(to: &writer)
                 guard let record else { return }
                 writer.key("channel")
@@ -145,19 +141,9 @@ extension RestrictionChange {
             })
     }
 
-    private func printTimes(of restriction: RestrictionRecord, isEnd: Bool, to writer: inout JSONWriter) {
-        guard !isEnd else { return }
-        writer.member("start_at", restriction.since.milliseconds)
-        if let until = restriction.until {
-            writer.member("end_at", until.milliseconds)
-        } else {
-            writer.member("end_at", -1)
-        }
-    }
-
     private func printModerator(to writer: inout JSONWriter) {
-        guard let moderator = actor.user else { return writer.nullMember("agent") }
-        writer.key("agent")
+        guard let moderator = actor.user else { return writer.nullMember("moderator") }
+        writer.key("moderator")
         reference(to: moderator).printReference(to: &writer)
     }
 

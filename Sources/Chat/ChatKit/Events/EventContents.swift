@@ -72,11 +72,13 @@ public struct Restriction: EventContent, Equatable {
     public let reason: String?
 
     init(_ event: Event, _ data: AnyJSON) {
-        userId = data.text("user_id") ?? ""
-        channelId = data.text("channel_id") ?? event.channel.name
-        ban = data.flag("ban")
-        mute = data.flag("mute")
-        reason = data.text("reason")
+        let restriction = data["restriction"] ?? .null
+        userId = restriction.text("user") ?? ""
+        channelId = restriction.text("channel") ?? event.channel.name
+        ban = restriction.flag("ban")
+        mute = restriction.flag("mute")
+        // Of one that has ended, why it ended.
+        reason = data.text("end_reason") ?? restriction.text("reason")
     }
 }
 

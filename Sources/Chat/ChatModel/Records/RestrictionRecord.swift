@@ -33,7 +33,7 @@ public struct RestrictionRecord: Sendable, Equatable {
     /// Whether it is over at a moment.
     public func isOver(at now: Timetoken) -> Bool { until.map { $0 <= now } ?? false }
 
-    public func printMembers(to writer: inout JSONWriter) {
+    private func printMembers(to writer: inout JSONWriter) {
         writer.member("user", user)
         writer.member("channel", channel)
         writer.member("ban", isBanned)
@@ -44,6 +44,14 @@ public struct RestrictionRecord: Sendable, Equatable {
         writer.nullable("until_timetoken", until ?? .zero)
     }
 
+    /// Prints the restriction as the REST API and events show it (`$defs/restriction` of the catalogue).
+    public func show(to writer: inout JSONWriter) {
+        writer.record(created: since, etag: etag, updated: updated) { writer in
+            printMembers(to: &writer)
+            writer.nullable("until", until?.timestamp)
+        }
+    }
+
     public var body: JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -52,7 +60,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what `printMembers` printed, from the store or from the native API.
+    /// Reads what the store keeps, or what the REST API shows.
     public init?(_ value: JSONValue) {
         guard let user = value.text("user"), let channel = value.text("channel") else { return nil }
         self.init(user: user, channel: channel, isBanned: value.flag("ban"), isMuted: value.flag("mute"))

@@ -104,16 +104,6 @@ extension NativeAPI {
     }
 }
 
-extension RestrictionRecord {
-    fileprivate func show(to writer: inout JSONWriter) {
-        writer.beginObject()
-        printMembers(to: &writer)
-        writer.member("etag", etag)
-        writer.member("updated_at", updated.timestamp)
-        writer.endObject()
-    }
-}
-
 extension Sanction {
     static let members = ["ban", "mute", "reason", "until", ActorName.parameter]
 

@@ -18,7 +18,7 @@ extension LiveStreams {
         let isPrivate = kind?.isPrivate ?? false
         switch event.type {
         case "user.banned":
-            if let user = data["user_id"]?.string {
+            if let user = data["restriction"]?["user"]?.string {
                 expel(UserID(user, in: event.channel.space), from: event.channel.name)
             }
         case "member.left":

@@ -191,11 +191,14 @@ extension WireTyping {
             let whom = WireNames.user(ofModeration: channel), let type = Self.restrictions[word]
         else { return nil }
         return TypedEvent(type) { writer in
-            writer.member("user_id", whom)
-            writer.member("channel_id", WireNames.channel(ofModeration: place))
+            writer.key("restriction")
+            writer.beginObject()
+            writer.member("user", whom)
+            writer.member("channel", WireNames.channel(ofModeration: place))
             writer.member("ban", word == "banned")
             writer.member("mute", word == "muted")
             writer.member("reason", orNull: payload.value["reason"]?.string)
+            writer.endObject()
         }
     }
 

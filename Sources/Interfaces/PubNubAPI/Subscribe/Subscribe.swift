@@ -86,7 +86,7 @@ private final class SubscribeVoice: PollVoice {
     /// less, or more.
     private func isBanOrItsEnd(_ event: Event) -> Bool {
         guard event.type == "user.banned" || event.type == "user.unbanned", let user else { return false }
-        return event.data.rawMember("user_id") == JSONText(string: user)
+        return event.data.rawMember("restriction")?.rawMember("user") == JSONText(string: user)
     }
 
     /// As long as the app has the key that was shown, and the token holds.

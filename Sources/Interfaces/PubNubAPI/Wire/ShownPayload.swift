@@ -182,14 +182,15 @@ extension ShownPayload {
     /// Only on the channels where readers wait for it: the user's, and the moderation channel beside it.
     private static func restriction(_ event: Event) -> ShownPayload? {
         guard let user = WireNames.user(ofModeration: event.channel.name),
-            event.data.rawMember("user_id") == JSONText(string: user), let data = try? JSONDocument(event.data).root
+            let text = event.data.rawMember("restriction"), text.rawMember("user") == JSONText(string: user),
+            let data = try? JSONDocument(text).root
         else { return nil }
         let word = data["ban"]?.boolean == true ? "banned" : data["mute"]?.boolean == true ? "muted" : "lifted"
         var shown = ShownPayload { writer in
             writer.member("type", "moderation")
-            writer.member("channelId", WireNames.moderationPrefix + (data["channel_id"]?.string ?? ""))
+            writer.member("channelId", WireNames.moderationPrefix + (data["channel"]?.string ?? ""))
             writer.member("restriction", word)
-            writer.member("reason", event.data.rawMember("reason") ?? .null)
+            writer.member("reason", text.rawMember("reason") ?? .null)
         }
         shown.label = "moderated"
         return shown

@@ -69,36 +69,37 @@ extension BuiltInCatalogue {
         _ name: String, _ description: String, flag: String, isSet: Bool
     ) -> BuiltInType {
         let other = flag == "ban" ? "mute" : "ban"
+        let end = """
+            ,
+              "end_reason": {"enum": ["request", "expired"], "description": "Why the restriction ended."}
+            """
         return BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["user_id", "channel_id", "ban", "mute"],
+                "required": ["restriction"],
                 "properties": {
-                  "user_id": {"type": "string", "minLength": 1, "description": "Whom it concerns."},
-                  "channel_id": {"type": "string", "minLength": 1, "description": "Where."},
-                  "\(flag)": {"const": \(isSet), "description": "Whether the user is under this restriction now."},
-                  "\(other)": {"type": "boolean", "description": "Whether the user is under the other restriction now."},
-                  "reason": {
-                    "type": ["string", "null"],
-                    "description": "In the moderator's words; `request` or `expired` when it was lifted without any."
+                  "restriction": {
+                    "$ref": "#/$defs/restriction",
+                    "properties": {"\(flag)": {"const": \(isSet), "description": "As the type says."}}
                   },
-                  "user": {"$ref": "#/$defs/user", "description": "Whom it concerns."},
-                  "start_at": {"$ref": "#/$defs/milliseconds", "description": "From when, in milliseconds since 1970."},
-                  "end_at": {"$ref": "#/$defs/milliseconds", "description": "Until when, likewise; -1 for good."},
-                  "description": {"type": ["string", "null"], "description": "More words of the moderator."},
-                  "agent": {
+                  "user": {"$ref": "#/$defs/user", "description": "The restricted user."},
+                  "moderator": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who did it; null for an operator."
+                    "description": "Who changed the restriction; null for an operator of the app."
                   },
-                  "channel": {"$ref": "#/$defs/channel"}
+                  "channel": {"$ref": "#/$defs/channel", "description": "Absent where the channel has no record."}\(isSet ? "" : end)
                 }
                 """,
             accepts: [
-                #"{"user_id":"mallory","channel_id":"room.1","\#(flag)":\#(isSet),"\#(other)":false,"reason":"spam"}"#
+                #"{"restriction":{"user":"mallory","channel":"room.1","\#(flag)":\#(isSet),"\#(other)":false,"#
+                    + #""reason":"spam","moderator":"ana","since_timetoken":"17324123456789012","#
+                    + #""until_timetoken":null,"until":null,"created_at":"2024-11-24T01:39:05.678901Z","#
+                    + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678901Z"},"#
+                    + #""user":{"id":"mallory"},"moderator":{"id":"ana","name":"Ana"}}"#
             ],
             refuses: [
-                #"{"user_id":"mallory","channel_id":"room.1","\#(flag)":\#(!isSet),"\#(other)":false}"#,
-                #"{"user_id":"mallory","\#(flag)":\#(isSet),"\#(other)":false}"#,
+                #"{"restriction":{"user":"mallory","channel":"room.1","\#(flag)":\#(!isSet),"\#(other)":false,"reason":null}}"#,
+                #"{"restriction":{"user":"mallory","\#(flag)":\#(isSet),"\#(other)":false,"reason":null}}"#,
             ])
     }
 }

@@ -79,6 +79,35 @@ enum SharedTerms {
             """
         ),
         (
+            "restriction",
+            """
+            "description": "The restriction as `GET /v1/channels/{channel}/restrictions/{user}` shows it; one that was lifted as it \
+            last was, with `ban` and `mute` as they are now.",
+            "type": "object",
+            "required": ["user", "channel", "ban", "mute", "reason"],
+            "properties": {
+              "user": {"type": "string", "minLength": 1, "description": "The restricted user."},
+              "channel": {"type": "string", "minLength": 1, "description": "The channel."},
+              "ban": {"type": "boolean", "description": "True while the user may not be in the channel."},
+              "mute": {"type": "boolean", "description": "True while the user may not write in it."},
+              "reason": {"type": ["string", "null"], "description": "In the moderator's words."},
+              "moderator": {"type": ["string", "null"], "description": "Who set it; null for an operator of the app."},
+              "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "Since when."},
+              "until_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "Its end; null for one that lasts until it is lifted."
+              },
+              "until": {
+                "anyOf": [{"$ref": "#/$defs/timestamp"}, {"type": "null"}],
+                "description": "The moment of `until_timetoken` as a time."
+              },
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `since_timetoken` as a time."},
+              "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
+            }
+            """
+        ),
+        (
             "block",
             """
             "description": "A block, as `GET /v1/users/{user}/blocks` lists it.",
