@@ -35,7 +35,7 @@ import Testing
         ),
         Example(
             channel: "bob", json: #"{"type":"invite","channelType":"group","channelId":"room.1"}"#,
-            type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group","invited_by_user_id":"ana"}"#),
+            type: "member.invited", data: #"{"channel":{"id":"room.1","kind":"group"},"inviter":{"id":"ana"}}"#),
         Example(
             channel: "PUBNUB_INTERNAL_MODERATION_room.1",
             json:
@@ -195,9 +195,11 @@ import Testing
                 type: "receipt.read", data: #"{"user_id":"ana","last_read_timetoken":"17324123456799999"}"#,
                 shown: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, e: 1),
             Example(
-                channel: "bob", type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group"}"#,
+                channel: "bob", type: "member.invited",
+                data: #"{"channel":{"id":"room.1","kind":"group"},"inviter":null}"#,
                 shown: #"{"type":"invite","channelType":"group","channelId":"room.1"}"#),
-            Example(type: "member.invited", data: #"{"channel_id":"room.1","channel_type":"group"}"#, shown: nil),
+            Example(
+                type: "member.invited", data: #"{"channel":{"id":"room.1","kind":"group"},"inviter":null}"#, shown: nil),
             Example(
                 channel: "PUBNUB_INTERNAL_MODERATION.mallory", type: "user.muted",
                 data: #"{"restriction":{"user":"mallory","channel":"room.1","ban":false,"mute":true,"reason":"spam"}}"#,

@@ -168,4 +168,58 @@ private func expectPart(
             #expect(events[3].rawMember("restriction")?.rawMember("ban") == JSONText(trusted: Array("false".utf8)))
         }
     }
+
+    @Test(
+        "of a membership are what GET /v1/channels/{channel}/members/{user} shows, without how its user hides the channel"
+    )
+    func memberships() async throws {
+        try await APIFixture.run { api in
+            let path = "/v1/channels/crew/members/ben"
+            let ben = await api.call(.put, "/v1/users/ben", #"{"name":"Ben"}"#)
+            _ = await api.call(.post, "/v1/channels", #"{"id":"crew","kind":"group","by":"ana","users":["ben"]}"#)
+            let invited = await api.call(.get, path)
+            let joined = await api.call(.post, "/v1/channels/crew/invites/ben/accept", #"{"by":"ben"}"#)
+            #expect(joined.status == 200)
+            let changed = await api.call(.patch, path, #"{"status":"new","custom":{"rate":1.50}}"#)
+            #expect(changed.status == 200)
+            let hidden = await api.call(.put, path + "/hidden", #"{"hide_previous_messages":true}"#)
+            #expect(hidden.status == 200)
+            #expect(await api.call(.delete, path).status == 204)
+
+            func shown(_ type: String, of user: String) async throws -> JSONText {
+                let events = try await api.data(type, on: "crew")
+                return try #require(
+                    events.first { $0.rawMember("membership")?.rawMember("user") == JSONText(string: user) })
+            }
+            let first = try #require(try await api.data("channel.created", on: "crew").first)
+            try expectSame(first.rawMember("memberships")?.rawElements()?[1], as: invited.body, without: ["hidden"])
+            for channel in ["crew", "ben"] {
+                let data = try #require(try await api.data("member.invited", on: channel).first)
+                try expectSame(data.rawMember("memberships")?.rawElements()?[0], as: invited.body, without: ["hidden"])
+                try expectPart(data.rawMember("invitees")?.rawElements()?[0], of: ben.body, with: ["id", "name"])
+            }
+            for (type, answer) in [("member.joined", joined), ("membership.updated", changed), ("member.left", hidden)]
+            {
+                let data = try await shown(type, of: "ben")
+                try expectSame(data.rawMember("membership"), as: answer.body, without: ["hidden"])
+                try expectPart(data.rawMember("user"), of: ben.body, with: ["id", "name"])
+            }
+        }
+    }
+
+    @Test("of a hidden channel are the user's own membership, with how it is hidden")
+    func hiding() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.post, "/v1/channels", #"{"id":"crew","kind":"group","users":["ben"]}"#)
+            let start = await api.call(.get, "/v1/channels/crew/events?order=desc&limit=1")["data"]?[0]?["timetoken"]?
+                .string
+            let hidden = await api.call(.put, "/v1/channels/crew/members/ben/hidden", "{}")
+            #expect(hidden.status == 200)
+            let page = await api.call(.get, "/v1/poll?user=ben&cursor=\(try #require(start))")
+            let events =
+                page.body.rawMember("data")?.rawElements() ?? page.body.rawMember("events")?.rawElements() ?? []
+            let event = try #require(events.first { $0.rawMember("type") == JSONText(string: "channel.hidden") })
+            try expectSame(event.rawMember("data")?.rawMember("membership"), as: hidden.body)
+        }
+    }
 }

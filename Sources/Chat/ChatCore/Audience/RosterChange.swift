@@ -54,7 +54,9 @@ struct RosterChange: Sendable {
     /// The event stands on the channel itself and once more on the channel of everyone who is invited.
     private static func invitation(_ event: Event) -> Matter? {
         step(.invited, event) { data in
-            guard data["channel_id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else { return nil }
+            guard data["channel"]?["id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else {
+                return nil
+            }
             return users(data["invitees"])
         }
     }

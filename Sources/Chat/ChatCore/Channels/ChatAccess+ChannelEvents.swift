@@ -45,10 +45,7 @@ extension MemberChange {
             audience: channel.kind.isPrivate ? .rule(.user, subjects: members.map(\.user)) : .subscribers
         ) { writer in
             printChannel(to: &writer)
-            writer.key("members")
-            writer.beginArray()
-            for member in members { print(member, to: &writer) }
-            writer.endArray()
+            print("members", members, to: &writer)
             printInviter(actor.user, to: &writer)
         }
     }

@@ -38,7 +38,6 @@ extension ChatAccess {
 
 extension MemberChange {
     fileprivate mutating func announceHidden(_ membership: MembershipRecord) {
-        guard let hiding = membership.hiding else { return }
         add(
             chat.draft(
                 "channel.hidden", on: channel.id, by: actor.user,
@@ -46,8 +45,8 @@ extension MemberChange {
             ) { writer in
                 writer.key("user")
                 user(membership.user).printReference(to: &writer)
-                writer.member("hide_previous_messages", hiding.hidesHistory)
-                writer.member("allow_auto_unhide", hiding.endsWithMessage)
+                writer.key("membership")
+                stamped(membership).show(to: &writer)
                 printChannel(to: &writer)
             })
     }

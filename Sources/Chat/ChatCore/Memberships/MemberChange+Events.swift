@@ -34,9 +34,8 @@ extension MemberChange {
                     writer.beginArray()
                     for joiner in joiners { UserRecord(id: joiner).printReference(to: &writer) }
                     writer.endArray()
-                    writer.member("joined_at", situation.now.milliseconds)
                     printCounts(to: &writer)
-                    if let membership = membership(of: joiner) { printFields(of: membership, to: &writer) }
+                    if let membership = membership(of: joiner) { printMembership(stamped(membership), to: &writer) }
                 })
         }
         for joiner in joiners { if let membership = membership(of: joiner) { addWireEvents(of: membership) } }
@@ -48,8 +47,8 @@ extension MemberChange {
                 writer.key("user")
                 user(membership.user).printReference(to: &writer)
                 writer.member("reason", reason)
-                writer.member("left_at", situation.now.milliseconds)
                 printCounts(to: &writer)
+                printMembership(membership, to: &writer)
             })
         addWireEvents(of: membership, isGone: true)
     }
@@ -58,8 +57,9 @@ extension MemberChange {
         add(
             draft("member.declined", .rule(.joinedAndSubjects, subjects: [membership.user])) { writer in
                 writer.key("invitee")
-                print(membership, to: &writer)
+                user(membership.user).printReference(to: &writer)
                 printInviter(membership.inviter, to: &writer)
+                printMembership(membership, to: &writer)
             })
         addWireEvents(of: membership, isGone: true)
     }
@@ -81,9 +81,9 @@ extension MemberChange {
     mutating func announceUpdated(_ membership: MembershipRecord, from before: MembershipRecord) {
         add(
             draft("membership.updated", .rule(.members)) { writer in
-                writer.member("user_id", membership.user)
-                writer.member("channel_id", channel.id)
-                printFields(of: membership, to: &writer)
+                writer.key("user")
+                user(membership.user).printReference(to: &writer)
+                printMembership(stamped(membership), to: &writer)
                 RecordDifference(from: before.body, to: membership.body).print(to: &writer)
             })
         addWireEvents(of: membership)
@@ -103,13 +103,28 @@ extension MemberChange {
         }
     }
 
-    /// A member as events name it: the user, the state and the role (`$defs/member` of the catalogue).
-    func print(_ membership: MembershipRecord, to writer: inout JSONWriter) {
-        writer.beginObject()
-        user(membership.user).printReferenceMembers(to: &writer)
-        writer.member("state", membership.state.rawValue)
-        writer.member("role", membership.role.rawValue)
-        writer.endObject()
+    /// The membership with the version and the time that this change gives it.
+    func stamped(_ membership: MembershipRecord) -> MembershipRecord {
+        var membership = membership
+        (membership.etag, membership.updated) = (situation.etag, situation.next)
+        return membership
+    }
+
+    private func printMembership(_ membership: MembershipRecord, to writer: inout JSONWriter) {
+        writer.key("membership")
+        membership.showToMembers(to: &writer)
+    }
+
+    /// Prints users by a member of this name, and their memberships, which the change has made, as `memberships`.
+    func print(_ name: StaticString, _ memberships: [MembershipRecord], to writer: inout JSONWriter) {
+        writer.key(name)
+        writer.beginArray()
+        for membership in memberships { user(membership.user).printReference(to: &writer) }
+        writer.endArray()
+        writer.key("memberships")
+        writer.beginArray()
+        for membership in memberships { stamped(membership).showToMembers(to: &writer) }
+        writer.endArray()
     }
 
     func printInviter(_ inviter: String?, to writer: inout JSONWriter) {
@@ -130,29 +145,10 @@ extension MemberChange {
 
     private func invited(_ invitees: [MembershipRecord], on place: String, audience: Audience) -> EventDraft {
         chat.draft("member.invited", on: place, by: actor.user, audience: audience) { writer in
-            writer.member("channel_id", channel.id)
-            writer.member("channel_type", channel.kind.rawValue)
-            if let inviter = actor.user {
-                writer.member("invited_by_user_id", inviter)
-            } else {
-                writer.nullMember("invited_by_user_id")
-            }
-            writer.member("invitation_timetoken", situation.now.description)
             printInviter(actor.user, to: &writer)
-            writer.key("invitees")
-            writer.beginArray()
-            for invitee in invitees { self.print(invitee, to: &writer) }
-            writer.endArray()
-            writer.member("invited_at", situation.now.milliseconds)
+            self.print("invitees", invitees, to: &writer)
             printChannel(to: &writer)
         }
-    }
-
-    /// What the app keeps with a membership.
-    private func printFields(of membership: MembershipRecord, to writer: inout JSONWriter) {
-        if let type = membership.type { writer.member("type", type) }
-        if let status = membership.status { writer.member("status", status) }
-        if let custom = membership.custom { writer.member("custom", custom) }
     }
 
     private func printCounts(to writer: inout JSONWriter) {

@@ -91,8 +91,7 @@ struct PresencePrinter {
             writer.key("user")
             user(seat.user, seat.channel.space).printReference(to: &writer)
             writer.member("participant_count", change.occupancy)
-            writer.member(
-                hasEntered ? "entered_at" : "exited_at", report.at.rawValue / (Timetoken.ticksPerSecond / 1000))
+            writer.member(hasEntered ? "entered_at" : "exited_at", report.at.timestamp)
             guard let channel = channel(seat.channel) else { return }
             writer.key("channel")
             channel.show(MemberCounts(), to: &writer)

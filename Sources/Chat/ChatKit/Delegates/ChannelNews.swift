@@ -96,7 +96,7 @@ struct ChannelNews: Sendable {
     }
 
     /// The invitation is told on the channel and, for who is invited, on the user's own: one of them is enough.
-    private var isCopy: Bool { data.text("channel_id").map { $0 != event.channel.name } ?? false }
+    private var isCopy: Bool { data["channel"]?.text("id").map { $0 != event.channel.name } ?? false }
 
     /// The message as it is now; nil when it is gone.
     private var message: Message? {

@@ -56,10 +56,10 @@ public struct Invite: EventContent, Equatable {
     public let invitationTimetoken: Timetoken
 
     init(_ event: Event, _ data: AnyJSON) {
-        channelId = data.text("channel_id") ?? event.channel.name
-        channelType = ChannelType(data.text("channel_type"))
-        invitedByUserId = data.text("invited_by_user_id") ?? event.user ?? ""
-        invitationTimetoken = data.timetoken("invitation_timetoken") ?? event.timetoken
+        channelId = data["channel"]?.text("id") ?? event.channel.name
+        channelType = ChannelType(data["channel"]?.text("kind"))
+        invitedByUserId = data["inviter"]?.text("id") ?? event.user ?? ""
+        invitationTimetoken = event.timetoken
     }
 }
 

@@ -56,7 +56,25 @@ public struct MembershipRecord: Sendable, Equatable {
     /// What the ids of a user's memberships begin with.
     public static func prefix(of user: String) -> String { RecordKey.prefix([user]) }
 
+    /// Prints the membership as the REST API shows it.
+    public func show(to writer: inout JSONWriter) {
+        writer.record(created: created, etag: etag, updated: updated) { printMembers(to: &$0) }
+    }
+
+    /// Prints the membership as events hold it (`$defs/membership` of the catalogue): without `hidden`, which is its user's alone.
+    public func showToMembers(to writer: inout JSONWriter) {
+        writer.record(created: created, etag: etag, updated: updated) { printSharedMembers(to: &$0) }
+    }
+
+    /// When the user was invited, or joined uninvited.
+    private var created: Timetoken { invited == .zero ? joined : invited }
+
     public func printMembers(to writer: inout JSONWriter) {
+        printSharedMembers(to: &writer)
+        printHiding(to: &writer)
+    }
+
+    private func printSharedMembers(to writer: inout JSONWriter) {
         writer.member("user", user)
         writer.member("channel", channel)
         writer.member("state", state.rawValue)
@@ -69,6 +87,9 @@ public struct MembershipRecord: Sendable, Equatable {
         writer.nullable("custom", custom)
         writer.nullable("read_timetoken", read)
         writer.nullable("delivered_timetoken", delivered)
+    }
+
+    private func printHiding(to writer: inout JSONWriter) {
         guard let hiding else { return writer.nullMember("hidden") }
         writer.key("hidden")
         writer.beginObject()
@@ -86,7 +107,7 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what `printMembers` printed, from the store or from the native API.
+    /// Reads what the store keeps, or what the REST API shows.
     public init?(_ value: JSONValue, _ text: JSONText) {
         guard let user = value.text("user"), let channel = value.text("channel"),
             let state = value.text("state").flatMap(MemberState.init(rawValue:))

@@ -104,12 +104,6 @@ extension NativeAPI {
     }
 }
 
-extension MembershipRecord {
-    func show(to writer: inout JSONWriter) {
-        writer.record(etag: etag, updated: updated) { printMembers(to: &$0) }
-    }
-}
-
 extension MembershipEdit {
     static let members = ["type", "status", "custom", "role", ActorName.parameter]
 

@@ -168,9 +168,14 @@ extension WireTyping {
     private var invitation: TypedEvent? {
         guard let place = text("channelId") else { return nil }
         return TypedEvent("member.invited") { writer in
-            writer.member("channel_id", place)
-            writer.member("channel_type", orNull: text("channelType"))
-            writer.member("invited_by_user_id", orNull: user)
+            writer.key("channel")
+            writer.beginObject()
+            writer.member("id", place)
+            writer.member("kind", orNull: text("channelType"))
+            writer.endObject()
+            guard let user else { return writer.nullMember("inviter") }
+            writer.key("inviter")
+            UserRecord(id: user).printReference(to: &writer)
         }
     }
 

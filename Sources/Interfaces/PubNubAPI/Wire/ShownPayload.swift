@@ -130,9 +130,7 @@ extension ShownPayload {
             }
         case "receipt.read": shown("receipt", kind: signal, event, [("messageTimetoken", "last_read_timetoken")])
         case "user.mentioned": mention(event)
-        case "member.invited" where event.data.rawMember("channel_id") != JSONText(string: event.channel.name):
-            // The channel itself gets the event too, which is none of this wire's.
-            shown("invite", event, [("channelType", "channel_type"), ("channelId", "channel_id")])
+        case "member.invited": invitation(event)
         case "report.created":
             shown(
                 "report", event,
@@ -156,6 +154,17 @@ extension ShownPayload {
                 writer.key(text: name)
                 writer.raw(event.data.rawMember(source) ?? .null)
             }
+        }
+    }
+
+    /// Nil on the invitation's own channel, which gets the event too: that one is none of this wire's.
+    private static func invitation(_ event: Event) -> ShownPayload? {
+        let channel = event.data.rawMember("channel")
+        guard let id = channel?.rawMember("id"), id != JSONText(string: event.channel.name) else { return nil }
+        return ShownPayload { writer in
+            writer.member("type", "invite")
+            writer.member("channelType", channel?.rawMember("kind") ?? .null)
+            writer.member("channelId", id)
         }
     }
 

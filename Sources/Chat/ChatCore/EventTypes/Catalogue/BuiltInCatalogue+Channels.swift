@@ -6,10 +6,13 @@ extension BuiltInCatalogue {
         BuiltInType(
             "channel.created", .kept, "A channel's record was made.",
             members: """
-                "required": ["channel", "members", "inviter"],
+                "required": ["channel", "members", "memberships", "inviter"],
                 "properties": {
                   "channel": {"$ref": "#/$defs/channel"},
-                  "members": {"type": "array", "items": {"$ref": "#/$defs/member"}, "description": "Who belongs to it."},
+                  "members": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "Its first members."},
+                  "memberships": {
+                    "type": "array", "items": {"$ref": "#/$defs/membership"}, "description": "Their memberships, in the same order."
+                  },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
                     "description": "Who made it; null for an operator of the app."
@@ -17,8 +20,8 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"channel":\#(SharedTerms.crew),"members":[{"id":"ana","name":"Ana","state":"joined","#
-                    + #""role":"operator"}],"inviter":{"id":"ana","name":"Ana"}}"#
+                #"{"channel":\#(SharedTerms.crew),"members":[{"id":"ben"}],"memberships":[\#(SharedTerms.ben)],"#
+                    + #""inviter":{"id":"ana","name":"Ana"}}"#
             ],
             refuses: [#"{"channel":"crew"}"#, #"{"channel":{"name":"Crew"}}"#]),
         BuiltInType(
@@ -70,16 +73,15 @@ extension BuiltInCatalogue {
         BuiltInType(
             "channel.hidden", .passing, "A user hid a channel from their own list.",
             members: """
-                "required": ["user"],
+                "required": ["user", "membership", "channel"],
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "Whose list."},
-                  "hide_previous_messages": {"type": "boolean", "description": "True when older messages are hidden too."},
-                  "allow_auto_unhide": {"type": "boolean", "description": "True when a new message shows the channel again."},
+                  "membership": {"$ref": "#/$defs/membership"},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"user":{"id":"ana"},"hide_previous_messages":false,"allow_auto_unhide":true}"#],
-            refuses: [#"{"user":{"id":"ana"},"allow_auto_unhide":1}"#, #"{"allow_auto_unhide":true}"#]),
+            accepts: [#"{"user":{"id":"ben"},"membership":\#(SharedTerms.ben),"channel":\#(SharedTerms.crew)}"#],
+            refuses: [#"{"user":{"id":"ben"}}"#, #"{"user":"ben","membership":null}"#]),
     ]
 
     private static func freeze(_ name: String, _ description: String) -> BuiltInType {

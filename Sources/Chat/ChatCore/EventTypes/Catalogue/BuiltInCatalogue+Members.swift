@@ -6,112 +6,119 @@ extension BuiltInCatalogue {
         BuiltInType(
             "member.invited", .kept, "Users were invited to a channel. Also on the channel of each who is invited.",
             members: """
-                "required": ["channel_id"],
+                "required": ["channel", "inviter"],
                 "properties": {
-                  "channel_id": {"type": "string", "minLength": 1, "description": "Where to."},
-                  "channel_type": {"type": ["string", "null"], "description": "`direct`, `group`, `public`, or another kind."},
-                  "invited_by_user_id": {"type": ["string", "null"], "description": "Who invited; null for an operator."},
-                  "invitation_timetoken": {"$ref": "#/$defs/timetoken", "description": "When, as a position."},
+                  "channel": {
+                    "description": "The channel's record; its id and kind alone where a PubNub SDK published the invitation.",
+                    "type": "object",
+                    "required": ["id", "kind"],
+                    "if": {"required": ["etag"]},
+                    "then": {"$ref": "#/$defs/channel"},
+                    "properties": {"id": {"type": "string", "minLength": 1, "description": "The channel's id."}}
+                  },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who invited; null for an operator."
+                    "description": "Who invited; null for an operator of the app."
                   },
-                  "invitees": {
-                    "type": "array",
-                    "items": {"$ref": "#/$defs/member"},
-                    "description": "Who is invited; a state `joined` needs no answer."
+                  "invitees": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The invited users."},
+                  "memberships": {
+                    "type": "array", "items": {"$ref": "#/$defs/membership"},
+                    "description": "Their memberships, in the same order; a state `joined` needs no answer."
+                  }
+                }
+                """,
+            accepts: [
+                #"{"channel":{"id":"room.1","kind":"group"},"inviter":{"id":"ana"}}"#,
+                #"{"inviter":null,"invitees":[{"id":"ben"}],"memberships":[\#(SharedTerms.ben)],"#
+                    + #""channel":\#(SharedTerms.crew)}"#,
+            ],
+            refuses: [
+                #"{"channel":{"kind":"group"},"inviter":null}"#,
+                #"{"channel":{"id":"crew","kind":"group"},"inviter":null,"invitees":["ben"]}"#,
+            ]),
+        BuiltInType(
+            "member.declined", .kept, "A user declined an invitation.",
+            members: """
+                "required": ["invitee", "inviter", "membership", "channel"],
+                "properties": {
+                  "invitee": {"$ref": "#/$defs/user", "description": "Who declined."},
+                  "inviter": {
+                    "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
+                    "description": "Who had invited; null for an operator of the app."
                   },
-                  "invited_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
+                  "membership": {"$ref": "#/$defs/membership", "description": "The membership as it last was."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"channel_id":"room.1","channel_type":"group","invited_by_user_id":"ana"}"#,
-                #"{"channel_id":"crew","inviter":null,"invitees":[{"id":"ben","state":"invited"}],"#
-                    + #""invited_at":1732412345678}"#,
+                #"{"invitee":{"id":"ben"},"inviter":{"id":"ana","name":"Ana"},"membership":\#(SharedTerms.ben),"#
+                    + #""channel":\#(SharedTerms.crew)}"#
             ],
-            refuses: [#"{"channel_type":"group"}"#, #"{"channel_id":"crew","invitees":["ben"]}"#]),
-        BuiltInType(
-            "member.declined", .kept, "A user declined an invitation.",
-            members: """
-                "required": ["invitee"],
-                "properties": {
-                  "invitee": {"$ref": "#/$defs/member", "description": "Who declined."},
-                  "inviter": {
-                    "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who had invited; null for an operator."
-                  },
-                  "channel": {"$ref": "#/$defs/channel"}
-                }
-                """,
-            accepts: [#"{"invitee":{"id":"ben"},"inviter":{"id":"ana"}}"#],
             refuses: [#"{"inviter":{"id":"ana"}}"#, #"{"invitee":{"name":"Ben"}}"#]),
         BuiltInType(
             "member.joined", .kept, "A user joined a channel, by an invitation or unasked.",
             members: """
-                "required": ["user"],
+                "required": ["user", "users", "member_count", "joined_member_count", "membership", "channel"],
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "Who joined."},
                   "users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},
-                    "description": "All who joined by the same call."
+                    "description": "All who joined by the same call, by their ids."
                   },
-                  "joined_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
                   "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members after it."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members after it."},
-                  "type": {"type": ["string", "null"], "description": "A kind of membership, in the app's own words."},
-                  "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
-                  "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+                  "membership": {"$ref": "#/$defs/membership"},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"user":{"id":"ben"},"users":[{"id":"ben"}],"joined_at":1732412345678,"member_count":3,"#
-                    + #""joined_member_count":2}"#
+                #"{"user":{"id":"ben"},"users":[{"id":"ben"}],"member_count":3,"joined_member_count":2,"#
+                    + #""membership":\#(SharedTerms.ben),"channel":\#(SharedTerms.crew)}"#
             ],
             refuses: [#"{"user":{"id":7}}"#, #"{"users":[{"id":"ben"}]}"#]),
         BuiltInType(
             "member.left", .kept, "A user left a channel, or was made to leave.",
             members: """
-                "required": ["user"],
+                "required": ["user", "reason", "member_count", "joined_member_count", "membership", "channel"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "Who is no member any more."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who left."},
                   "reason": {
-                    "type": ["string", "null"],
+                    "type": "string",
                     "description": "Why: `LEFT_BY_OWN_CHOICE`, `CHANNEL_OPERATOR_REMOVED`, `ADMIN_REMOVED`, …",
                     "examples": [
                       "LEFT_BY_OWN_CHOICE", "CHANNEL_OPERATOR_REMOVED", "ADMIN_REMOVED", "ADMIN_DELETED", "ADMIN_DEACTIVATED"
                     ]
                   },
-                  "left_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
                   "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members after it."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members after it."},
+                  "membership": {"$ref": "#/$defs/membership", "description": "The membership as it last was."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"user":{"id":"ben"},"reason":"LEFT_BY_OWN_CHOICE","member_count":2}"#],
+            accepts: [
+                #"{"user":{"id":"ben"},"reason":"LEFT_BY_OWN_CHOICE","member_count":2,"joined_member_count":1,"#
+                    + #""membership":\#(SharedTerms.ben),"channel":\#(SharedTerms.crew)}"#
+            ],
             refuses: [#"{"user":{"id":"ben"},"member_count":-1}"#]),
         BuiltInType(
             "membership.updated", .kept, "Fields of a membership changed.",
             members: """
-                "required": ["user_id", "channel_id"],
+                "required": ["user", "membership", "changes"],
                 "properties": {
-                  "user_id": {"type": "string", "minLength": 1, "description": "The member."},
-                  "channel_id": {"type": "string", "minLength": 1, "description": "The channel."},
-                  "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
-                  "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
-                  "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+                  "user": {"$ref": "#/$defs/user", "description": "The member."},
+                  "membership": {"$ref": "#/$defs/membership"},
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "What changed."
-                  },
-                  "etag": {"type": "string", "description": "The record's version."}
+                    "description": "What changed, by the membership's members."
+                  }
                 }
                 """,
-            accepts: [#"{"user_id":"ana","channel_id":"room.1","status":"pending","custom":{"starred":true}}"#],
-            refuses: [#"{"user_id":"ana"}"#, #"{"user_id":"ana","channel_id":"room.1","custom":"starred"}"#]),
+            accepts: [
+                #"{"user":{"id":"ben"},"membership":\#(SharedTerms.ben),"changes":[{"key":"status","new":"new"}]}"#
+            ],
+            refuses: [#"{"user":{"id":"ben"}}"#, #"{"user":{"id":"ben"},"membership":"ben","changes":[]}"#]),
         participant("participant.entered", "A user entered an open channel.", "entered_at"),
         participant("participant.exited", "A user left an open channel, or was gone for too long.", "exited_at"),
     ]
@@ -124,11 +131,11 @@ extension BuiltInCatalogue {
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "Who."},
                   "participant_count": {"$ref": "#/$defs/count", "description": "How many are inside after it."},
-                  "\(moment)": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."},
+                  "\(moment)": {"$ref": "#/$defs/timestamp", "description": "When."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"user":{"id":"ana"},"participant_count":12,"\#(moment)":1732412345678}"#],
+            accepts: [#"{"user":{"id":"ana"},"participant_count":12,"\#(moment)":"2024-11-24T01:39:05.678901Z"}"#],
             refuses: [#"{"participant_count":12}"#])
     }
 }

@@ -25,17 +25,52 @@ enum SharedTerms {
         + #""joined_member_count":1,"created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#
         + #""updated_at":"2024-11-24T01:39:05.678901Z"}"#
 
+    /// A membership for the examples of types that show one.
+    static let ben =
+        #"{"user":"ben","channel":"crew","state":"joined","role":"none","inviter":"ana","#
+        + #""invited_timetoken":"17324123456789012","joined_timetoken":"17324123456789033","type":null,"status":"new","#
+        + #""custom":null,"read_timetoken":null,"delivered_timetoken":null,"created_at":"2024-11-24T01:39:05.678901Z","#
+        + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678903Z"}"#
+
     private static let terms: [(name: String, definition: String)] = [
         (
-            "member",
+            "membership",
             """
-            "description": "A user as a member of the channel.",
-            "$ref": "#/$defs/user",
+            "description": "The membership as `GET /v1/channels/{channel}/members/{user}` shows it, without `hidden`.",
+            "type": "object",
+            "required": [
+              "user", "channel", "state", "role", "inviter", "invited_timetoken", "joined_timetoken", "type", "status", "custom",
+              "read_timetoken", "delivered_timetoken", "created_at", "etag", "updated_at"
+            ],
             "properties": {
+              "user": {"type": "string", "minLength": 1, "description": "The member."},
+              "channel": {"type": "string", "minLength": 1, "description": "The channel."},
               "state": {"enum": ["invited", "joined"], "description": "Whether the invitation has been accepted."},
               "role": {"enum": ["operator", "none"], "description": "What the member may do in the channel."},
-              "is_muted": {"type": "boolean", "description": "True while the member may not write."},
-              "is_online": {"type": "boolean", "description": "True while a device of the member has a live stream."}
+              "inviter": {"type": ["string", "null"], "description": "Who invited the member; null for an operator of the app."},
+              "invited_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "When the member was invited; null without an invitation."
+              },
+              "joined_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "When the member joined; null while invited."
+              },
+              "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
+              "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
+              "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+              "read_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "The newest message that the member has read."
+              },
+              "delivered_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "The newest message that a device of the member has received."
+              },
+              "hidden": {"type": ["object", "null"], "description": "How the user hides the channel; in `channel.hidden` alone."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "When the user was invited, or joined uninvited."},
+              "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
             }
             """
         ),
