@@ -59,7 +59,7 @@ import Testing
                 try await chat.channel("room.1").emitCustomEvent(payload: [:], messageType: "message.created")
             }
             #expect(error?.code == .malformed)
-            #expect(error?.message.contains("reserved") == true)
+            #expect(error?.slug == "type_reserved")
         }
     }
 }

@@ -124,6 +124,7 @@ import Testing
             subscription.onSignal = { heard("signal \($0.type)") }
             subscription.onFileEvent = { heard("file \($0.data)") }
             subscription.onMessageAction = { heard("action \($0.type)") }
+            subscription.onAppContext = { heard("record \($0.type)") }
             subscription.subscribe()
             try await subscription.ready()
             let file = "%7B%22file%22%3A%7B%22id%22%3A%22f%22%7D%7D"
@@ -136,6 +137,10 @@ import Testing
             #expect(await heard.next() == ["message message.created"])
             _ = try await chat.channel("room").getMessage(timetoken: timetoken)?.editText("n")
             #expect(await heard.next() == ["action message.updated"])
+            try await chat.channel("room").emitCustomEvent(payload: [:], messageType: "channel.shouted")
+            #expect(await heard.next() == ["message channel.shouted"])
+            _ = try await Operator(url: url).call("PUT", "/v1/channels/room", ["kind": "open"])
+            #expect(await heard.next() == ["record channel.created"])
             await chat.close()
         }
     }

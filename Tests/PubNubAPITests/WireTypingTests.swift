@@ -25,6 +25,9 @@ import Testing
             customType: "order-paid"),
         Example(json: #"{"a":1}"#, label: "text", type: "message.created", customType: "text"),
         Example(json: #"{"a":1}"#, label: "order-paid", type: "order-paid"),
+        Example(json: #"{"a":1}"#, label: "error", type: "message.created", customType: "error"),
+        Example(json: #"{"a":1}"#, label: "open", type: "message.created", customType: "open"),
+        Example(json: #"{"a":1}"#, label: "message", type: "message.created", customType: "message"),
         Example(json: #"{"type":"custom","a":1}"#, type: "custom"),
         Example(json: #"{"type":"else","a":1}"#, type: "message.created"),
         Example(
@@ -187,6 +190,7 @@ import Testing
             Example(type: "message.created", data: #""hi""#, customType: "a label with spaces", shown: #""hi""#),
             Example(type: "order-paid", data: "[1]", shown: "[1]", label: "order-paid"),
             Example(type: "order.paid", data: "[1]", shown: "[1]"),
+            Example(type: "user.shouted", data: "[1]", shown: "[1]"),
             Example(type: "custom", data: "{}", shown: "{}"),
             Example(type: "signal.sent", kind: .signal, data: "1", shown: "1", e: 1),
             Example(

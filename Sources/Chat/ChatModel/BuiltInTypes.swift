@@ -1,4 +1,4 @@
-/// The names the gateway keeps for its own events (`events.md` 2 and 3).
+/// The names of the gateway's own events, and the few others that an app's events cannot have.
 public enum BuiltInTypes {
     public static let messageCreated = "message.created"
     public static let signalSent = "signal.sent"
@@ -8,26 +8,70 @@ public enum BuiltInTypes {
     public static let membershipSet = "membership.set"
     public static let membershipRemoved = "membership.removed"
 
-    public static let reservedSubjects: Set<String> = [
-        "message", "signal", "reaction", "action", "thread", "typing", "receipt", "presence", "participant", "member",
-        "membership", "user", "channel", "invite", "report", "unread_count", "connection", "webhook", "source",
-        "schema", "key", "stream", "system",
+    /// Events about users, channels and memberships.
+    public static let records: Set<String> = [
+        "user.created", "user.updated", "user.deleted", "user.blocked", "user.unblocked", "user.mentioned",
+        "user.muted", "user.unmuted", "user.banned", "user.unbanned",
+        "channel.created", "channel.updated", "channel.deleted", "channel.events_deleted", "channel.frozen",
+        "channel.unfrozen", "channel.hidden",
+        "channel.metadata.created", "channel.metadata.updated", "channel.metadata.deleted",
+        "channel.metacounter.created", "channel.metacounter.updated", "channel.metacounter.deleted",
+        "channel.participant_count.updated", "channel.member_count.updated",
+        "member.invited", "member.declined", "member.joined", "member.left",
+        "membership.updated", membershipSet, membershipRemoved,
     ]
 
-    /// True when the name begins with a reserved subject and a dot: nobody but the gateway may emit it.
+    /// Events about users who come, go, or change their state on a channel.
+    public static let presence: Set<String> = [
+        "presence.joined", "presence.left", "presence.timed_out", "presence.state_changed", "presence.interval",
+    ]
+
+    /// Frequent types, which `*` of a webhook does not select: they must be named.
+    public static let chatty: Set<String> = presence.union([
+        "typing.started", "typing.stopped", "receipt.read", "receipt.delivered",
+        "participant.entered", "participant.exited",
+        "channel.participant_count.updated", "channel.member_count.updated", "unread_count.updated",
+        "connection.opened", "connection.reconnecting", "connection.reconnected", "connection.failed",
+        "connection.canceled",
+    ])
+
+    /// Every type of the catalogue except ``custom``, and those of PubNub's wire alone.
+    public static let names: Set<String> = records.union(chatty).union([
+        messageCreated, "message.updated", "message.deleted", signalSent,
+        "reaction.added", "reaction.removed", "action.added", "action.removed", "thread.updated",
+        "report.created", "source.rejected", "schema.violated", "schema.unusable", "key.expiring",
+        "webhook.failing", "webhook.disabled", "webhook.recovered", "webhook.overflowing", "webhook.test",
+    ])
+
+    /// Names of events that an `EventSource` of a browser makes itself: one that came from a stream would look the same.
+    public static let eventSourceNames: Set<String> = ["error", "open", "message"]
+
+    /// True for names that an app's events cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.
     public static func isReserved(_ type: String) -> Bool {
-        guard let dot = type.firstIndex(of: ".") else { return false }
-        return reservedSubjects.contains(String(type[..<dot]))
+        names.contains(type) || eventSourceNames.contains(type) || isOfGateway(type)
     }
 
-    /// Types a `*` of a webhook leaves out because there are many of them: they must be named (`product.md` 6).
-    public static func isChatty(_ type: String) -> Bool {
-        guard let dot = type.firstIndex(of: ".") else { return false }
-        if chattySubjects.contains(String(type[..<dot])) { return true }
-        return type.hasPrefix("channel.") && type.hasSuffix("_count.updated")
+    /// Types that a `*` of a webhook leaves out.
+    public static func isChatty(_ type: String) -> Bool { chatty.contains(type) }
+
+    /// The error for an event or a declaration of an app that takes the name: code `type_reserved`.
+    public static func refusal(of type: String) -> ChatError {
+        let reason =
+            if eventSourceNames.contains(type) {
+                "'\(type)' is an event that EventSource in browsers makes itself"
+            } else if isOfGateway(type) {
+                "types beginning with '\(type.prefix(while: { $0 != "." })).' are the gateway's own"
+            } else {
+                "'\(type)' is a built-in event type"
+            }
+        let own = "acme.\(type)"
+        return ChatError(
+            .malformed, "\(reason); use a name of your own, such as '\(own.utf8.count <= 64 ? own : "acme.report")'",
+            slug: "type_reserved")
     }
 
-    private static let chattySubjects: Set<String> = [
-        "typing", "receipt", "presence", "participant", "connection", "unread_count",
-    ]
+    /// `stream.` names the blocks of a stream itself, `system.` the gateway's reports about its machine.
+    private static func isOfGateway(_ type: String) -> Bool {
+        type.hasPrefix("stream.") || type.hasPrefix("system.")
+    }
 }

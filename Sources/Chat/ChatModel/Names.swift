@@ -29,15 +29,12 @@ public enum Names {
     /// A device of a user: 1..128 characters.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 
-    /// An event type of a sender's own: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64, not built in, no reserved subject.
+    /// An event type of a sender's own: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64, and not reserved.
+    ///
+    /// - Throws: `.malformed`; for a reserved name with the slug `type_reserved`.
     public static func check(customType name: String) throws(ChatError) {
         try check(type: name)
-        guard !BuiltInTypes.isReserved(name) else {
-            throw ChatError(
-                .malformed,
-                "type '\(name)' is reserved for the gateway's own events; a custom type must not begin with a reserved subject"
-            )
-        }
+        guard !BuiltInTypes.isReserved(name) else { throw BuiltInTypes.refusal(of: name) }
     }
 
     /// An event type of either sort.

@@ -45,6 +45,11 @@ enum ProblemCatalogue {
             code: "bad_member", status: 400, title: "A member has a value that is not accepted",
             meaning: "The pointer says where; the detail says what is accepted."),
         Entry(
+            code: "type_reserved", status: 400, title: "The event type is reserved",
+            meaning:
+                "Built-in types, 'stream.…', 'system.…', 'error', 'open' and 'message' cannot be emitted or declared. "
+                + "Use a name of your own, such as 'acme.user.created'."),
+        Entry(
             code: "unknown_parameter", status: 400, title: "The query has an unknown parameter",
             meaning: "Parameters are read strictly: a mistyped filter would show, or remove, more than was "
                 + "meant."),
@@ -119,9 +124,6 @@ enum ProblemCatalogue {
         Entry(
             code: "forbidden", status: 403, title: "The credential does not allow this",
             meaning: "It lacks a scope, or does not reach the channel or type. The detail names it."),
-        Entry(
-            code: "built_in_type", status: 403, title: "The event type is the gateway's own",
-            meaning: "Its schema comes with the gateway. Declare a type under a name of your own."),
         Entry(
             code: "banned", status: 403, title: "The user is banned from the channel",
             meaning: "Banned users neither write nor hear. The detail says until when; a moderator can lift it "

@@ -53,6 +53,42 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
         #expect(BuiltInTypes.isReserved(name) == (name != BuiltInTypes.custom))
     }
 
+    @Test("has every name that is reserved, and two more of PubNub's wire")
+    func reservedNames() {
+        let wire = [BuiltInTypes.membershipSet, BuiltInTypes.membershipRemoved]
+        let reports = everyName.filter { $0.hasPrefix("stream.") || $0.hasPrefix("system.") }
+        #expect(BuiltInTypes.names.union(reports).union([BuiltInTypes.custom]) == Set(everyName + wire))
+    }
+
+    @Test(
+        "leaves senders every other name",
+        arguments: [
+            "report.ready", "key.rotated", "message.sent", "user.created.v2", "presence", "streams.opened", "Error",
+            "typing.paused", "channel.seat_count.updated",
+        ])
+    func ownNames(_ name: String) throws {
+        #expect(throws: Never.self) { try Names.check(customType: name) }
+        #expect(!BuiltInTypes.isChatty(name))
+    }
+
+    @Test(
+        "refuses a reserved name with its reason and another name",
+        arguments: [
+            (
+                "user.created",
+                "'user.created' is a built-in event type; use a name of your own, such as 'acme.user.created'"
+            ),
+            ("membership.set", "built-in"), ("stream.x", "types beginning with 'stream.'"),
+            ("system.probed", "types beginning with 'system.'"), ("error", "'error' is an event that EventSource"),
+            ("open", "'acme.open'"), ("message", "'acme.message'"),
+            ("stream." + String(repeating: "x", count: 57), "'acme.report'"),
+        ])
+    func refusal(_ name: String, _ words: String) {
+        let error = #expect(throws: ChatError.self) { try Names.check(customType: name) }
+        #expect(error?.slug == "type_reserved")
+        #expect(error?.message.contains(words) == true)
+    }
+
     @Test("finds a type by its name")
     func find() {
         #expect(BuiltInCatalogue.named("typing.started")?.isChatty == true)

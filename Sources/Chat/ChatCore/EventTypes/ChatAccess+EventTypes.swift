@@ -83,10 +83,6 @@ extension ChatAccess {
     func demandManaging(_ type: String) throws(ChatError) {
         try caller.demand(.manage)
         try caller.demand(type: type)
-        guard !EventTypes.isBuiltIn(type) else {
-            throw ChatError(
-                .forbidden, "'\(type)' is one of the gateway's own types, or kept for one; it cannot be declared",
-                slug: "built_in_type")
-        }
+        guard !EventTypes.isBuiltIn(type) else { throw BuiltInTypes.refusal(of: type) }
     }
 }

@@ -68,5 +68,5 @@ extension ChatStream {
 
 extension Event {
     /// Presence is heard only by who asks for it.
-    var isPresence: Bool { type.hasPrefix("presence.") }
+    var isPresence: Bool { BuiltInTypes.presence.contains(type) }
 }

@@ -102,15 +102,7 @@ extension Subscription.Callbacks {
         case .file: file
         case .presence: presence
         case .action: messageAction
-        case .recordChange, .other: self[type]
-        }
-    }
-
-    /// The callback by the subject of a type that is the gateway's own.
-    private subscript(type: String) -> Subscription.Callback? {
-        switch type.prefix(while: { $0 != "." }) {
-        case "user", "channel", "membership", "member": appContext
-        default: nil
+        case .recordChange, .other: BuiltInTypes.records.contains(type) ? appContext : nil
         }
     }
 }

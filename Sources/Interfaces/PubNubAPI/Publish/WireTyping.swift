@@ -30,7 +30,7 @@ struct WireTyping {
             if claimed == "moderation" { emission.audience = .wire }
             return emission
         }
-        if let label, !["text", "text-message"].contains(label), claimed != "text" { return custom(label, .message) }
+        if let label, claimed != "text", !Self.labelsOfMessages.contains(label) { return custom(label, .message) }
         if claimed == "custom" { return custom(BuiltInTypes.custom, .message) }
         var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)
         emission.value = payload.value
@@ -39,6 +39,9 @@ struct WireTyping {
         if ShownPayload.isNativeText(payload.text) { emission.wire = payload.text }
         return emission
     }
+
+    /// Labels that are no types: the Chat SDKs' own, and names that no event of an app can have.
+    private static let labelsOfMessages = BuiltInTypes.eventSourceNames.union(["text", "text-message"])
 
     func signal() -> Emission {
         if let event = typedSignal { return typed(event, .signal, .passing) }

@@ -45,7 +45,7 @@ public struct TypeDeclaration: Sendable {
             throw DeclarationError(file, "the file must be named after an event type, with .json at its end")
         }
         guard !EventTypes.isBuiltIn(name) else {
-            throw DeclarationError(file, "'\(name)' is one of the gateway's own types, or kept for one")
+            throw DeclarationError(file, BuiltInTypes.refusal(of: name).message)
         }
         let document: JSONDocument
         do {
