@@ -113,7 +113,9 @@ class Shell:
         (tools / "parley").symlink_to(os.environ["PARLEY_BINARY"])
         work = folder / "work"
         work.mkdir(exist_ok=True)
-        environment = {**os.environ, "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        # The program's own variables alone: `config check` refuses others.
+        inherited = {name: value for name, value in os.environ.items() if name != "PARLEY_BINARY"}
+        environment = {**inherited, "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
                        "PARLEY_URL": gateway.url, "PARLEY_KEY": gateway.key}
         self.errors = (folder / "errors").open("w+")
         self.process = subprocess.Popen(

@@ -28,7 +28,7 @@ import Testing
                 .post, "/v1/events/batch",
                 #"{"events":[{"channel":"a","data":1},{"channel":"a","type":"message.created","data":1}]}"#)
             #expect(meaning.status == 400)
-            #expect(meaning["errors"]?[0]?["pointer"]?.string == "#/events/1")
+            #expect(meaning["errors"]?[0]?["pointer"]?.string == "#/events/1/type")
             #expect(await api.history("a").isEmpty)
         }
     }
@@ -39,7 +39,7 @@ import Testing
             let answer = await api.call(.post, "/v1/events/batch", #"{"mode":"each","events":[\#(Self.mixed)]}"#)
             let results = try #require(answer["results"]?.elements)
             #expect(results.compactMap { $0["status"]?.integer } == [201, 400, 400, 201])
-            #expect(results[1]["problem"]?["errors"]?[0]?["pointer"]?.string == "#/events/1")
+            #expect(results[1]["problem"]?["errors"]?[0]?["pointer"]?.string == "#/events/1/type")
             #expect(results[2]["problem"]?["code"]?.string == "unknown_member")
             #expect(results[2]["problem"]?["type"]?.string == "https://gw.example/problems/unknown-member")
             #expect(results[3]["id"]?.string?.hasPrefix("evt_") == true)

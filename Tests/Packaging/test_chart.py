@@ -61,9 +61,14 @@ def test_the_settings_are_ones_the_gateway_takes(tmp_path, parley):
     assert yaml.safe_load(settings) == {
         "listen": "0.0.0.0:8080", "data": "/var/lib/parley/data", **EVERYTHING["config"]}
     (tmp_path / "parley.yaml").write_text(settings)
-    done = subprocess.run(
-        [parley, "config", "check", "--config", str(tmp_path / "parley.yaml")], capture_output=True, text=True)
+    # In a pod Kubernetes adds the variables of the service.
+    environment = {"PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_SERVICE_PORT_HTTP": "8080",
+                   "PARLEY_PORT": "tcp://10.0.0.1:8080", "PARLEY_PORT_8080_TCP_ADDR": "10.0.0.1"}
+    check = [parley, "config", "check", "--config", str(tmp_path / "parley.yaml")]
+    done = subprocess.run(check, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done
+    done = subprocess.run(check, capture_output=True, text=True, env={**environment, "PARLEY_LISTN": "0.0.0.0:1"})
+    assert done.returncode == 1 and "did you mean 'PARLEY_LISTEN'?" in done.stderr, done
 
 
 def test_what_cannot_be_is_refused():

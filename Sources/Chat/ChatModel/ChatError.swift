@@ -60,8 +60,8 @@ public struct ChatError: Error, Sendable {
     /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
     public var slug: String?
     public var faults: [Fault] = []
-    /// The member that is wrong, by its name in the native API; nil where no single one is. The interface that has read the
-    /// member knows whether it came in a body, a path or a query.
+    /// The member that is wrong, by its name in the native API; empty for the body as a whole, nil where neither is. The
+    /// interface that has read the member knows whether it came in a body, a path or a query.
     public var field: String?
     /// Further facts for programs, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
     public var members: [(name: String, value: JSONText)] = []
